@@ -1,0 +1,153 @@
+# The graph: data -> base -> arms -> notebooks, and all numbers in one file. The command line
+# (lib/alignbook/__main__.py) starts it in results/<data>-<profile>/ with settings.json as the
+# configuration. A job starts again when the settings or the code behind it changed: both are
+# params, and Snakemake compares those. Snakemake deletes what a failed job made, but not its log:
+# so the executed notebook is one.
+import os
+import sys
+from pathlib import Path
+
+from alignbook import ROOT
+from alignbook.exhibits import EXHIBITS, NOTEBOOKS, slug
+from alignbook.fingerprint import code_hash
+
+SETTINGS = {name: config[name] for name in ("profile", "data", "seeds", "set", "device")}
+CHOSEN = config["notebooks"]  # names
+SHOWN = [name for notebook in CHOSEN for name in NOTEBOOKS[notebook].exhibits]  # exhibits
+SOURCES = os.path.relpath(ROOT / "notebooks")  # relative: the project folder may be moved
+REPORTED = Path(os.path.relpath(ROOT / "data/reported"))
+PYTHON = sys.executable
+JOB = "exec {PYTHON:q} -m alignbook.jobs"
+
+DATA = ("alignbook.world", "alignbook.datasets", "alignbook.profiles")
+BASE = (*DATA, "alignbook.base", "alignbook.features", "alignbook.workbook")
+PRESENTATION = tuple(f"alignbook.{name}" for name in ("tables", "figures", "reported", "workbook"))
+
+
+def arms(exhibit):
+    """Files of an exhibit's arms."""
+    return [f"arms/{exhibit}/{slug(arm)}.csv" for arm in EXHIBITS[exhibit].arms]
+
+
+def named(exhibit, file_name):
+    """An arm by its file's name."""
+    return {slug(arm): arm for arm in EXHIBITS[exhibit].arms}[file_name]
+
+
+def exhibit_code(exhibit):
+    return code_hash(*BASE, EXHIBITS[exhibit].module, "alignbook.runs", "alignbook.jobs")
+
+
+def notebook_inputs(wildcards):
+    notebook = NOTEBOOKS[wildcards.notebook]
+    shown = [file for exhibit in notebook.exhibits for file in arms(exhibit)]
+    return [f"{need}.json" for need in notebook.needs] + shown
+
+
+def notebook_code(wildcards):
+    notebook = NOTEBOOKS[wildcards.notebook]
+    shown = [EXHIBITS[name].module for name in notebook.exhibits]
+    trained = [*BASE, *shown, "alignbook.runs"] if shown or "base" in notebook.needs else []
+    return code_hash(*DATA, *trained, *PRESENTATION)
+
+
+wildcard_constraints:
+    notebook="|".join(NOTEBOOKS),
+    exhibit="|".join(EXHIBITS),
+    arm="[^/]+",
+
+
+rule all:
+    input:
+        expand("notebooks/{name}.done", name=CHOSEN),
+        "metrics.csv",
+
+
+rule data:
+    output:
+        "data.json",
+    params:
+        settings=SETTINGS,
+        code=code_hash(*DATA),
+    shell:
+        JOB + " data --out ."
+
+
+rule base:
+    input:
+        "data.json",
+    output:
+        "base.json",
+    params:
+        settings=SETTINGS,
+        code=code_hash(*BASE),
+    threads: 2
+    priority: 1  # everything waits for it
+    shell:
+        "OMP_NUM_THREADS={threads} " + JOB + " base --out ."
+
+
+if config["spread"] == "arm":
+
+    rule arm:
+        input:
+            "base.json",
+        output:
+            "arms/{exhibit}/{arm}.csv",
+        params:
+            settings=SETTINGS,
+            code=lambda wildcards: exhibit_code(wildcards.exhibit),
+            arm=lambda wildcards: named(wildcards.exhibit, wildcards.arm),
+        threads: 1
+        shell:
+            "OMP_NUM_THREADS={threads} " + JOB + " arm {wildcards.exhibit} {params.arm:q} --out ."
+
+else:
+    for name in EXHIBITS:
+
+        rule:
+            name:
+                f"exhibit_{name.replace('-', '_')}"
+            input:
+                "base.json",
+            output:
+                arms(name),
+            params:
+                settings=SETTINGS,
+                code=exhibit_code(name),
+                exhibit=name,
+            threads: 1
+            shell:
+                "OMP_NUM_THREADS={threads} " + JOB + " exhibit {params.exhibit} --out ."
+
+
+rule notebook:
+    input:
+        notebook_inputs,
+        source=SOURCES + "/{notebook}.ipynb",
+        reported=sorted(str(path) for path in REPORTED.rglob("*") if path.is_file()),
+    output:
+        "notebooks/{notebook}.done",
+    log:
+        "notebooks/{notebook}.ipynb",
+    params:
+        settings=SETTINGS,
+        code=notebook_code,
+    threads: 1
+    shell:
+        "OMP_NUM_THREADS={threads} " + JOB + " notebook {wildcards.notebook} --out ."
+
+
+rule collect:
+    input:
+        [file for exhibit in SHOWN for file in arms(exhibit)],
+    output:
+        "metrics.csv",
+        "summary.csv",
+        "timings.csv",
+        "runs.csv",
+    params:
+        settings=SETTINGS,
+        code=code_hash("alignbook.jobs", "alignbook.collect", "alignbook.claims"),
+    shell:
+        JOB + " collect --out ."

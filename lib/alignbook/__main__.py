@@ -1,0 +1,419 @@
+"""The command line: ``./run_all.sh`` hands over to ``python -m alignbook``.
+
+The main job checks what was asked for, writes it down in the results folder and lets Snakemake
+walk the graph of the Snakefile. This process computes nothing itself: it holds the lifeline, so
+that whatever ends it ends everything.
+"""
+
+import argparse
+import difflib
+import fcntl
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from alignbook import ROOT, execute, exhibits, lifeline, profiles
+
+EPILOG = """\
+targets:
+  a chapter (chan), a notebook (11_chan_ablations) or an exhibit (chan-T3); none means everything.
+
+other uses:
+  ./run_all.sh test [PYTEST ARGUMENTS]   every test, the smoke profile of every notebook included
+  ./run_all.sh lab [JUPYTER ARGUMENTS]   the notebooks in JupyterLab, on this machine only
+  ./run_all.sh doctor                    versions, devices, data found, and what is missing
+  ./run_all.sh lock                      compute requirements.lock from requirements.in again
+
+examples:
+  ./run_all.sh                                           everything: smoke first, then laptop
+  ./run_all.sh --profile smoke chan-T3                   one table, in small, within minutes
+  ./run_all.sh --data flickr8k=../flickr8k chan          on photographs of your own
+  ./run_all.sh --dry-run                                 what would be computed, and why
+
+Starting again goes on where the last start ended. Results: results/<data>-<profile>/.
+"""
+
+# What the child does: keep Snakemake's own words in a file, leave the terminal to our jobs.
+SNAKEMAKE = """\
+import sys, alignbook
+sys.stderr = open(sys.argv.pop(1), "w", buffering=1)
+from snakemake.cli import main
+main()
+"""
+
+
+class Refused(Exception):
+    """What was asked for cannot be done; the message says why and what to do."""
+
+
+def main(arguments: list[str]) -> int:
+    """Do what the command line asks; returns the exit code."""
+    if arguments[:1] == ["test"]:
+        hand_over("pytest", *arguments[1:])
+    if arguments[:1] == ["lab"]:
+        hand_over("jupyterlab", "--ServerApp.ip=127.0.0.1", *arguments[1:], "notebooks")
+    if arguments[:1] == ["doctor"]:
+        from alignbook import doctor
+
+        return doctor.main()
+    for name in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal is a Ctrl-C
+        signal.signal(name, signal.default_int_handler)
+    try:
+        return run(parser().parse_args(arguments))
+    except Refused as refusal:
+        print(f"run_all.sh: {refusal}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(
+            "\nstopped. What is finished is kept; the same command goes on from there.",
+            file=sys.stderr,
+        )
+        return 130
+
+
+def hand_over(module: str, *arguments: str) -> None:
+    """Become another program of this environment, in the project folder."""
+    os.chdir(ROOT)
+    os.execv(sys.executable, [sys.executable, "-m", module, *arguments])
+
+
+def parser() -> argparse.ArgumentParser:
+    """What can be asked for."""
+    whole = argparse.ArgumentParser(
+        prog="run_all.sh",
+        description="Compute the workbook's tables and figures, or some of them.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    option = whole.add_argument
+    option("targets", nargs="*", metavar="TARGET", help="what to compute (default: everything)")
+    option("--profile", metavar="P", help=f"{' | '.join(profiles.NAMES)} (default: laptop)")
+    option(
+        "--data",
+        metavar="D",
+        default="world",
+        help="world (made here, the default), flickr8k=DIR, flickr30k=DIR or coco=DIR",
+    )
+    option("--seeds", metavar="N", type=positive, help="train N times (default: the profile's)")
+    option("--jobs", metavar="N", type=positive, help="use N cores (default: all there are)")
+    option("--device", metavar="DEV", default="auto", help="auto (default), cpu, cuda or mps")
+    option(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="change one value of the profile; may be given more than once",
+    )
+    option(
+        "--spread",
+        choices=("arm", "exhibit"),
+        help="one job per arm, or one per exhibit with all its arms (default: exhibit for smoke)",
+    )
+    option("--dry-run", action="store_true", help="list what would run, and why; compute nothing")
+    return whole
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 on."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
+
+
+def run(asked: argparse.Namespace) -> int:
+    """The main job: check, write the settings down, walk the graph, name the results."""
+    started = time.monotonic()
+    notebooks, settings = check(asked)
+    cores = asked.jobs or available_cores()
+    if asked.dry_run:
+        return dry_run(settings, notebooks, asked.spread, cores)
+    rounds = [settings]
+    if not asked.targets and settings["profile"] != "smoke":
+        smoke = {**settings, "profile": "smoke", "seeds": None, "set": {}}
+        if not (results_folder(smoke) / "metrics.csv").exists():
+            print("the smoke profile first: everything in small, then on to the profile itself")
+            rounds = [smoke, settings]
+    with only_run():
+        line = lifeline.hold(ROOT / ".cache/lifeline")
+        try:
+            for each in rounds:
+                code = walk(each, notebooks, asked.spread, cores)
+                tell_results(each, time.monotonic() - started)
+                if code:
+                    return code
+        finally:
+            lifeline.release(line)
+    return 0
+
+
+def check(asked: argparse.Namespace) -> tuple[list[str], dict]:
+    """Notebooks and settings behind a command line; `Refused` before any work starts."""
+    profile = asked.profile or "laptop"
+    if profile not in profiles.NAMES:
+        near = difflib.get_close_matches(profile, profiles.NAMES, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(profiles.NAMES)}"
+        raise Refused(f"unknown profile {profile!r}; {hint}")
+    try:
+        notebooks = exhibits.resolve(asked.targets)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+    changed = {}
+    for text in asked.set:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise Refused(f"--set {text}: expected key=value, such as --set seeds=3")
+        changed[name] = value
+    data = check_data(asked.data)
+    try:
+        profiles.get(profile, data.partition("=")[0], changed)
+    except ValueError as error:
+        raise Refused(f"--set: {error}") from None
+    check_device(asked.device)
+    check_writable(ROOT / "results")
+    return notebooks, {
+        "profile": profile,
+        "data": data,
+        "seeds": asked.seeds,
+        "set": changed,
+        "device": asked.device,
+    }
+
+
+def check_data(spec: str) -> str:
+    """A data set's spec with its folder made absolute, once nothing speaks against it."""
+    from alignbook import datasets
+
+    name, equals, folder = spec.partition("=")
+    if equals and folder:
+        spec = f"{name}={Path(folder).expanduser().resolve()}"
+    if problems := datasets.check(spec):
+        raise Refused("\n  ".join([f"--data {spec}:", *problems]))
+    return spec
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that this machine lacks."""
+    if device not in ("auto", "cpu"):
+        import torch  # 2 s, only where a device was named
+
+        kind = device.partition(":")[0]
+        there = {"cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}
+        if kind not in there:
+            raise Refused(f"unknown device {device!r}; there are: auto, cpu, cuda, mps")
+        if not there[kind]():
+            raise Refused(f"--device {device}: PyTorch finds none here; see ./run_all.sh doctor")
+
+
+def check_writable(folder: Path) -> None:
+    """Refuse a folder nothing can be written to."""
+    try:
+        folder.mkdir(exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise Refused(f"cannot write to {folder}: {error.strerror}") from None
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # Linux: honours taskset and batch systems
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def results_folder(settings: dict) -> Path:
+    """results/<data>-<profile>."""
+    return ROOT / "results" / f"{settings['data'].partition('=')[0]}-{settings['profile']}"
+
+
+@contextmanager
+def only_run():
+    """Hold results/.lock, which children don't inherit; `Refused` while another run has it."""
+    with open(ROOT / "results/.lock", "a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise Refused(
+                f"another run is at work here (process {file.read().strip() or 'unknown'}): "
+                "wait for it, or stop it with Ctrl-C where it was started"
+            ) from None
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        yield
+
+
+def walk(settings: dict, notebooks: list[str], spread: str | None, cores: int) -> int:
+    """Let Snakemake compute what is missing; returns the exit code."""
+    out = results_folder(settings)
+    out.mkdir(parents=True, exist_ok=True)
+    write_settings(out / "settings.json", settings)
+    log = out / "snakemake.log"
+    command = snakemake(settings, out / "settings.json", out, log, notebooks, spread, cores)
+    # A session of its own: Ctrl-C reaches this process alone, which then ends the others.
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        code = child.wait()
+    except KeyboardInterrupt:
+        end(child)
+        raise
+    if code:
+        tell_failures(out, log)
+    elif "Nothing to be done" in log.read_text():
+        print("nothing to compute: everything is up to date")
+    return 1 if code else 0
+
+
+def write_settings(path: Path, settings: dict) -> None:
+    """Write settings.json whole or not at all, and only if it says something new."""
+    text = json.dumps(settings, indent=2, sort_keys=True) + "\n"
+    if path.exists() and path.read_text() == text:
+        return
+    aside = path.with_name(path.name + ".new")
+    aside.write_text(text)
+    os.replace(aside, path)
+
+
+def snakemake(
+    settings: dict,
+    settings_file: Path,
+    out: Path,
+    log: Path,
+    notebooks: list[str],
+    spread: str | None,
+    cores: int,
+) -> list[str]:
+    """The command that walks the graph in a results folder."""
+    spread = spread or ("exhibit" if settings["profile"] == "smoke" else "arm")
+    return [
+        *(sys.executable, "-c", SNAKEMAKE, str(log)),
+        *("--snakefile", str(ROOT / "Snakefile"), "--directory", str(out)),
+        *("--cores", str(cores), "--scheduler", "greedy", "--latency-wait", "2"),
+        *("--nolock", "--rerun-incomplete", "--keep-going", "--quiet", "host", "--nocolor"),
+        *("--configfile", str(settings_file)),
+        *("--config", f"spread={spread}", f"notebooks={json.dumps(notebooks)}"),
+    ]
+
+
+def end(child: subprocess.Popen) -> None:
+    """End a child and its process group; kernels, in sessions of their own, see it and follow."""
+    for name, patience in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 3.0)):
+        try:
+            os.killpg(child.pid, name)
+            child.wait(patience)
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def tell_failures(out: Path, log: Path) -> None:
+    """Name what failed: notebooks with their cell, other jobs by what they were to make."""
+    words = log.read_text() if log.exists() else ""
+    failed = re.findall(r"(?m)^Error in rule \w+:\n(?:    .*\n)*?    output: (.*)$", words)
+    lines = []
+    for made in dict.fromkeys(failed):
+        name = re.fullmatch(r"notebooks/(\w+)\.done", made)
+        if name and (executed := out / "notebooks" / f"{name[1]}.ipynb").exists():
+            why = execute.failure(executed) or "see its message above"
+            lines.append(f"notebook {name[1]}, {why}\n      the executed copy: {executed}")
+        else:
+            lines.append(shorten(made))
+    if lines:
+        print("\nfailed:", *lines, sep="\n  ", file=sys.stderr)
+        print("What is finished is kept; the same command goes on from there.", file=sys.stderr)
+    else:  # the graph itself: Snakemake says why
+        print(f"\nthe graph could not be walked; from {log}:\n{words[-3000:]}", file=sys.stderr)
+
+
+def tell_results(settings: dict, seconds: float) -> None:
+    """Name the results of a round that ended."""
+    out = results_folder(settings)
+    print(f"\n{settings['data']}, {settings['profile']} profile: {clock(seconds)} in all")
+    for name, what in (
+        ("tables", "tables"),
+        ("figures", "figures"),
+        ("notebooks", "executed notebooks"),
+        ("metrics.csv", "every number"),
+    ):
+        if (out / name).exists():
+            print(f"  {what + ':':20}{os.path.relpath(out / name)}")
+
+
+def clock(seconds: float) -> str:
+    """Seconds for reading: 42 s, 3 min 5 s.
+
+    >>> clock(185.2)
+    '3 min 5 s'
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def dry_run(settings: dict, notebooks: list[str], spread: str | None, cores: int) -> int:
+    """List what would run and why."""
+    out = results_folder(settings)
+    with tempfile.TemporaryDirectory() as aside:
+        folder = out if out.is_dir() else Path(aside)  # nothing is left behind
+        settings_file = Path(aside, "settings.json")
+        write_settings(settings_file, settings)
+        log = Path(aside, "log")
+        command = snakemake(settings, settings_file, folder, log, notebooks, spread, cores)
+        done = subprocess.run([*command, "--dry-run"], capture_output=True, text=True)
+        words = log.read_text()
+    if done.returncode:
+        print(f"the graph could not be walked:\n{words[-3000:]}", file=sys.stderr)
+        return 1
+    jobs = planned(done.stdout.replace(f"{ROOT}/", ""))
+    print(f"{settings['data']}, {settings['profile']} profile: {len(jobs)} jobs would run:")
+    width = max((len(job) for job, _ in jobs), default=0)
+    for job, why in jobs:
+        print(f"  {job:{width}}  {why}")
+    return 0
+
+
+def planned(words: str) -> list[tuple[str, str]]:
+    """Jobs and reasons in what Snakemake says of a dry run."""
+    jobs = []
+    for block in re.split(r"(?m)^\[.*\]$", words):
+        made = re.search(r"(?m)^    output: (.*)$", block)
+        why = re.search(r"(?m)^    reason: (.*)$", block)
+        if made and why:
+            jobs.append((shorten(made[1]), reason(why[1])))
+    return jobs
+
+
+def shorten(files: str) -> str:
+    """The first of some files, and how many more there are."""
+    first, *more = files.split(", ")
+    return first + (f" and {len(more)} more" if more else "")
+
+
+def reason(words: str) -> str:
+    """Snakemake's reason in the words used here."""
+    for theirs, ours in (
+        ("Missing output files", "not there yet"),
+        ("Params have changed", "settings or library code changed"),
+        ("Code has changed", "its command changed"),
+        ("Updated input files: ", "changed: "),
+        ("Set of input files has changed", "other inputs"),
+        ("Incomplete", "was interrupted"),
+        ("Input files updated by another job: ", "follows "),
+    ):
+        if theirs in words:
+            files = words.partition(theirs)[2].partition(";")[0]
+            return ours + (shorten(files) if ours.endswith(" ") else "")
+    return words
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,85 @@
+"""Frozen region features: a pyramid of windows over the base model's region map, kept as files.
+
+They stand for the bottom-up-attention features of the papers: a fixed set of boxes an image, the
+most salient first, so that "the top K regions" are the first K.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from alignbook import base
+
+
+@dataclass(frozen=True)
+class Config:
+    """Grids of `levels` × `levels` windows each; the `kept` most salient of them are stored."""
+
+    levels: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
+    kept: int = 100
+    threads: int = 2
+
+
+def windows(levels: tuple[int, ...]) -> np.ndarray:
+    """Boxes of all windows `(R, 4) float32`: x0, y0, x1, y1 as fractions of the side, coarse first.
+
+    >>> windows((1, 2))[:2].tolist()
+    [[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.5, 0.5]]
+    """
+    boxes = [
+        (column / g, row / g, (column + 1) / g, (row + 1) / g)
+        for g in levels for row in range(g) for column in range(g)
+    ]
+    return np.asarray(boxes, np.float32)
+
+
+def pool_windows(region_map: torch.Tensor, levels: tuple[int, ...], maximum: bool) -> torch.Tensor:
+    """Region map `(B, D, h, w)` → one vector a window `(B, R, D)`: its mean, plus its maximum."""
+    pooled = []
+    for g in levels:
+        level = F.adaptive_avg_pool2d(region_map, g)
+        if maximum:
+            level = level + F.adaptive_max_pool2d(region_map, g)
+        pooled.append(level.flatten(2))
+    return torch.cat(pooled, dim=2).transpose(1, 2)
+
+
+def saliency(regions: torch.Tensor) -> torch.Tensor:
+    """How far a region is from the mean of its image's regions, `(B, R)`: our objectness [A]."""
+    return (regions - regions.mean(1, keepdim=True)).norm(dim=-1)
+
+
+@torch.inference_mode()
+def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+    """Features of every image, streamed to `features.npy` `(N, kept, D) float16`.
+
+    `order.npy` `(N, kept) uint8` says which window of `windows(levels)` each region is.
+    """
+    dataset, base_run = inputs
+    torch.set_num_threads(config.threads)
+    model, _ = base.load(base_run, dataset)
+    model.to(device)
+    n = len(dataset.images)
+    features = np.lib.format.open_memmap(
+        folder / "features.npy", "w+", np.float16, (n, config.kept, model.region_dim)
+    )
+    order = np.lib.format.open_memmap(folder / "order.npy", "w+", np.uint8, (n, config.kept))
+    for start in range(0, n, 256):
+        pixels = base.to_float(dataset.images[start : start + 256]).to(device)
+        regions = pool_windows(model.region_map(pixels), config.levels, model.region_maximum)
+        ranked = saliency(regions).argsort(dim=1, descending=True, stable=True)[:, : config.kept]
+        chosen = regions.gather(1, ranked[..., None].expand(-1, -1, regions.shape[2]))
+        if not torch.isfinite(chosen).all() or chosen.abs().max() > 65000:
+            raise FloatingPointError(f"features of images {start}… do not fit into float16")
+        features[start : start + 256] = chosen.cpu().numpy()
+        order[start : start + 256] = ranked.cpu().numpy()
+    features.flush(), order.flush()
+    return {"images": n, "regions": config.kept, "width": model.region_dim}
+
+
+def batch(features: np.ndarray, rows: np.ndarray, regions: int) -> torch.Tensor:
+    """The first `regions` regions of some images, `(B, regions, D) float32`."""
+    return torch.from_numpy(features[rows, :regions].astype(np.float32))

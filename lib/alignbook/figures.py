@@ -1,0 +1,97 @@
+"""One style for every figure: colour-blind-safe, readable in print, its data saved beside it."""
+
+from pathlib import Path
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+# Okabe and Ito's palette: distinct for every common kind of colour vision.
+INK, OURS, PAPER, ACCENT = "#222222", "#0072B2", "#D55E00", "#009E73"
+NOT_COMPARABLE = "world numbers are not comparable with the paper's values; compare orderings"
+
+
+def use_style() -> None:
+    """Set matplotlib's defaults for this process."""
+    matplotlib.rcParams.update({
+        "figure.dpi": 110, "savefig.dpi": 160, "savefig.bbox": "tight", "font.size": 9.5,
+        "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#888888",
+        "axes.grid": True, "grid.color": "#e6e6e6", "axes.axisbelow": True,
+        "axes.titlesize": 10.5, "axes.titleweight": "bold", "axes.titlelocation": "left",
+        "svg.hashsalt": "alignbook", "svg.fonttype": "none", "legend.frameon": False,
+    })  # fmt: skip
+
+
+def save(figure, folder: Path, name: str, data: pd.DataFrame | None = None) -> None:
+    """Write a figure as SVG and PNG, and the plotted data as CSV, to `folder/figures`."""
+    target = Path(folder) / "figures"
+    target.mkdir(parents=True, exist_ok=True)
+    figure.savefig(target / f"{name}.png", metadata={"Software": None})
+    figure.savefig(target / f"{name}.svg", metadata={"Date": None})
+    if data is not None:
+        data.to_csv(target / f"{name}.csv", index=False)
+
+
+def dots(lines: pd.DataFrame, title: str, note: str):
+    """One line an arm: ours with seeds and interval on the left, the paper's value on the right.
+
+    Parameters
+    ----------
+    lines : label, mean, low, high, values (one a seed), paper; top to bottom. What is NaN is left
+        out; a line without any number is a heading.
+    """
+    use_style()
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(8.6, 0.34 * len(lines) + 1.3), sharey=True, width_ratios=(1.25, 1)
+    )
+    for y, line in zip(range(0, -len(lines), -1), lines.itertuples()):
+        left.plot([line.low, line.high], [y, y], color=OURS, lw=2, solid_capstyle="butt")
+        left.scatter(line.values, [y] * len(line.values), s=11, color=INK, alpha=0.55, zorder=5)
+        left.scatter([line.mean], [y], s=44, color=OURS, zorder=4)
+        right.scatter(
+            [line.paper], [y], s=44, facecolors="white", edgecolors=PAPER, lw=1.6, zorder=4
+        )
+    left.set_yticks(range(0, -len(lines), -1), lines.label)
+    heading = lines["mean"].isna() & lines["paper"].isna()
+    for text, bold in zip(left.get_yticklabels(), heading):
+        text.set_fontweight("bold" if bold else "normal")
+    for axis in (left, right):
+        axis.tick_params(length=0)
+        axis.set_xlabel("RSUM on test (sum of six recalls, %)")
+    left.set_title(title), right.set_title("the paper's table")
+    left.set_ylim(-len(lines) + 0.4, 0.6)
+    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
+    figure.tight_layout(rect=(0, 0.03, 1, 1))
+    return figure
+
+
+def pictures(images, titles, columns: int = 4, boxes=None, width: float = 2.2, captions=None):
+    """A sheet of pictures `(N, H, W, 3) uint8` with titles above and boxes drawn in.
+
+    Parameters
+    ----------
+    boxes : per picture a list of (x0, y0, x1, y1, colour), in pixels.
+    captions : per picture a text below it.
+    """
+    use_style()
+    rows = -(-len(images) // columns)
+    below = 0.75 if captions else 0.0
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(width * columns, (width + 0.35 + below) * rows), squeeze=False
+    )
+    for axis in axes.ravel()[len(images):]:
+        axis.axis("off")
+    for i, (axis, image, title) in enumerate(zip(axes.ravel(), images, titles)):
+        axis.imshow(image, interpolation="nearest")
+        axis.set_title(title, fontsize=8, fontweight="normal", loc="left")
+        axis.set_xticks([]), axis.set_yticks([])
+        axis.grid(False)
+        for x0, y0, x1, y1, colour in (boxes[i] if boxes else ()):
+            axis.add_patch(plt.Rectangle(
+                (x0 - 0.5, y0 - 0.5), x1 - x0, y1 - y0, fill=False, color=colour, lw=1.3
+            ))
+        if captions:
+            axis.set_xlabel(captions[i], fontsize=7, loc="left")
+    figure.tight_layout()
+    return figure

@@ -1,0 +1,136 @@
+"""The jobs the graph is made of: `python -m alignbook.jobs KIND [NAME…] --out RESULTS`.
+
+Each leaves files under the results folder, written aside and renamed, and prints one line.
+"""
+
+import argparse
+import importlib
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from alignbook import ROOT, exhibits, workbook
+from alignbook.workbook import Workbook
+
+TUNING_SEED = 1000  # far from the reporting seeds 0, 1, 2, …
+
+
+def data(book: Workbook) -> None:
+    """Make or read the data set; leave what it is in data.json."""
+    began = time.monotonic()
+    dataset = book.dataset()
+    sizes = {split: len(rows) for split, rows in dataset.splits.items()}
+    write(book.out / "data.json", json.dumps({
+        "name": dataset.name, "fingerprint": dataset.fingerprint, "images": sizes,
+        "captions per image": dataset.captions_per_image, "folder": dataset.folder.name,
+    }, indent=1))  # fmt: skip
+    say(f"data {dataset.name}, {' / '.join(map(str, sizes.values()))} images", began)
+
+
+def base(book: Workbook) -> None:
+    """Train the base model and store its region features; leave their keys in base.json."""
+    began = time.monotonic()
+    run, features = book.base(), book.features()
+    write(book.out / "base.json", json.dumps({"base": run.key, "features": features.key}, indent=1))
+    say(f"base {book.profile.base}, test RSUM {run.metrics['test RSUM']:.1f}", began)
+
+
+def arm(book: Workbook, exhibit: str, name: str) -> None:
+    """Tune an arm on dev, run it for every reporting seed; leave the list of its runs."""
+    import pandas as pd
+
+    from alignbook import runs
+
+    began = time.monotonic()
+    module = importlib.import_module(exhibits.EXHIBITS[exhibit].module)
+    inputs = (book.dataset(), book.features(), book.base())
+    candidates = module.arms(exhibit, book.profile)[name]
+    chosen, trials = candidates[0], []
+    if len(candidates) > 1:
+        chosen, trials = runs.best_on_dev(candidates, TUNING_SEED, *inputs, device=book.device)
+    seeds = book.seeds[:1] if name in exhibits.CONTROLS else book.seeds
+    reported = [runs.get(chosen, seed, *inputs, device=book.device) for seed in seeds]
+    rows = [(name, "trial", TUNING_SEED, run.key) for run in trials]
+    rows += [(name, "report", seed, run.key) for seed, run in zip(seeds, reported)]
+    table = pd.DataFrame(rows, columns=["arm", "role", "seed", "key"])
+    write(arm_file(book.out, exhibit, name), table.to_csv(index=False))
+    mean = sum(run.metrics["test RSUM"] for run in reported) / len(reported)
+    count = f"{len(trials)} trials, {len(reported)} seed{'s' * (len(reported) > 1)}"
+    say(f"{exhibit} {name}, test RSUM {mean:.1f}, {count}", began)
+
+
+def exhibit(book: Workbook, name: str) -> None:
+    """All arms of an exhibit, in one process."""
+    for each in exhibits.EXHIBITS[name].arms:
+        arm(book, name, each)
+
+
+def notebook(book: Workbook, name: str) -> None:
+    """Execute a notebook; its copy stays in notebooks/, with the error in it if it fails."""
+    from alignbook import execute
+
+    began = time.monotonic()
+    target = book.out.resolve() / "notebooks" / f"{name}.ipynb"
+    said = json.loads((book.out / "settings.json").read_text())
+    execute.run_notebook(ROOT / "notebooks" / f"{name}.ipynb", target, {
+        "profile": book.profile.name, "data": book.data, "seeds": said["seeds"] or 0,
+        "settings": " ".join(f"{k}={v}" for k, v in said["set"].items()),
+        "out": str(book.out.resolve()), "device": book.device,
+    })  # fmt: skip
+    write(target.with_suffix(".done"), "")
+    expected = exhibits.NOTEBOOKS[name].expected.get(book.profile.name)
+    say(f"notebook {name}", began, expected)
+
+
+def collect(book: Workbook) -> None:
+    """Put every arm's numbers into metrics.csv, summary.csv, timings.csv and runs.csv."""
+    from alignbook import collect as tables
+
+    files = sorted((book.out / "arms").glob("*/*.csv"))
+    for name, table in tables.gather(book, tables.arm_runs(files)).items():
+        write(book.out / f"{name}.csv", table.to_csv(index=False))
+
+
+def arm_file(out: Path, exhibit: str, name: str) -> Path:
+    """Where the list of an arm's runs lies."""
+    return out / "arms" / exhibit / f"{exhibits.slug(name)}.csv"
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside.write_text(text)
+    os.replace(aside, path)
+
+
+def say(what: str, began: float, expected: float | None = None) -> None:
+    """One line: what is done and how long it took."""
+    took = f"{time.monotonic() - began:6.1f} s"
+    hint = f"  (expected {expected} s)" if expected else ""
+    print(f"  {took}  {what}{hint}", flush=True)
+
+
+KINDS = {job.__name__: job for job in (data, base, arm, exhibit, notebook, collect)}
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="alignbook.jobs", description=__doc__)
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--out", type=Path, required=True)
+    asked = parser.parse_args(arguments)
+    from alignbook.execute import NotebookFailed
+
+    try:
+        KINDS[asked.kind](workbook.load(asked.out), *asked.names)
+    except (NotebookFailed, ValueError, FloatingPointError) as error:
+        print(f"  failed: {asked.kind} {' '.join(asked.names)}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,108 @@
+"""Profiles: how much of everything a run of the workbook computes.
+
+A profile is a flat record of sizes, steps and seeds. `smoke` shows that the plumbing holds,
+`laptop` is meant for two cores within an hour, `overnight` runs every arm with five seeds, `gpu`
+a larger world, and `paper` the papers' own settings on the papers' own data.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+
+NAMES = ("smoke", "laptop", "overnight", "gpu", "paper")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Every number a run depends on besides the data; `--set field=value` changes one of them."""
+
+    name: str
+    seeds: int
+    # data: images of each split (0: all there are), pixels a side, seed of the world
+    train_images: int
+    dev_images: int
+    test_images: int
+    size: int
+    data_seed: int
+    # base model
+    base: str
+    base_epochs: int
+    base_batch: int
+    base_threads: int
+    # CHAN
+    chan_steps: int
+    chan_batch: int
+    chan_dim: int
+    chan_regions: int
+    chan_learning_rate: float
+    chan_trials: int
+
+
+WORLD = {
+    "smoke": Profile(
+        "smoke", seeds=1, train_images=300, dev_images=60, test_images=100, size=64, data_seed=0,
+        base="world-clip", base_epochs=2, base_batch=64, base_threads=1,
+        chan_steps=12, chan_batch=32, chan_dim=64, chan_regions=36, chan_learning_rate=1e-3,
+        chan_trials=2,
+    ),
+    "laptop": Profile(
+        "laptop", seeds=3, train_images=8000, dev_images=500, test_images=1000, size=64,
+        data_seed=0, base="world-clip", base_epochs=8, base_batch=128, base_threads=2,
+        chan_steps=500, chan_batch=128, chan_dim=128, chan_regions=36, chan_learning_rate=2e-3,
+        chan_trials=4,
+    ),
+}
+WORLD["overnight"] = dataclasses.replace(
+    WORLD["laptop"], name="overnight", seeds=5, base_epochs=16, chan_steps=1500, chan_trials=6
+)
+WORLD["gpu"] = dataclasses.replace(
+    WORLD["laptop"], name="gpu", seeds=10, train_images=40000, dev_images=1000, test_images=5000,
+    base_epochs=30, chan_steps=6000, chan_dim=512, chan_batch=256, chan_trials=6,
+)
+# The papers' own data: no world stands in for it.
+WORLD["paper"] = dataclasses.replace(
+    WORLD["gpu"], name="paper", chan_dim=1024, chan_batch=384, chan_learning_rate=5e-4
+)
+
+# Photographs: all images of the official splits, a tower trained from scratch on 80 pixels.
+PHOTOGRAPHS = {
+    "smoke": dict(size=80, base="photo-tower"),
+    "laptop": dict(
+        train_images=0, dev_images=0, test_images=0, size=80, base="photo-tower", base_epochs=40,
+        base_batch=192, chan_dim=256,
+    ),
+}
+
+
+def get(name: str, data: str = "world", overrides: dict[str, str] | None = None) -> Profile:
+    """The profile of a name for a kind of data, with single values changed.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, an unknown key (listing the known ones), or a value of the wrong type.
+
+    Examples
+    --------
+    >>> get("smoke", overrides={"chan_steps": "3"}).chan_steps
+    3
+    """
+    if name not in NAMES:
+        raise ValueError(f"unknown profile {name!r}; there are: {', '.join(NAMES)}")
+    profile = WORLD[name]
+    if data.partition("=")[0] != "world":
+        changes = PHOTOGRAPHS["smoke" if name == "smoke" else "laptop"]
+        profile = dataclasses.replace(profile, **changes)
+    fields = {f.name: f.type for f in dataclasses.fields(Profile) if f.name != "name"}
+    for key, text in (overrides or {}).items():
+        if key not in fields:
+            raise ValueError(f"unknown setting {key!r}; there are: {', '.join(fields)}")
+        try:
+            value = fields[key](text)
+        except ValueError:
+            raise ValueError(
+                f"setting {key}={text!r}: expected a value of type {fields[key].__name__}"
+            ) from None
+        if fields[key] is not str and value < 0:
+            raise ValueError(f"setting {key}={text}: negative values make no sense here")
+        profile = dataclasses.replace(profile, **{key: value})
+    return profile

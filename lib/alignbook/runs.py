@@ -1,0 +1,180 @@
+"""The run store: every expensive result is kept under a key of all it depends on.
+
+`get(config, seed, *inputs)` returns at once if the result is stored and computes it otherwise, by
+the function `compute` of the config's module. A run is written aside and renamed when whole.
+"""
+
+import contextlib
+import dataclasses
+import fcntl
+import json
+import os
+import shutil
+import sys
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from alignbook import ROOT
+from alignbook.fingerprint import code_hash, key
+
+STORE = ROOT / "results" / "store"
+VERSIONS = ("torch", "numpy", "timm", "open_clip_torch", "transformers")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A stored result: its key, its folder, and what lies in it."""
+
+    key: str
+    folder: Path
+
+    @cached_property
+    def record(self) -> dict:
+        """Config, seed, inputs, versions, code, device, seconds: where the result comes from."""
+        return json.loads((self.folder / "run.json").read_text())
+
+    @property
+    def config(self) -> dict:
+        return self.record["config"]
+
+    @cached_property
+    def metrics(self) -> dict:
+        return json.loads((self.folder / "metrics.json").read_text())
+
+    def array(self, name: str) -> np.ndarray:
+        """An array of the run, memory-mapped."""
+        return np.load(self.folder / f"{name}.npy", mmap_mode="r")
+
+    def weights(self) -> dict:
+        from safetensors.torch import load_file
+
+        return load_file(self.folder / "weights.safetensors")
+
+
+def get(config, seed: int, *inputs, device: str = "cpu") -> Run:
+    """The run of a config and a seed on its inputs, computed if it is not stored.
+
+    Parameters
+    ----------
+    config : frozen dataclass; `compute(config, seed, inputs, folder, device)` of its module does
+        the work, leaves files in `folder` and returns the metrics.
+    inputs : data sets and other runs the computation reads; their keys are part of the key.
+
+    Returns
+    -------
+    Run
+    """
+    module = type(config).__module__
+    origin = {
+        "module": module,
+        "config": dataclasses.asdict(config),
+        "seed": seed,
+        "inputs": [getattr(i, "key", None) or i.fingerprint for i in inputs],
+        "device": device.partition(":")[0],
+        "dtype": "float32",
+        "versions": {name: version(name) for name in VERSIONS},
+        "code": code_hash(module),
+    }
+    name = key(origin)
+    run = Run(name, STORE / name)
+    if is_stored(name):
+        return run
+    with _locked(name):
+        if not is_stored(name):
+            _compute(config, seed, inputs, device, origin, run)
+    return run
+
+
+def is_stored(name: str) -> bool:
+    """Whether a key's run is there, whole."""
+    return (STORE / name / "run.json").exists()
+
+
+def stored(name: str) -> Run:
+    """The run of a key that is known to be stored."""
+    run = Run(name, STORE / name)
+    if not is_stored(name):
+        raise FileNotFoundError(f"run {name} is not in {STORE}: start ./run_all.sh again")
+    return run
+
+
+def _compute(config, seed, inputs, device, origin, run: Run) -> None:
+    partial = STORE / ".partial" / run.key
+    partial.mkdir(parents=True, exist_ok=True)
+    began = time.time()
+    metrics = sys.modules[origin["module"]].compute(config, seed, inputs, partial, device)
+    (partial / "metrics.json").write_text(json.dumps(metrics, indent=1))
+    record = origin | {
+        "key": run.key,
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "seconds": round(time.time() - began, 2),
+    }
+    (partial / "run.json").write_text(json.dumps(record, indent=1))
+    shutil.rmtree(run.folder, ignore_errors=True)
+    os.replace(partial, run.folder)
+
+
+@contextlib.contextmanager
+def _locked(name: str):
+    """One process computes a run; others that want it wait. The lock ends with its holder."""
+    (STORE / ".locks").mkdir(parents=True, exist_ok=True)
+    with (STORE / ".locks" / name).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def best_on_dev(candidates, seed: int, *inputs, device: str = "cpu"):
+    """The candidate with the largest RSUM on the dev split, and every trial's run.
+
+    A tie goes to the candidate named first. The test split is not looked at.
+    """
+    trials = [get(config, seed, *inputs, device=device) for config in candidates]
+    scores = [run.metrics["dev RSUM"] for run in trials]
+    return candidates[int(np.argmax(scores))], trials
+
+
+class ArmsIdentical(ValueError):
+    """Two arms of a sweep trained the same model: what tells them apart had no effect."""
+
+
+def check_arms_differ(arms: dict[str, Run], least: float = 1e-4) -> dict[tuple[str, str], float]:
+    """Make sure that the arms of a training sweep trained different models.
+
+    Parameters
+    ----------
+    arms : runs of one seed by arm name.
+    least : the relative difference of early gradients that two arms must exceed.
+
+    Returns
+    -------
+    The relative gradient difference of every pair of arms.
+
+    Raises
+    ------
+    ArmsIdentical
+        Naming a pair whose parameters after training are equal, or whose gradients within the
+        first steps nowhere differ by more than `least`.
+    """
+    names, found = list(arms), {}
+    for i, a in enumerate(names):
+        for b in names[i + 1 :]:
+            if arms[a].metrics["checksum"] == arms[b].metrics["checksum"]:
+                raise ArmsIdentical(f"arms {a!r} and {b!r} ended with the same parameters")
+            ga, gb = arms[a].array("gradients"), arms[b].array("gradients")
+            if ga.shape != gb.shape:
+                found[a, b] = np.inf
+                continue
+            size = np.maximum(np.linalg.norm(ga, axis=1), np.linalg.norm(gb, axis=1))
+            apart = np.linalg.norm(ga - gb, axis=1) / np.maximum(size, 1e-30)
+            found[a, b] = float(apart.max())
+            if found[a, b] <= least:
+                raise ArmsIdentical(
+                    f"arms {a!r} and {b!r}: early gradients differ by {found[a, b]:.1e} "
+                    f"relative, at least {least:.0e} is expected of arms that train differently"
+                )
+    return found

@@ -1,0 +1,157 @@
+"""One training loop for all methods: checkpoints, exact resume, progress, gradient sketches."""
+
+import hashlib
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+CHECKPOINT_SECONDS = 15.0
+SKETCH_STEPS, SKETCH_SIZE = (0, 1, 3, 7, 15, 31), 2048
+
+
+def seeded(seed: int) -> torch.Generator:
+    """Seed torch's global generator (initial weights, dropout) and return one for the batches."""
+    torch.manual_seed(seed)
+    return torch.Generator().manual_seed(seed)
+
+
+def epoch_order(n: int, seed: int, epoch: int) -> torch.Tensor:
+    """The order of an epoch's samples `(n,) int64`: a function of seed and epoch alone.
+
+    Nothing about the order has to be saved, and a resumed run draws what an unbroken one drew.
+    """
+    return torch.from_numpy(np.random.default_rng([seed, epoch]).permutation(n))
+
+
+def pairs_in_batch(n_images: int, batch: int, captions_per_image: int, seed: int, step: int):
+    """The step's images `(batch,)` and one caption of each `(batch,)`, both int64.
+
+    An epoch passes every image once; each pass draws another of an image's captions in turn, so
+    that `captions_per_image` epochs see every pair once and no batch holds an image twice.
+    """
+    per_epoch = max(1, n_images // batch)
+    epoch, i = divmod(step, per_epoch)
+    images = epoch_order(n_images, seed, epoch)[i * batch : (i + 1) * batch]
+    start = np.random.default_rng([seed, 1]).integers(captions_per_image, size=n_images)
+    turn = torch.from_numpy((start + epoch) % captions_per_image)[images]
+    return images, images * captions_per_image + turn
+
+
+def warmup_cosine(optimizer, steps: int, warmup: float = 0.1):
+    """Learning rate: linear rise over the first `warmup` of the steps, then half a cosine to 0."""
+    rise = max(1, int(warmup * steps))
+
+    def factor(step):
+        if step < rise:
+            return (step + 1) / rise
+        return 0.5 * (1 + np.cos(np.pi * (step - rise) / max(1, steps - rise)))
+
+    return torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+
+
+def fit(model, optimizer, scheduler, steps, loss_at, folder: Path, label: str, clip: float = 0.0):
+    """Train for `steps` steps; resume from `folder/checkpoint.pt` if one is there.
+
+    Parameters
+    ----------
+    loss_at : step → scalar loss; draws its batch from the step number alone.
+    folder : where the checkpoint lies while the run is under way; it is removed at the end.
+    clip : largest norm of the gradient, 0 for none.
+
+    Returns
+    -------
+    dict with `loss` (one value a step), `seconds` (training time, added over resumes), and
+    `gradients` `(S, 2048) float32`: a fixed subset of the gradient's entries at a few early
+    steps, by which `runs.check_arms_differ` tells arms that train differently.
+    """
+    checkpoint = folder / "checkpoint.pt"
+    start, losses, sketches, spent = 0, [], [], 0.0
+    if checkpoint.exists():
+        state = torch.load(checkpoint, weights_only=True)
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        scheduler.load_state_dict(state["scheduler"])
+        torch.set_rng_state(state["rng"])
+        start, losses, spent = state["step"], state["losses"], state["seconds"]
+        sketches = list(state["sketches"])
+    model.train()
+    began = saved = shown = time.perf_counter()
+    for step in range(start, steps):
+        optimizer.zero_grad(set_to_none=True)
+        loss = loss_at(step)
+        loss.backward()
+        if step in SKETCH_STEPS:
+            sketches.append(_gradient_sketch(model))
+        if clip:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        scheduler.step()
+        losses.append(loss.item())
+        if not np.isfinite(losses[-1]):
+            raise FloatingPointError(
+                f"{label}: the loss is {losses[-1]} at step {step} of {steps}. "
+                "Lower the learning rate (--set) or look at the inputs for non-finite values."
+            )
+        now = time.perf_counter()
+        if now - saved > CHECKPOINT_SECONDS and step + 1 < steps:
+            state = {
+                "model": model.state_dict(), "optimizer": optimizer.state_dict(),
+                "scheduler": scheduler.state_dict(), "rng": torch.get_rng_state(),
+                "step": step + 1, "losses": losses, "seconds": spent + now - began,
+                "sketches": sketches,
+            }
+            torch.save(state, checkpoint.with_suffix(".tmp"))
+            os.replace(checkpoint.with_suffix(".tmp"), checkpoint)
+            saved = now
+        if sys.stderr.isatty() and now - shown > 0.5:
+            done = (step + 1) / steps
+            bar = "━" * int(20 * done) + " " * (20 - int(20 * done))
+            print(f"\r{label} {bar} {step + 1}/{steps} loss {losses[-1]:.3f} ", end="", file=sys.stderr)
+            shown = now
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr)
+    model.eval()
+    return {
+        "loss": losses,
+        "seconds": spent + time.perf_counter() - began,
+        "gradients": torch.stack(sketches).numpy(),
+    }
+
+
+def _gradient_sketch(model) -> torch.Tensor:
+    gradient = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
+    at = torch.linspace(0, len(gradient) - 1, SKETCH_SIZE).long()
+    return gradient[at].float().cpu()
+
+
+def checksum(model) -> str:
+    """16 hex digits over every parameter and buffer, in the order of their names."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
+def save(model, outcome: dict, folder: Path) -> dict:
+    """Leave weights, loss curve and gradient sketch of a finished `fit` in `folder`.
+
+    Returns the metrics every run has: steps, parameters, seconds, and the parameters' checksum.
+    """
+    from safetensors.torch import save_file
+
+    weights = {k: v.detach().cpu().contiguous() for k, v in model.state_dict().items()}
+    save_file(weights, folder / "weights.safetensors")
+    np.save(folder / "loss.npy", np.asarray(outcome["loss"], np.float32))
+    np.save(folder / "gradients.npy", outcome["gradients"])
+    (folder / "checkpoint.pt").unlink(missing_ok=True)
+    return {
+        "steps": len(outcome["loss"]),
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "training seconds": round(outcome["seconds"], 3),
+        "checksum": checksum(model),
+    }

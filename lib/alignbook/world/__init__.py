@@ -1,0 +1,60 @@
+"""The embedded world: captioned scenes that are made, not downloaded.
+
+Examples
+--------
+>>> from alignbook import world
+>>> config = world.Config(seed=1)
+>>> scene = world.scene(config, "test", 3)
+>>> world.picture(scene).shape, len(world.sentences(scene))
+((64, 64, 3), 5)
+"""
+
+from __future__ import annotations
+
+from alignbook.world.captions import KINDS, Caption, Mention, holds, sentences, write
+from alignbook.world.render import picture
+from alignbook.world.scenes import (
+    BACKGROUNDS,
+    COLOURS,
+    RELATIONS,
+    SPLITS,
+    TEXTURES,
+    Config,
+    Scene,
+    Thing,
+)
+from alignbook.world.scenes import make as scene
+from alignbook.world.shapes import SHAPES, SIZES
+
+__all__ = [
+    "BACKGROUNDS", "COLOURS", "KINDS", "RELATIONS", "SHAPES", "SIZES", "SPLITS", "TEXTURES",
+    "Caption", "Config", "Mention", "Scene", "Thing",
+    "gold", "holds", "picture", "scene", "sentences", "write",
+]  # fmt: skip
+
+
+def gold(scenes: list[Scene]):
+    """Gold boxes and relations of a list of scenes, image numbers counted from 0.
+
+    Returns
+    -------
+    objects : pandas.DataFrame
+        One row an object: image, object, x0, y0, x1, y1 (pixels, half-open), shape, colour,
+        size, texture.
+    relations : pandas.DataFrame
+        One row a true relation: image, subject, relation, object; an image's first row is the
+        relation that was drawn, the others are spatial.
+    """
+    import pandas
+
+    objects = [
+        (i, j, t.x0, t.y0, t.x1, t.y1, *t.attributes)
+        for i, scene in enumerate(scenes)
+        for j, t in enumerate(scene.things)
+    ]
+    relations = [(i, *relation) for i, scene in enumerate(scenes) for relation in scene.relations]
+    columns = "image object x0 y0 x1 y1 shape colour size texture".split()
+    return (
+        pandas.DataFrame(objects, columns=columns),
+        pandas.DataFrame(relations, columns="image subject relation object".split()),
+    )

@@ -1,0 +1,145 @@
+"""Pixels of a scene, in integer arithmetic only: the same bytes on every machine.
+
+Masks, textures and backgrounds are made once per process; drawing a thing blends a small patch.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from alignbook.world.scenes import BACKGROUNDS, TEXTURES, Dice, Scene, Thing
+from alignbook.world.shapes import mask
+
+PALETTE = {
+    "red": (214, 32, 38), "orange": (250, 132, 22), "yellow": (250, 222, 40),
+    "lime": (150, 232, 50), "green": (20, 118, 48), "cyan": (56, 206, 222),
+    "blue": (36, 72, 206), "purple": (128, 44, 168), "pink": (255, 140, 190),
+    "brown": (112, 66, 30), "black": (18, 18, 20), "white": (250, 250, 250),
+}  # fmt: skip
+ROPE, KNOT, STROKE, BEAM = (96, 72, 50), (40, 26, 16), (246, 246, 246), (255, 236, 90)
+
+
+@lru_cache(maxsize=None)
+def _pattern(texture: str, height: int, width: int, canvas: int) -> np.ndarray:
+    """Where the second shade of a texture shows, ``(h, w, 1) bool``."""
+    y, x = np.indices((height, width)) * 64 // canvas
+    if texture == "striped":
+        shown = y % 4 >= 2
+    elif texture == "dotted":
+        shown = ((x + 2 * (y // 2 % 2)) % 4 == 1) & (y % 2 == 1)
+    elif texture == "checked":
+        shown = (x // 3 + y // 3) % 2 == 1
+    else:
+        shown = np.zeros((height, width), bool)
+    return shown[:, :, None]
+
+
+def _second(colour: tuple[int, int, int]) -> tuple[int, int, int]:
+    """The second shade: darker; for black a grey darker than every background."""
+    if sum(colour) > 100:
+        return tuple(c * 2 // 5 for c in colour)
+    return tuple(c + 76 for c in colour)
+
+
+SHADES = {name: (np.array(rgb, np.int32), np.array(_second(rgb), np.int32))
+          for name, rgb in PALETTE.items()}  # fmt: skip
+
+
+@lru_cache(maxsize=None)
+def background(name: str, size: int) -> np.ndarray:
+    """One of the muted backgrounds, ``(size, size, 3) int32``."""
+    y, x = np.indices((size, size)) * 64 // size
+    flat = np.zeros((size, size), np.int64)
+    grain = Dice(7, BACKGROUNDS.index(name)).octets(size * size).reshape(size, size).astype(int)
+    shade, base = {
+        "paper": (flat, (192, 188, 178)),
+        "slate": (flat, (124, 130, 136)),
+        "sky": (y // 2 - 16, (156, 172, 188)),
+        "dusk": (16 - y // 2, (150, 138, 152)),
+        "sand": (grain // 11 - 12, (184, 172, 146)),
+        "grass": (grain // 9 - 14, (138, 154, 128)),
+        "tiles": (np.where((x % 16 == 0) | (y % 16 == 0), -26, 0), (176, 176, 182)),
+        "boards": (np.where(y % 12 == 0, -30, 4 * (y // 12 % 2)), (168, 154, 140)),
+    }[name]
+    return (shade[:, :, None] + np.array(base)).astype(np.int32)
+
+
+def _blend(canvas, x0, y0, colour, alpha):
+    """Lay ``colour`` over the canvas with ``alpha`` in 0..16, at a corner."""
+    patch = canvas[y0 : y0 + alpha.shape[0], x0 : x0 + alpha.shape[1]]
+    patch += (colour - patch) * alpha[: patch.shape[0], : patch.shape[1]] >> 4
+
+
+def draw(canvas: np.ndarray, thing: Thing) -> None:
+    """Draw one thing on a canvas ``(H, W, 3) int32``; touches exactly its tight box."""
+    first, second = SHADES[thing.colour]
+    colour = first
+    if thing.texture != TEXTURES[0]:
+        height, width = thing.y1 - thing.y0, thing.x1 - thing.x0
+        colour = np.where(_pattern(thing.texture, height, width, canvas.shape[0]), second, first)
+    _blend(canvas, thing.x0, thing.y0, colour, mask(thing.shape, thing.size, canvas.shape[0]))
+
+
+def _action(canvas, scene):
+    """What shows an action besides the two things: strokes, rope or beam, beneath them."""
+    subject, name, other = scene.relation
+    a, b = scene.things[subject], scene.things[other]
+    unit = scene.size // 16
+    if name == "chasing":  # strokes behind the subject
+        for k in (1, 2, 3):
+            y = a.y0 + (a.y1 - a.y0) * k // 4
+            x = a.x1 + 1 if scene.mirrored else a.x0 - unit - 2 - unit // 2 * (k == 2)
+            canvas[y, x : x + unit + 1 + unit // 2 * (k == 2)] = STROKE
+    elif name in ("pulling", "lighting"):
+        left, right = (b, a) if scene.mirrored else (a, b)
+        x0, x1 = (left.x0 + left.x1) // 2, (right.x0 + right.x1) // 2
+        y0, y1 = (left.y0 + left.y1) // 2, (right.y0 + right.y1) // 2
+        x = np.arange(x0, x1)
+        middle = y0 + (y1 - y0) * (x - x0) // (x1 - x0)
+        if name == "pulling":  # a rope, tied with a dark knot at the thing that is pulled
+            canvas[middle, x] = ROPE
+            canvas[middle + 1, x] = ROPE
+            knot = b.x1 + 1 if scene.mirrored else b.x0 - unit + 1
+            y = middle[knot - x0]
+            canvas[y - 1 : y + 3, knot : knot + unit - 1] = KNOT
+        else:  # a beam that widens from the subject to the height of the thing that is lit
+            steps = x1 - x if scene.mirrored else x - x0
+            half = 1 + (b.y1 - b.y0) * steps // (2 * (x1 - x0))
+            rows = np.arange(scene.size)[:, None]
+            lit = (abs(rows - middle) <= half).astype(np.int32)[:, :, None]
+            _blend(canvas, x0, 0, np.array(BEAM, np.int32), lit * 11)
+
+
+def picture(scene: Scene) -> np.ndarray:
+    """The picture of a scene.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``(size, size, 3) uint8``, RGB.
+
+    Examples
+    --------
+    >>> from alignbook import world
+    >>> world.picture(world.scene(world.Config(), "train", 0)).shape
+    (64, 64, 3)
+    """
+    dice = Dice(*scene.key, 1)
+    size = scene.size
+    canvas = background(scene.background, size) + (dice.below(25) - 12)
+    for _ in range(dice.between(4, 9)):  # clutter: grey specks and short strokes
+        x, y, long = dice.below(size), dice.below(size), dice.between(1, 4)
+        grey = dice.choice((96, 112, 198, 212))
+        if dice.chance(50):
+            canvas[y, x : x + long] = grey
+        else:
+            canvas[y : y + long, x] = grey
+    _action(canvas, scene)
+    subject = scene.relation[0]
+    for i in sorted(range(len(scene.things)), key=lambda i: i == subject):  # the front one last
+        draw(canvas, scene.things[i])
+    octets = dice.octets(canvas.size).reshape(canvas.shape)
+    noise = (octets & 7).astype(np.int32) + (octets >> 4 & 7) - 7  # triangular in -7..7
+    return np.clip(canvas + noise, 0, 255, out=canvas).astype(np.uint8)

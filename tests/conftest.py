@@ -1,0 +1,100 @@
+"""What the tests share: real data, copies of the workbook, and the smoke run made once."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def skip_unless_required(kind: str, reason: str) -> None:
+    """Skip a test visibly; fail it where ALIGNBOOK_REQUIRE (comma-separated) names its kind."""
+    if kind in os.environ.get("ALIGNBOOK_REQUIRE", "").split(","):
+        pytest.fail(f"{kind} is required here: {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def realdata() -> Path:
+    """The folder with real data sets."""
+    folder = os.environ.get("ALIGNBOOK_DATA")
+    if not folder or not Path(folder).is_dir():
+        skip_unless_required("realdata", f"ALIGNBOOK_DATA names no folder with data ({folder})")
+    return Path(folder).resolve()
+
+
+class Copy:
+    """A copy of the workbook that runs in the environment the tests run in."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.smoke = root / "results/world-smoke"
+        inside = f"{ROOT}/.cache/"  # caches of the checkout: a copy starts with none
+        self.environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not value.startswith(inside) and name not in ("PYTHONPATH", "ALIGNBOOK_LIFELINE")
+        }
+        self.environment["ALIGNBOOK_ENV"] = sys.prefix
+
+    def run(self, *arguments: str, before: tuple[str, ...] = (), **environment: str):
+        """Run run_all.sh to its end and return what it said."""
+        return subprocess.run(
+            [*before, str(self.root / "run_all.sh"), *arguments],
+            env={**self.environment, **environment},
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            timeout=900,
+        )
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen:
+        """Start run_all.sh and return at once."""
+        return subprocess.Popen(
+            [str(self.root / "run_all.sh"), *arguments],
+            env={**self.environment, **environment},
+            cwd=self.root,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def twin(self, root: Path) -> "Copy":
+        """A copy of this copy, with all it has computed."""
+        shutil.copytree(self.root, root, symlinks=True)
+        return Copy(root)
+
+
+def copy_workbook(target: Path) -> Copy:
+    """Copy what belongs to the workbook: tracked files and new ones that git doesn't ignore."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True
+    )
+    if listed.returncode:  # no checkout but an unpacked archive
+        ignore = shutil.ignore_patterns(".*", "__pycache__", "results", "*.egg-info")
+        shutil.copytree(ROOT, target, ignore=ignore)
+        return Copy(target)
+    for name in listed.stdout.decode().split("\0"):
+        if name and (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+    return Copy(target)
+
+
+@pytest.fixture
+def workbook_copy(tmp_path: Path) -> Copy:
+    """A fresh copy of the workbook, nothing computed; its path has a space in it."""
+    return copy_workbook(tmp_path / "work book")
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """A copy with the smoke profile of everything computed; made once, not to be changed."""
+    copy = copy_workbook(tmp_path_factory.mktemp("finished") / "work book")
+    done = copy.run("--profile", "smoke")
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    copy.said = done.stdout
+    return copy

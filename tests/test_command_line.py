@@ -1,0 +1,264 @@
+"""The command line: what is refused and how, help, dry runs, set-up, one run at a time."""
+
+import fcntl
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, copy_workbook
+
+from alignbook import __main__ as command_line
+from alignbook import exhibits
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    return copy_workbook(tmp_path_factory.mktemp("command line") / "work book")
+
+
+def everything(root: Path) -> set[Path]:
+    """Files of a copy, but for bytecode."""
+    return {path for path in root.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["--profile", "laptob"], ["unknown profile 'laptob'", "did you mean laptop?"]),
+        (["--profile", "zzz"], ["smoke, laptop, overnight, gpu, paper"]),
+        (["chan-T33"], ["unknown target 'chan-T33'", "chan-T3"]),
+        (["11_chan_ablation"], ["11_chan_ablations"]),
+        (["zzz"], ["unknown target 'zzz'", "02_data"]),
+        (["chan", "zzz"], ["unknown target 'zzz'"]),
+        (["--set", "seeds"], ["--set seeds", "key=value"]),
+        (["--set", "no_such_key=1"], ["no_such_key"]),
+        (["--data", "flickr8k=/no/such/folder"], ["/no/such/folder"]),
+        (["--data", "flickr8k"], ["flickr8k"]),
+        (["--data", "zzz"], ["zzz", "world"]),
+        (["--seeds", "0"], ["--seeds", "from 1 on"]),
+        (["--jobs", "two"], ["--jobs", "'two'"]),
+        (["--device", "tpu"], ["unknown device 'tpu'", "cpu"]),
+        (["--spread", "thin"], ["--spread"]),
+        (["--prof", "smoke"], ["--prof"]),
+        (["--no-such-option"], ["--no-such-option"]),
+    ],
+    ids=" ".join,
+)
+def test_bad_input_is_refused_before_anything_is_written(copy, arguments, words):
+    before = everything(copy.root)
+    done = copy.run(*arguments)
+    assert done.returncode == 2
+    for each in words:
+        assert each in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert everything(copy.root) == before
+
+
+def test_results_that_cannot_be_written_are_refused(workbook_copy):
+    (workbook_copy.root / "results").write_text("in the way")
+    done = workbook_copy.run("--profile", "smoke")
+    assert done.returncode == 2
+    assert "cannot write to" in done.stderr and "results" in done.stderr
+
+
+def test_help_tells_everything(copy):
+    done = copy.run("--help")
+    assert done.returncode == 0
+    for word in ("--profile", "--data", "--set", "--dry-run", "test", "lab", "doctor", "lock"):
+        assert word in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_the_command_line_imports_nothing_heavy():
+    code = "import sys, alignbook.__main__; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    loaded = set(done.stdout.split())
+    assert loaded
+    assert not loaded & {"torch", "numpy", "pandas", "snakemake", "papermill", "matplotlib"}
+
+
+def test_dry_run_lists_jobs_and_leaves_nothing(copy):
+    before = everything(copy.root)
+    done = copy.run("--dry-run", "--profile", "smoke", "chan-T3")
+    assert done.returncode == 0, done.stderr
+    for made in ("data.json", "base.json", "notebooks/11_chan_ablations.done", "metrics.csv"):
+        assert made in done.stdout
+    assert "not there yet" in done.stdout
+    assert "02_data" not in done.stdout
+    assert everything(copy.root) == before
+
+
+def test_dry_run_spreads_arms(copy):
+    done = copy.run("--dry-run", "--spread", "arm", "--profile", "smoke", "chan-T3")
+    for arm in exhibits.EXHIBITS["chan-T3"].arms:
+        assert f"arms/chan-T3/{exhibits.slug(arm)}.csv " in done.stdout
+
+
+def test_relative_data_folder_is_taken_from_where_the_user_stands(copy, tmp_path):
+    done = subprocess.run(
+        [str(copy.root / "run_all.sh"), "--data", "flickr8k=here/photographs"],
+        env=copy.environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert str(tmp_path / "here/photographs") in done.stderr
+
+
+def test_one_run_at_a_time(workbook_copy):
+    (workbook_copy.root / "results").mkdir()
+    with open(workbook_copy.root / "results/.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.write("4711\n")
+        file.flush()
+        done = workbook_copy.run("--profile", "smoke")
+    assert done.returncode == 2
+    assert "another run is at work" in done.stderr and "4711" in done.stderr
+
+
+def test_targets():
+    assert exhibits.resolve([]) == list(exhibits.NOTEBOOKS)
+    assert exhibits.resolve(["chan"]) == ["11_chan_ablations"]
+    assert exhibits.resolve(["chan-T3", "02_data"]) == ["02_data", "11_chan_ablations"]
+    assert exhibits.resolve(["notebooks/02_data.ipynb"]) == ["02_data"]
+
+
+def test_failures_are_told_with_what_they_were_to_make(tmp_path, capsys):
+    words = "Error in rule arm:\n    jobid: 4\n    input: base.json\n    output: arms/a/b.csv\n"
+    (tmp_path / "log").write_text(words)
+    command_line.tell_failures(tmp_path, tmp_path / "log")
+    assert "failed:\n  arms/a/b.csv" in capsys.readouterr().err
+    (tmp_path / "log").write_text("SyntaxError in file Snakefile, line 3")
+    command_line.tell_failures(tmp_path, tmp_path / "log")
+    assert "SyntaxError in file Snakefile" in capsys.readouterr().err
+
+
+def test_supported_pythons_are_the_packages_own():
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    assert f"python_wanted='{wanted}'" in (ROOT / "run_all.sh").read_text()
+
+
+# Set-up, with a uv that only pretends: it writes down what it is asked, and makes an environment
+# whose python repeats its arguments.
+UV = """\
+#!/bin/sh
+echo "$@" >>"$UV_CALLS"
+case "$1 $2" in
+  "venv "*)
+    for last in "$@"; do :; done
+    mkdir -p "$last/bin"
+    printf '#!/bin/sh\\necho "handed over: $*"\\n' >"$last/bin/python"
+    chmod +x "$last/bin/python"
+    ;;
+  "pip install")
+    sleep "${UV_SECONDS:-0}"
+    [ ! -e "$UV_FAILS" ]
+    ;;
+esac
+"""
+
+
+@pytest.fixture
+def set_up(workbook_copy, tmp_path):
+    """A fresh copy with a pretended uv on PATH and no environment yet."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/uv").write_text(UV)
+    (tmp_path / "bin/uv").chmod(0o755)
+    dropped = ("ALIGNBOOK_ENV", "CONDA_PREFIX")
+    kept = {name: text for name, text in workbook_copy.environment.items() if name not in dropped}
+    workbook_copy.environment = {
+        **kept,
+        "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "UV_CALLS": str(tmp_path / "calls"),
+        "UV_FAILS": str(tmp_path / "fails"),
+    }
+    workbook_copy.calls = lambda: (tmp_path / "calls").read_text().splitlines()
+    workbook_copy.fails = tmp_path / "fails"
+    return workbook_copy
+
+
+def test_first_start_makes_the_environment_and_later_ones_leave_it(set_up):
+    done = set_up.run("--profile", "a b")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "handed over: -m alignbook --profile a b"
+    venv, packages, itself = set_up.calls()
+    assert "--require-hashes --no-deps --compile-bytecode" in packages
+    assert "--no-build-isolation --no-deps --editable" in itself
+    done = set_up.run("doctor")
+    assert done.stdout == "handed over: -m alignbook doctor\n"
+    assert len(set_up.calls()) == 3
+
+
+def test_changed_lock_makes_the_environment_anew(set_up):
+    set_up.run()
+    with open(set_up.root / "requirements.lock", "a") as lock:
+        lock.write("# more\n")
+    assert set_up.run().returncode == 0
+    assert len(set_up.calls()) == 6
+
+
+def test_interrupted_set_up_is_not_taken_for_whole(set_up):
+    set_up.fails.touch()
+    done = set_up.run()
+    assert done.returncode == 2
+    assert "could not be installed" in done.stderr and "handed over" not in done.stdout
+    assert not (set_up.root / ".venv").exists()
+    set_up.fails.unlink()
+    assert set_up.run().returncode == 0
+    assert not list((set_up.root / ".cache").glob("venv-*"))  # nothing half-made is left
+
+
+def test_environment_without_its_stamp_is_made_anew(set_up):
+    set_up.run()
+    (set_up.root / ".venv/.alignbook/pyproject.toml").unlink()
+    (set_up.root / ".venv/half").touch()
+    assert set_up.run().returncode == 0
+    assert not (set_up.root / ".venv/half").exists()
+
+
+def test_two_starts_at_once_make_one_environment(set_up):
+    set_up.environment["UV_SECONDS"] = "0.5"
+    both = [set_up.start() for _ in range(2)]
+    assert [each.wait(30) for each in both] == [0, 0]
+    assert len(set_up.calls()) == 3
+    assert not (set_up.root / ".cache/setup.lock").exists()
+
+
+def test_lock_of_a_dead_set_up_is_broken(set_up):
+    code = "import os; print(os.getpid())"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True)
+    lock = set_up.root / ".cache/setup.lock"
+    lock.mkdir(parents=True)
+    (lock / "pid").write_bytes(ended.stdout)
+    assert set_up.run().returncode == 0
+    assert not lock.exists()
+
+
+def test_named_environment_is_installed_into_not_remade(set_up, tmp_path):
+    own = tmp_path / "own env/bin"
+    own.mkdir(parents=True)
+    (own / "python").write_text('#!/bin/sh\necho "own: $*"\n')
+    (own / "python").chmod(0o755)
+    done = set_up.run("doctor", ALIGNBOOK_ENV=str(own.parent))
+    assert done.stdout.splitlines()[-1] == "own: -m alignbook doctor"
+    assert all(f"--python {own}/python" in call for call in set_up.calls())
+    assert len(set_up.calls()) == 2
+    assert not (set_up.root / ".venv").exists()
+    done = set_up.run(ALIGNBOOK_ENV=str(tmp_path))
+    assert done.returncode == 2 and "no environment" in done.stderr
+
+
+def test_conda_environment_is_used_but_not_base(set_up, tmp_path):
+    set_up.environment.pop("CONDA_DEFAULT_ENV", None)
+    own = tmp_path / "conda/bin"
+    own.mkdir(parents=True)
+    (own / "python").write_text('#!/bin/sh\necho "conda: $*"\n')
+    (own / "python").chmod(0o755)
+    conda = {"CONDA_PREFIX": str(own.parent)}
+    assert "conda: -m" in set_up.run(CONDA_DEFAULT_ENV="alignbook", **conda).stdout
+    assert "handed over: -m" in set_up.run(CONDA_DEFAULT_ENV="base", **conda).stdout

@@ -1,0 +1,140 @@
+"""Keys change with what computes, not with words about it."""
+
+import dataclasses
+import math
+from pathlib import Path
+
+import pytest
+
+from alignbook import fingerprint
+
+FILES = {
+    "__init__.py": "",
+    "paper.py": '"""A paper."""\n'
+    "from . import losses, tables\nfrom alignbook.deep.inner import f\n\n\n"
+    'def g(x):\n    """Words."""\n    return losses.h(x) + f(x)  # a remark\n',
+    "losses.py": "def h(x):\n    from alignbook import late\n    return late.k(x)\n",
+    "late.py": "import math\n\ndef k(x):\n    return math.sin(x)\n",
+    "deep/__init__.py": "",
+    "deep/inner.py": "from ..sibling import s\n\ndef f(x):\n    return s(x)\n",
+    "sibling.py": "def s(x):\n    return -x\n",
+    "tables.py": "def show(x):\n    print(x)\n",
+    "other.py": "from . import tables, losses\n",
+}
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A little package in the place of the real one, and a way to edit it."""
+    folder = tmp_path / "alignbook"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    monkeypatch.setattr(fingerprint, "PACKAGE", folder)
+    fingerprint._read.cache_clear()
+    yield folder
+    fingerprint._read.cache_clear()
+
+
+def edited(package: Path, file: str, old: str, new: str) -> bool:
+    """Whether the hash of the paper's code changes with an edit."""
+    before = fingerprint.code_hash("alignbook.paper")
+    text = (package / file).read_text()
+    assert old in text
+    (package / file).write_text(text.replace(old, new, 1))
+    fingerprint._read.cache_clear()
+    return fingerprint.code_hash("alignbook.paper") != before
+
+
+@pytest.mark.parametrize(
+    "file, old, new",
+    [
+        ("paper.py", '"""A paper."""', '"""Another title."""'),
+        ("paper.py", '"""A paper."""\n', ""),
+        ("paper.py", '    """Words."""\n', ""),
+        ("paper.py", "  # a remark", ""),
+        ("paper.py", "losses.h(x) + f(x)", "(\n        losses.h( x ) +\n  f(x))"),
+        ("late.py", "\ndef", '\n\n\n"""Words in between."""\ndef'),
+        ("sibling.py", "def s(x):\n", 'def s(x):\n    """New words."""\n'),
+        ("other.py", "losses", "late"),
+        ("tables.py", "print", "repr"),
+    ],
+)
+def test_words_do_not_count(package, file, old, new):
+    assert not edited(package, file, old, new)
+
+
+@pytest.mark.parametrize(
+    "file, old, new",
+    [
+        ("paper.py", "+ f(x)", "- f(x)"),
+        ("losses.py", "late.k(x)", "late.k(x) + 0"),
+        ("late.py", "sin", "cos"),  # imported inside a function
+        ("deep/inner.py", "s(x)", "s(2 * x)"),  # from alignbook.deep.inner import f
+        ("sibling.py", "-x", "+x"),  # from ..sibling import s
+        ("deep/__init__.py", "", "import math\n"),  # runs when deep.inner is imported
+        ("sibling.py", "def s(x)", "def s(x=1)"),
+        ("sibling.py", "def s(x):\n", "@staticmethod\ndef s(x):\n"),
+    ],
+)
+def test_code_counts(package, file, old, new):
+    assert edited(package, file, old, new)
+
+
+def test_follows_imports_but_not_to_presentation(package):
+    behind = fingerprint.modules_behind("alignbook.other")
+    assert behind == ["alignbook.late", "alignbook.losses", "alignbook.other"]
+    assert "alignbook.tables" in fingerprint.modules_behind("alignbook.tables")
+
+
+def test_unknown_module_is_refused(package):
+    with pytest.raises(ModuleNotFoundError, match="alignbook.nowhere"):
+        fingerprint.code_hash("alignbook.nowhere")
+
+
+def test_function_of_words_alone_still_parses(package):
+    (package / "paper.py").write_text('def g():\n    """Only words."""\n')
+    assert fingerprint.code_hash("alignbook.paper")
+
+
+@dataclasses.dataclass(frozen=True)
+class Left:
+    rate: float = 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Right:
+    rate: float = 0.5
+
+
+def test_key_is_canonical():
+    assert fingerprint.key({"b": [1, 2], "a": None}) == fingerprint.key({"a": None, "b": (1, 2)})
+    assert fingerprint.key(Left()) == fingerprint.key(Left(0.5))
+    assert len(fingerprint.key()) == 16
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ((Left(),), (Right(),)),
+        ((Left(),), (Left(0.25),)),
+        (("a", "b"), ("ab",)),
+        ((1,), (1.0,)),
+        ((1,), (True,)),
+        ((1,), ("1",)),
+        (([1], [2]), ([1, 2],)),
+    ],
+)
+def test_key_tells_apart(one, other):
+    assert fingerprint.key(*one) != fingerprint.key(*other)
+
+
+@pytest.mark.parametrize("part", [Path("a"), {1: 2}, {1, 2}, object(), Left])
+def test_key_refuses_what_has_no_plain_value(part):
+    with pytest.raises(TypeError):
+        fingerprint.key([part])
+
+
+def test_key_refuses_numbers_that_are_none():
+    with pytest.raises(ValueError):
+        fingerprint.key(math.nan)

@@ -1,0 +1,254 @@
+"""The main job on the smoke profile: whole, repeated, killed, offline, edited, failing."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import nbformat
+import pytest
+from conftest import copy_workbook, skip_unless_required
+
+from alignbook import execute, exhibits
+
+pytestmark = pytest.mark.slow
+
+MARK = "ALIGNBOOK_TEST_MARK"  # in the environment of everything a start leads to
+
+# Brings the loopback interface up in a new network namespace, then becomes the command.
+LOOPBACK = """\
+import fcntl, os, socket, struct, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+    request = struct.pack("16sH14x", b"lo", 1 | 64)  # IFF_UP | IFF_RUNNING
+    fcntl.ioctl(any_socket, 0x8914, request)  # SIOCSIFFLAGS
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+def marked(mark: str) -> dict[int, str]:
+    """Processes with a mark in their environment, and their command lines."""
+    if sys.platform != "linux":
+        table = subprocess.run(["ps", "-A", "-E", "-o", "pid=,command="], capture_output=True)
+        rows = [line.split(maxsplit=1) for line in table.stdout.decode().splitlines()]
+        return {int(row[0]): row[1] for row in rows if f"{MARK}={mark}" in row[-1]}
+    found = {}
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit():
+            try:
+                if f"{MARK}={mark}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                    words = (process / "cmdline").read_bytes().replace(b"\0", b" ")
+                    found[int(process.name)] = words.decode()
+            except OSError:  # ended meanwhile
+                pass
+    return found
+
+
+def wait_until(true, seconds: float) -> bool:
+    """Wait for something to become true; whether it did in time."""
+    end = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def kill_during(copy, job: str) -> None:
+    """Start the smoke run, kill its top process at work on a job, see everything end."""
+    mark = uuid.uuid4().hex
+    top = copy.start("--profile", "smoke", **{MARK: mark})
+
+    def at_work():
+        assert top.poll() is None, f"the run ended before its {job} job was seen"
+        return any(f"alignbook.jobs {job}" in words for words in marked(mark).values())
+
+    assert wait_until(at_work, 300), f"no {job} job within five minutes"
+    time.sleep(1.5)  # well inside it
+    assert any(f"alignbook.jobs {job}" in words for words in marked(mark).values())
+    os.kill(top.pid, signal.SIGKILL)
+    top.wait()
+    wait_until(lambda: not marked(mark), 5)
+    assert marked(mark) == {}
+
+
+def folders(root: Path) -> set[Path]:
+    """Folders with results and stored runs."""
+    inside = {path for path in (root / "results").rglob("*") if path.is_dir()}
+    return {path.relative_to(root) for path in inside if ".snakemake" not in path.parts}
+
+
+def times(copy) -> dict[str, int]:
+    """When each of the graph's files was last written."""
+    kinds = ("*.json", "*.csv", "notebooks/*.done", "arms/*/*.csv")
+    paths = [path for kind in kinds for path in copy.smoke.glob(kind)]
+    return {str(path.relative_to(copy.smoke)): path.stat().st_mtime_ns for path in paths}
+
+
+def changed(before: dict[str, int], after: dict[str, int]) -> set[str]:
+    """Files that are new or were written anew."""
+    return {name for name, when in after.items() if before.get(name) != when}
+
+
+@pytest.fixture
+def twin(finished, tmp_path):
+    """The finished smoke run, to be changed."""
+    return finished.twin(tmp_path / "work book")
+
+
+def test_smoke_run_makes_everything(finished):
+    made = {str(path.relative_to(finished.smoke)) for path in finished.smoke.rglob("*")}
+    for name in exhibits.NOTEBOOKS:
+        assert f"notebooks/{name}.ipynb" in made
+        assert execute.failure(finished.smoke / f"notebooks/{name}.ipynb") is None
+        assert name in finished.said  # its line of progress
+    for name, exhibit in exhibits.EXHIBITS.items():
+        assert {f"arms/{name}/{exhibits.slug(arm)}.csv" for arm in exhibit.arms} <= made
+    assert {"metrics.csv", "summary.csv", "timings.csv", "runs.csv"} <= made
+    assert "results/world-smoke" in finished.said
+
+
+def test_second_run_does_nothing_and_is_quick(twin):
+    before, stored = times(twin), folders(twin.root)
+    started = time.monotonic()
+    done = twin.run("--profile", "smoke")
+    seconds = time.monotonic() - started
+    assert done.returncode == 0, done.stderr
+    assert "up to date" in done.stdout
+    assert times(twin) == before and folders(twin.root) == stored
+    assert seconds <= 15, f"{seconds:.1f} s"
+
+
+def test_killed_twice_it_goes_on_to_the_same_numbers(finished, tmp_path):
+    copy = copy_workbook(tmp_path / "work book")
+    kill_during(copy, "base")
+    kill_during(copy, "exhibit")
+    base = times(copy)["base.json"]
+    done = copy.run("--profile", "smoke")
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    numbers = (copy.smoke / "metrics.csv").read_bytes()
+    assert numbers == (finished.smoke / "metrics.csv").read_bytes()
+    assert times(copy)["base.json"] == base  # what was finished was kept
+
+
+def test_runs_without_a_network_in_an_empty_home(finished, tmp_path):
+    alone = ("unshare", "-rn", sys.executable, "-c", LOOPBACK)
+    if shutil.which("unshare") is None or subprocess.run([*alone, "true"]).returncode:
+        skip_unless_required("offline", "no right to cut the network off (unshare -rn)")
+    copy = copy_workbook(tmp_path / "work book")
+    (tmp_path / "home").mkdir()
+    done = copy.run("--profile", "smoke", before=alone, HOME=str(tmp_path / "home"))
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    numbers = (copy.smoke / "metrics.csv").read_bytes()
+    assert numbers == (finished.smoke / "metrics.csv").read_bytes()
+
+
+def test_ctrl_c_ends_everything_and_says_how_to_go_on(workbook_copy):
+    mark = uuid.uuid4().hex
+    environment = {**workbook_copy.environment, MARK: mark}
+    top = subprocess.Popen(
+        [str(workbook_copy.root / "run_all.sh"), "--profile", "smoke", "02_data"],
+        env=environment,
+        cwd=workbook_copy.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert wait_until(lambda: "alignbook.jobs" in " ".join(marked(mark).values()), 60)
+    top.send_signal(signal.SIGINT)
+    _, words = top.communicate(timeout=15)
+    assert top.returncode == 130
+    assert "goes on from there" in words and "Traceback" not in words
+    assert wait_until(lambda: not marked(mark), 5), marked(mark)
+
+
+def test_failing_notebook_is_named_and_kept(twin):
+    path = twin.root / "notebooks/02_data.ipynb"
+    whole = path.read_bytes()
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell("kept = 1\nraise ValueError('on purpose')"))
+    nbformat.write(notebook, path)
+    number = len(notebook.cells)
+
+    done = twin.run("--profile", "smoke")
+    assert done.returncode == 1
+    summary = done.stderr.rpartition("failed:")[2]
+    assert f"notebook 02_data, cell {number}: ValueError: on purpose" in summary
+    assert "Traceback" not in done.stderr
+    executed = twin.smoke / "notebooks/02_data.ipynb"
+    assert execute.failure(executed) == f"cell {number}: ValueError: on purpose"
+
+    path.write_bytes(whole)
+    done = twin.run("--profile", "smoke")
+    assert done.returncode == 0, done.stderr
+    assert execute.failure(executed) is None
+
+
+def test_editing_prose_reruns_that_notebook_alone(twin):
+    before, stored = times(twin), folders(twin.root)
+    path = twin.root / "notebooks/11_chan_ablations.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[0].source += "\n\nOne more sentence."
+    nbformat.write(notebook, path)
+    done = twin.run("--profile", "smoke")
+    assert done.returncode == 0, done.stderr
+    assert changed(before, times(twin)) <= {
+        "notebooks/11_chan_ablations.done",
+        *("metrics.csv", "summary.csv", "timings.csv", "runs.csv"),
+    }
+    assert "notebooks/11_chan_ablations.done" in changed(before, times(twin))
+    assert folders(twin.root) == stored
+    shown = nbformat.read(twin.smoke / "notebooks/11_chan_ablations.ipynb", as_version=4)
+    assert "One more sentence." in shown.cells[0].source
+
+
+def test_editing_a_docstring_runs_nothing_and_editing_the_loss_trains_anew(twin):
+    before, stored = times(twin), folders(twin.root)
+    losses = twin.root / "lib/alignbook/losses.py"
+    words = losses.read_text()
+    assert words.count('"""') >= 4
+    losses.write_text(words.replace('"""', '"""In other words: ', 1) + "\n# a remark\n")
+    done = twin.run("--profile", "smoke")
+    assert done.returncode == 0, done.stderr
+    assert "up to date" in done.stdout
+    assert times(twin) == before and folders(twin.root) == stored
+
+    losses.write_text(words + "\n_EDITED = True\n")
+    done = twin.run("--profile", "smoke")
+    assert done.returncode == 0, done.stderr
+    again = changed(before, times(twin))
+    assert {name for name in again if name.startswith("arms/")} == {
+        name for name in before if name.startswith("arms/")
+    }
+    assert "data.json" not in again and "notebooks/02_data.done" not in again
+    assert folders(twin.root) > stored  # new runs beside the old ones
+
+
+def test_unknown_parameter_is_refused_before_anything_runs(tmp_path):
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell("seeds = 1", metadata={"tags": ["parameters"]})]
+    )
+    nbformat.write(notebook, tmp_path / "a.ipynb")
+    with pytest.raises(ValueError, match="a.ipynb has no parameter seed: .* defines seeds"):
+        execute.run_notebook(tmp_path / "a.ipynb", tmp_path / "out/a.ipynb", {"seed": 2})
+    assert not (tmp_path / "out").exists()
+
+
+def test_parameters_arrive_and_an_error_names_its_cell(tmp_path):
+    new = nbformat.v4.new_code_cell
+    cells = [
+        nbformat.v4.new_markdown_cell("# Title"),
+        new("seeds = 1", metadata={"tags": ["parameters"]}),
+        new("# words first\nassert seeds == 3, f'seeds is {seeds}'"),
+    ]
+    source = tmp_path / "a.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), source)
+    execute.run_notebook(source, tmp_path / "out/a.ipynb", {"seeds": 3})
+    assert execute.failure(tmp_path / "out/a.ipynb") is None
+    with pytest.raises(execute.NotebookFailed, match="a.ipynb, cell 3 .*Error: seeds is 4"):
+        execute.run_notebook(source, tmp_path / "out/a.ipynb", {"seeds": 4})
+    assert execute.failure(tmp_path / "out/a.ipynb") == "cell 3: AssertionError: seeds is 4"
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.ipynb"]

@@ -1,0 +1,58 @@
+"""Every wrong version of an equation, listed under tests/mutants, must fail that equation's tests.
+
+A mutant is (name, file under lib/alignbook, snippet that occurs there exactly once, replacement,
+test file). Killed means that a test failed; an import error is a fault of the table.
+"""
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent / "mutants"
+TABLES = sorted(path for path in FOLDER.glob("*.py") if path.name != "runner.py")
+MUTANTS = [mutant for table in TABLES for mutant in runpy.run_path(str(table))["MUTANTS"]]
+TEST_FILES = sorted({mutant[4] for mutant in MUTANTS})
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork (Linux or macOS)")
+
+
+@pytest.fixture(scope="module")
+def outcomes():
+    """What became of each mutant, and of each test file without any."""
+    jobs = [{"file": None, "snippet": None, "replacement": None, "tests": tests}
+            for tests in TEST_FILES]
+    jobs += [dict(zip(("file", "snippet", "replacement", "tests"), mutant[1:]))
+             for mutant in MUTANTS]
+    import alignbook
+
+    library = str(Path(alignbook.__file__).parent.parent)
+    path = os.pathsep.join(filter(None, [library, os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, str(FOLDER / "runner.py")], input=json.dumps(jobs),
+                          capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    found = {line["number"]: line for line in map(json.loads, done.stdout.splitlines())}
+    return [found[number] for number in range(len(jobs))]
+
+
+@pytest.mark.parametrize("number, tests", list(enumerate(TEST_FILES)), ids=TEST_FILES)
+def test_the_unchanged_library_passes(outcomes, number, tests):
+    assert outcomes[number]["code"] == 0, outcomes[number]["output"]
+
+
+@pytest.mark.parametrize("number, mutant", list(enumerate(MUTANTS)),
+                         ids=[f"{mutant[1]}: {mutant[0]}" for mutant in MUTANTS])
+def test_the_mutant_is_killed(outcomes, number, mutant):
+    outcome = outcomes[len(TEST_FILES) + number]
+    assert outcome["code"] != 0, f"{mutant[0]}: every test of {mutant[4]} passed; add one"
+    assert outcome["code"] == 1, f"{mutant[0]} could not be tried:\n{outcome['output']}"
+
+
+def test_names_are_different():
+    names = [(mutant[1], mutant[0]) for mutant in MUTANTS]
+    assert len(names) == len(set(names))
