@@ -11,7 +11,8 @@ from alignbook import ROOT
 from alignbook.exhibits import EXHIBITS, NOTEBOOKS, slug
 from alignbook.fingerprint import code_hash
 
-SETTINGS = {name: config[name] for name in ("profile", "data", "seeds", "set", "device")}
+NAMES = ("profile", "data", "seeds", "set", "device", "source")
+SETTINGS = {name: config[name] for name in NAMES}
 CHOSEN = config["notebooks"]  # names
 SHOWN = [name for notebook in CHOSEN for name in NOTEBOOKS[notebook].exhibits]  # exhibits
 SOURCES = os.path.relpath(ROOT / "notebooks")  # relative: the project folder may be moved
@@ -21,7 +22,8 @@ JOB = "exec {PYTHON:q} -m alignbook.jobs"
 
 DATA = ("alignbook.world", "alignbook.datasets", "alignbook.profiles")
 BASE = (*DATA, "alignbook.base", "alignbook.features", "alignbook.workbook")
-PRESENTATION = tuple(f"alignbook.{name}" for name in ("tables", "figures", "reported", "workbook"))
+SHOWING = ("tables", "figures", "reported", "collect", "claims", "explore", "workbook")
+PRESENTATION = tuple(f"alignbook.{name}" for name in SHOWING)
 
 
 def arms(exhibit):

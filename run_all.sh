@@ -35,6 +35,9 @@ export HF_HUB_DISABLE_TELEMETRY=1 DO_NOT_TRACK=1
 export PYTHONHASHSEED=0
 export CUBLAS_WORKSPACE_CONFIG="${CUBLAS_WORKSPACE_CONFIG:-:4096:8}"
 export TOKENIZERS_PARALLELISM=false
+# Threads that wait without spinning: on a machine at work on something else, two spinning threads
+# were seen to take a hundred times as long as one.
+export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-PASSIVE}"
 export PYTHONNOUSERSITE=1
 unset PYTHONDONTWRITEBYTECODE PYTHONHOME # without bytecode every import takes three times as long
 export PYTHONPATH="$root/lib${PYTHONPATH:+:$PYTHONPATH}"

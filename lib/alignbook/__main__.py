@@ -171,6 +171,8 @@ def check(asked: argparse.Namespace) -> tuple[list[str], dict]:
         if not (name and equals and value):
             raise Refused(f"--set {text}: expected key=value, such as --set seeds=3")
         changed[name] = value
+    from alignbook import datasets
+
     data = check_data(asked.data)
     try:
         profiles.get(profile, data.partition("=")[0], changed)
@@ -184,6 +186,7 @@ def check(asked: argparse.Namespace) -> tuple[list[str], dict]:
         "seeds": asked.seeds,
         "set": changed,
         "device": asked.device,
+        "source": datasets.source(data),  # photographs that change are read again
     }
 
 

@@ -6,9 +6,9 @@ the field's region features was trained on Visual Genome's objects and attribute
 `photo-tower` is a plain convolutional two-tower for photographs, where no boxes are given.
 """
 
+import hashlib
 import logging
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,24 +17,41 @@ from torch import nn
 from torch.nn import functional as F
 
 from alignbook import retrieval, training
-from alignbook.encoders import PAD, BiGRU, Vocabulary
+from alignbook.encoders import PAD, UNKNOWN, Vocabulary
 
 ATTRIBUTES = ("shape", "colour", "size", "texture")
+CONFIGS = Path(__file__).parent / "base_configs"
 
 
 @dataclass(frozen=True)
 class Config:
-    """How a base model is trained; every field is part of the run key."""
+    """How a base model is trained; every field is part of the run key.
+
+    `captions` of each image enter a step: pictures cost far more than words do, so a tower that
+    sees all five at once learns more from each picture. `architecture` is the hash of the model's
+    configuration file.
+    """
 
     recipe: str = "world-clip"
     epochs: int = 10
     batch: int = 128
+    captions: int = 1
     learning_rate: float = 1.5e-3
     weight_decay: float = 0.02
     min_count: int = 1
-    dim: int = 256
-    crop: int = 64
-    threads: int = 2
+    threads: int = 1
+    architecture: str = ""
+
+
+def configure(profile) -> Config:
+    """The config of a profile's base model."""
+    sizes = dict(epochs=profile.base_epochs, batch=profile.base_batch, threads=profile.base_threads)
+    if profile.base == "world-clip":
+        text = (CONFIGS / "world-clip.json").read_bytes()
+        return Config(**sizes, architecture=hashlib.sha256(text).hexdigest()[:16])
+    return Config(
+        profile.base, **sizes, captions=5, learning_rate=2e-3, weight_decay=0.05, min_count=4
+    )
 
 
 class WorldCLIP(nn.Module):
@@ -42,11 +59,11 @@ class WorldCLIP(nn.Module):
 
     region_dim, region_maximum = 128, False
 
-    def __init__(self, config: Config, vocabulary: Vocabulary, classes: dict[str, int]):
+    def __init__(self, vocabulary: Vocabulary, classes: dict[str, int]):
         super().__init__()
         import open_clip
 
-        open_clip.add_model_config(Path(__file__).parent / "base_configs")
+        open_clip.add_model_config(CONFIGS)
         logging.disable(logging.WARNING)  # "no pretrained weights loaded": there are none
         self.clip = open_clip.create_model("world-clip").to(memory_format=torch.channels_last)
         logging.disable(logging.NOTSET)
@@ -106,11 +123,11 @@ class WorldCLIP(nn.Module):
 
 
 class PhotoTower(nn.Module):
-    """Six convolutions with batch normalisation, maximum + mean pooling; BiGRU with mean pooling."""
+    """Six convolutions with batch normalisation, maximum + mean pooling; mean of word vectors."""
 
-    region_dim, region_maximum = 256, True
+    region_dim, region_maximum, dim, crop = 256, True, 256, 64
 
-    def __init__(self, config: Config, vocabulary: Vocabulary, classes: dict[str, int]):
+    def __init__(self, vocabulary: Vocabulary, classes: dict[str, int]):
         super().__init__()
         layers, channels = [], 3
         for width, stride in ((32, 2), (64, 2), (128, 2), (128, 1), (192, 1), (256, 1)):
@@ -121,9 +138,10 @@ class PhotoTower(nn.Module):
             ]
             channels = width
         self.trunk = nn.Sequential(*layers).to(memory_format=torch.channels_last)
-        self.project = nn.Sequential(nn.Dropout(0.3), nn.Linear(256, config.dim))
-        self.words = BiGRU(len(vocabulary), config.dim, config.dim, word_dropout=0.1, dropout=0.3)
-        self.text_project = nn.Linear(config.dim, config.dim)
+        self.project = nn.Linear(channels, self.dim)
+        self.vectors = nn.Embedding(len(vocabulary), self.dim, padding_idx=PAD)
+        self.hidden, self.text_project = nn.Linear(self.dim, self.dim), nn.Linear(self.dim, self.dim)
+        self.dropout = nn.Dropout(0.3)
         self.log_scale = nn.Parameter(torch.tensor(np.log(1 / 0.07), dtype=torch.float32))
 
     def region_map(self, images):
@@ -134,13 +152,15 @@ class PhotoTower(nn.Module):
         """images `(B, 3, H, W) float` → `(B, dim) float`, normalised."""
         regions = self.region_map(images)
         pooled = regions.amax((2, 3)) + regions.mean((2, 3))
-        return F.normalize(self.project(pooled), dim=-1)
+        return F.normalize(self.project(self.dropout(pooled)), dim=-1)
 
     def encode_text(self, ids, lengths):
         """ids `(B, L) int64`, lengths `(B,)` → `(B, dim) float`, normalised."""
-        states = self.words(ids, lengths)
-        pooled = states.sum(1) / lengths[:, None].to(states)
-        return F.normalize(self.text_project(pooled), dim=-1)
+        if self.training:  # word dropout
+            lost = (torch.rand(ids.shape, device=ids.device) < 0.1) & (ids != PAD)
+            ids = ids.masked_fill(lost, UNKNOWN)
+        mean = self.dropout(self.vectors(ids)).sum(1) / lengths[:, None]
+        return F.normalize(self.text_project(mean + F.relu(self.hidden(mean))), dim=-1)
 
     def encode(self, images, ids, lengths):
         """Image and text embeddings `(B, dim)`, normalised, and None: photographs have no boxes."""
@@ -152,7 +172,7 @@ class PhotoTower(nn.Module):
 
     def word_vectors(self):
         """The vectors of the words `(V, dim) float`, by vocabulary id."""
-        return self.words.vectors.weight.data
+        return self.vectors.weight.data
 
 
 MODELS = {"world-clip": WorldCLIP, "photo-tower": PhotoTower}
@@ -199,38 +219,50 @@ def cell_labels(objects, rows: np.ndarray, size: int, grid: int = 8) -> dict[str
     return {a: torch.from_numpy(labels[a]) for a in ATTRIBUTES}
 
 
+def clip_loss(image: torch.Tensor, text: torch.Tensor, scale) -> torch.Tensor:
+    """CLIP's symmetric cross-entropy with several captions an image.
+
+    image `(B, d)`, text `(B·c, d)`, both normalised, captions of image i in rows c·i … c·i + c−1;
+    → scalar. A caption has to find its image among the B; an image each of its captions among all
+    those of other images, its own others left out. With c = 1 this is CLIP's loss.
+    """
+    each = len(text) // len(image)
+    owner = torch.arange(len(image), device=image.device).repeat_interleave(each)
+    logits = scale * image @ text.T
+    own = owner == torch.arange(len(image), device=image.device)[:, None]
+    others = logits.masked_fill(own, -torch.inf).logsumexp(1, keepdim=True)
+    to_text = F.softplus(others - logits[own].view(-1, each)).mean()
+    return (F.cross_entropy(logits.T, owner) + to_text) / 2
+
+
 def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
     """Train the base model on the training split; leave weights and vocabulary in `folder`.
 
-    The loss is CLIP's: symmetric cross-entropy over the batch with a learnt scale; in the world
-    the cell classification is added with weight 1.
+    The loss is CLIP's with a learnt scale; in the world the cross-entropy of the cells' attributes
+    is added with weight 1.
     """
-    from open_clip.loss import ClipLoss
-
     (dataset,) = inputs
     torch.set_num_threads(config.threads)
-    training.seeded(seed)
+    torch.manual_seed(seed)
     vocabulary = Vocabulary.build(dataset.captions_of("train"), config.min_count)
     ids, lengths = vocabulary.encode(dataset.captions_of("train"))
-    rows = dataset.splits["train"]
-    labelled = config.recipe == "world-clip" and dataset.objects is not None
-    classes = {a: dataset.objects[a].nunique() for a in ATTRIBUTES} if labelled else {}
+    rows, each = dataset.splits["train"], dataset.captions_per_image
+    batch = min(config.batch, len(rows))
+    model = build(config, vocabulary, dataset).to(device)
+    labelled = hasattr(model, "heads")
     labels = cell_labels(dataset.objects, rows, dataset.images.shape[1]) if labelled else {}
-    model = MODELS[config.recipe](config, vocabulary, classes).to(device)
-    match = ClipLoss()
-    images_of = partial(np.take, dataset.images, axis=0)
 
     def loss_at(step):
-        images, captions = training.pairs_in_batch(
-            len(rows), min(config.batch, len(rows)), dataset.captions_per_image, seed, step
-        )
-        pixels = to_float(images_of(rows[images.numpy()]))
+        images, captions = training.pairs_in_batch(len(rows), batch, each, seed, step)
+        if config.captions > 1:
+            captions = (images[:, None] * each + torch.arange(config.captions)).flatten()
+        pixels = to_float(dataset.images[rows[images.numpy()]])
         if not labelled:
-            pixels = augment(pixels, config.crop)
+            pixels = augment(pixels, model.crop)
         seen = lengths[captions]
         words = ids[captions, : int(seen.max())]
         image, text, regions = model.encode(pixels.to(device), words.to(device), seen.to(device))
-        loss = match(image, text, model.scale())
+        loss = clip_loss(image, text, model.scale())
         for attribute in labels:
             target = labels[attribute][images].to(device)
             loss = loss + F.cross_entropy(model.heads[attribute](regions), target) / len(labels)
@@ -243,7 +275,7 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
          {"params": others, "weight_decay": 0.0}],
         lr=config.learning_rate,
     )
-    steps = config.epochs * max(1, len(rows) // min(config.batch, len(rows)))
+    steps = config.epochs * (len(rows) // batch)
     schedule = training.warmup_cosine(optimizer, steps)
     outcome = training.fit(
         model, optimizer, schedule, steps, loss_at, folder, f"base {config.recipe}", clip=1.0
@@ -253,6 +285,14 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
         scores = similarity(model, vocabulary, dataset, split)
         metrics |= retrieval.evaluate(scores, dataset.captions_per_image).named(split)
     return metrics
+
+
+def build(config: Config, vocabulary: Vocabulary, dataset):
+    """An untrained model; in the world with a head for each attribute of the gold objects."""
+    classes = {}
+    if config.recipe == "world-clip":
+        classes = {a: dataset.objects[a].nunique() for a in ATTRIBUTES}
+    return MODELS[config.recipe](vocabulary, classes)
 
 
 @torch.inference_mode()
@@ -276,8 +316,6 @@ def load(run, dataset):
     """The trained model of a base run, in evaluation mode, and its vocabulary."""
     config = Config(**run.config)
     vocabulary = Vocabulary.build(dataset.captions_of("train"), config.min_count)
-    labelled = config.recipe == "world-clip" and dataset.objects is not None
-    classes = {a: dataset.objects[a].nunique() for a in ATTRIBUTES} if labelled else {}
-    model = MODELS[config.recipe](config, vocabulary, classes)
+    model = build(config, vocabulary, dataset)
     model.load_state_dict(run.weights())
     return model.eval(), vocabulary

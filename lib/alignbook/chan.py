@@ -77,7 +77,7 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     """Train one arm; leave its weights in `folder`, return recalls on dev and test."""
     dataset, feature_run, base_run = inputs
     torch.set_num_threads(1)
-    training.seeded(seed)
+    torch.manual_seed(seed)
     model, vocabulary = build(config, dataset, feature_run, base_run)
     model.to(device)
     rows, stored = dataset.splits["train"], feature_run.array("features")

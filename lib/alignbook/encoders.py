@@ -79,7 +79,8 @@ class BiGRU(nn.Module):
     def forward(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """ids `(B, L) int64`, lengths `(B,)` → states `(B, L, dim) float`, zeros behind the end."""
         if self.training and self.word_dropout:
-            ids = ids.masked_fill(torch.rand(ids.shape) < self.word_dropout, UNKNOWN)
+            lost = torch.rand(ids.shape, device=ids.device) < self.word_dropout
+            ids = ids.masked_fill(lost, UNKNOWN)
         vectors = self.dropout(self.vectors(ids))
         packed = pack_padded_sequence(
             vectors, lengths.cpu(), batch_first=True, enforce_sorted=False

@@ -1,6 +1,7 @@
 """One training loop for all methods: checkpoints, exact resume, progress, gradient sketches."""
 
 import hashlib
+import math
 import os
 import sys
 import time
@@ -11,12 +12,6 @@ import torch
 
 CHECKPOINT_SECONDS = 15.0
 SKETCH_STEPS, SKETCH_SIZE = (0, 1, 3, 7, 15, 31), 2048
-
-
-def seeded(seed: int) -> torch.Generator:
-    """Seed torch's global generator (initial weights, dropout) and return one for the batches."""
-    torch.manual_seed(seed)
-    return torch.Generator().manual_seed(seed)
 
 
 def epoch_order(n: int, seed: int, epoch: int) -> torch.Tensor:
@@ -48,7 +43,7 @@ def warmup_cosine(optimizer, steps: int, warmup: float = 0.1):
     def factor(step):
         if step < rise:
             return (step + 1) / rise
-        return 0.5 * (1 + np.cos(np.pi * (step - rise) / max(1, steps - rise)))
+        return 0.5 * (1 + math.cos(math.pi * (step - rise) / max(1, steps - rise)))
 
     return torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
 
@@ -76,6 +71,8 @@ def fit(model, optimizer, scheduler, steps, loss_at, folder: Path, label: str, c
         optimizer.load_state_dict(state["optimizer"])
         scheduler.load_state_dict(state["scheduler"])
         torch.set_rng_state(state["rng"])
+        if state["cuda"]:
+            torch.cuda.set_rng_state_all(state["cuda"])
         start, losses, spent = state["step"], state["losses"], state["seconds"]
         sketches = list(state["sketches"])
     model.train()
@@ -103,6 +100,7 @@ def fit(model, optimizer, scheduler, steps, loss_at, folder: Path, label: str, c
                 "scheduler": scheduler.state_dict(), "rng": torch.get_rng_state(),
                 "step": step + 1, "losses": losses, "seconds": spent + now - began,
                 "sketches": sketches,
+                "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else [],
             }
             torch.save(state, checkpoint.with_suffix(".tmp"))
             os.replace(checkpoint.with_suffix(".tmp"), checkpoint)

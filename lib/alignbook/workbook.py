@@ -41,11 +41,7 @@ class Workbook:
         """The stored run of the base model; trained on first use."""
         from alignbook import base, runs
 
-        p = self.profile
-        config = base.Config(
-            recipe=p.base, epochs=p.base_epochs, batch=p.base_batch, threads=p.base_threads,
-            min_count=1 if p.base == "world-clip" else 4,
-        )
+        config = base.configure(self.profile)
         return runs.get(config, 0, self.dataset(), device=self.device)
 
     def features(self):

@@ -20,8 +20,12 @@ import types
 from pathlib import Path
 
 import hypothesis.extra.numpy  # noqa: F401  imported here once, for all forks
+import matplotlib.pyplot  # noqa: F401
 import numpy  # noqa: F401
+import open_clip  # noqa: F401
+import pandas.io.formats.style  # noqa: F401
 import pytest
+import scipy.stats  # noqa: F401
 import torch
 import torch.utils.checkpoint  # noqa: F401
 

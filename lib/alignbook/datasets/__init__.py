@@ -15,7 +15,7 @@ from alignbook.datasets.store import SPLITS, DataError, Dataset
 
 NAMES = ("world", "flickr8k", "flickr30k", "coco")
 
-__all__ = ["NAMES", "DataError", "Dataset", "check", "parse", "prepare"]
+__all__ = ["NAMES", "DataError", "Dataset", "check", "parse", "prepare", "source"]
 
 
 def parse(spec: str) -> tuple[str, Path | None]:
@@ -48,6 +48,12 @@ def check(spec: str) -> list[str]:
     except DataError as error:
         return [str(error)]
     return [] if folder is None else shorten(_read(name, folder).problems)
+
+
+def source(spec: str) -> str:
+    """Fingerprint of the files a spec names, by content or by size and time; "" for the world."""
+    name, folder = parse(spec)
+    return "" if folder is None else _read(name, folder).fingerprint()
 
 
 def prepare(spec: str, profile, root: Path) -> Dataset:

@@ -1,0 +1,119 @@
+"""The run store: what is stored is not computed again, what changed is, half is never whole."""
+
+import json
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from alignbook import chan, runs
+
+CALLS = []
+
+
+@dataclass(frozen=True)
+class Toy:
+    width: int = 3
+
+
+def compute(config, seed, inputs, folder, device):
+    CALLS.append((config, seed))
+    np.save(folder / "gradients.npy", np.full((2, 4), float(config.width + seed)))
+    if config.width < 0:
+        raise RuntimeError("broken half way")
+    return {"dev RSUM": 10.0 * config.width, "checksum": str(config.width)}
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    CALLS.clear()
+    monkeypatch.setattr(runs, "STORE", tmp_path)
+    monkeypatch.setattr(runs, "code_hash", lambda module: "code")
+    return tmp_path
+
+
+def data(fingerprint="d"):
+    return SimpleNamespace(fingerprint=fingerprint)
+
+
+def test_a_stored_run_is_not_computed_again(store):
+    first = runs.get(Toy(), 0, data())
+    again = runs.get(Toy(), 0, data())
+    assert first.key == again.key and len(CALLS) == 1
+    assert again.metrics["dev RSUM"] == 30 and again.config == {"width": 3}
+    assert again.array("gradients").shape == (2, 4)
+
+
+def test_whatever_the_result_depends_on_changes_the_key(store, monkeypatch):
+    keys = {runs.get(Toy(), 0, data()).key, runs.get(Toy(4), 0, data()).key,
+            runs.get(Toy(), 1, data()).key, runs.get(Toy(), 0, data("other")).key,
+            runs.get(Toy(), 0, data(), device="cuda:0").key}
+    monkeypatch.setattr(runs, "code_hash", lambda module: "changed")
+    keys.add(runs.get(Toy(), 0, data()).key)
+    monkeypatch.setattr(runs, "version", lambda name: "0")
+    keys.add(runs.get(Toy(), 0, data()).key)
+    assert len(keys) == 7
+
+
+def test_the_key_holds_the_key_of_an_input_run(store):
+    a, b = runs.get(Toy(1), 0, data()), runs.get(Toy(2), 0, data())
+    assert runs.get(Toy(), 0, a).key != runs.get(Toy(), 0, b).key
+
+
+def test_a_broken_run_is_not_taken_for_whole(store):
+    with pytest.raises(RuntimeError):
+        runs.get(Toy(-1), 0, data())
+    assert not [p for p in store.iterdir() if not p.name.startswith(".")]
+    with pytest.raises(RuntimeError):  # tried again, not found
+        runs.get(Toy(-1), 0, data())
+
+
+def test_a_missing_run_says_what_to_do(store):
+    with pytest.raises(FileNotFoundError, match="run_all.sh"):
+        runs.stored("0123456789abcdef")
+
+
+def test_the_record_says_where_a_result_comes_from(store):
+    record = runs.get(Toy(), 5, data()).record
+    assert record["seed"] == 5 and record["inputs"] == ["d"] and "torch" in record["versions"]
+    json.dumps(record)
+
+
+def test_best_on_dev_takes_the_largest_and_the_first_of_equals(store):
+    config, trials = runs.best_on_dev([Toy(2), Toy(7), Toy(5)], 1000, data())
+    assert config == Toy(7) and len(trials) == 3 and {s for _, s in CALLS} == {1000}
+
+
+def arm(checksum, gradients):
+    gradients = np.asarray(gradients, float)
+    return SimpleNamespace(metrics={"checksum": checksum}, array=lambda name: gradients)
+
+
+def test_arms_that_trained_the_same_model_are_found():
+    a = arm("x", [[1, 0], [0, 2]])
+    with pytest.raises(runs.ArmsIdentical, match="'a' and 'b'"):
+        runs.check_arms_differ({"a": a, "b": arm("x", [[1, 0], [0, 3]])})
+    with pytest.raises(runs.ArmsIdentical, match="gradients"):  # noise in the last bits only
+        runs.check_arms_differ({"a": a, "b": arm("y", [[1, 0], [0, 2.0000001]])})
+
+
+def test_arms_that_differ_at_some_early_step_pass():
+    found = runs.check_arms_differ(
+        {"a": arm("x", [[1, 0], [0, 2]]), "b": arm("y", [[1, 0], [0, 1]])}
+    )
+    assert found["a", "b"] == pytest.approx(0.5)  # ‖(0,2) − (0,1)‖ / 2
+
+
+def test_table_3_rows_and_arms_name_each_other():
+    from alignbook import exhibits, profiles
+
+    for name in profiles.NAMES:
+        profile = profiles.get(name)
+        arms = chan.arms("chan-T3", profile)
+        assert tuple(arms) == exhibits.EXHIBITS["chan-T3"].arms
+        trials = {len(c) for a, c in arms.items() if a not in exhibits.CONTROLS}
+        assert trials == {profile.chan_trials}  # equal numbers for every method
+        for candidates in arms.values():
+            assert len(set(candidates)) == len(candidates)
+    assert {arm for _, _, arm in chan.TABLE_3} == set(arms)
