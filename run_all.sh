@@ -31,7 +31,7 @@ export TRANSFORMERS_OFFLINE="${TRANSFORMERS_OFFLINE:-1}"
 export YOLO_OFFLINE="${YOLO_OFFLINE:-true}"
 export HF_HUB_DISABLE_TELEMETRY=1 DO_NOT_TRACK=1
 
-# The same seed gives the same bytes.
+# The same seed gives the same bytes (on the CPU; a GPU may add up in another order).
 export PYTHONHASHSEED=0
 export CUBLAS_WORKSPACE_CONFIG="${CUBLAS_WORKSPACE_CONFIG:-:4096:8}"
 export TOKENIZERS_PARALLELISM=false
@@ -85,6 +85,10 @@ find_uv() {
 install_environment() {
   local started=$SECONDS target=$environment
   find_uv
+  if [ -x "$python" ] && cmp -s "$root/requirements.lock" "$stamp/requirements.lock"; then
+    install_package "$environment" # only pyproject.toml changed
+    return
+  fi
   if [ "$environment" = "$root/.venv" ]; then # made aside: .venv is whole or not there
     rm -rf "$cache"/venv-*
     target=$cache/venv-$$
@@ -99,16 +103,22 @@ install_environment() {
   "$uv" pip install --quiet --python "$target/bin/python" --require-hashes --no-deps \
     --compile-bytecode -r "$root/requirements.lock" ||
     fail "the packages could not be installed; start again to go on"
-  "$uv" pip install --quiet --python "$target/bin/python" --no-build-isolation --no-deps \
-    --editable "$root" || fail "the package alignbook itself could not be installed"
-  mkdir -p "$target/.alignbook.new"
-  cp "$root/requirements.lock" "$root/pyproject.toml" "$target/.alignbook.new/"
-  mv "$target/.alignbook.new" "$target/.alignbook"
+  install_package "$target"
   if [ "$target" != "$environment" ]; then
     rm -rf "$environment"
     mv "$target" "$environment"
   fi
   echo "environment ready after $((SECONDS - started)) s"
+}
+
+# The package itself, from this folder, into environment $1; then the stamp.
+install_package() {
+  "$uv" pip install --quiet --python "$1/bin/python" --no-build-isolation --no-deps \
+    --editable "$root" || fail "the package alignbook itself could not be installed"
+  rm -rf "$1/.alignbook" "$1/.alignbook.new"
+  mkdir -p "$1/.alignbook.new"
+  cp "$root/requirements.lock" "$root/pyproject.toml" "$1/.alignbook.new/"
+  mv "$1/.alignbook.new" "$1/.alignbook"
 }
 
 # One set-up at a time. A folder is the lock: mkdir is atomic everywhere, macOS has no flock.

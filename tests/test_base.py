@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from alignbook import base, features
-from alignbook.encoders import PAD, UNKNOWN, BiGRU, Vocabulary, tokenize
+from alignbook.encoders import BiGRU
+from alignbook.vocabulary import PAD, UNKNOWN, Vocabulary, tokenize
 
 
 def objects(*rows):
@@ -116,21 +117,31 @@ def test_clip_loss_with_two_captions_against_a_loop():
 # --- features ------------------------------------------------------------------------------------
 
 
-def test_windows_cover_the_picture_and_pool_to_their_means():
+@pytest.mark.parametrize("side", [8, 10])
+def test_windows_are_what_is_pooled(side):
     torch.manual_seed(0)
-    grid = torch.rand(2, 3, 6, 6)
-    pooled = features.pool_windows(grid, (1, 2, 3), maximum=False)
-    boxes = features.windows((1, 2, 3)) * 6
-    for region, (x0, y0, x1, y1) in enumerate(boxes.astype(int)):
+    grid = torch.rand(2, 3, side, side)
+    levels = features.Config().levels
+    means = features.pool_windows(grid, levels, maximum=False)
+    both = features.pool_windows(grid, levels, maximum=True)
+    boxes = np.rint(features.windows(levels, side) * side).astype(int)
+    assert len(boxes) == means.shape[1]
+    for region, (x0, y0, x1, y1) in enumerate(boxes):
         cut = grid[:, :, y0:y1, x0:x1]
-        assert torch.allclose(pooled[:, region], cut.mean((2, 3)), atol=1e-6)
-        largest = features.pool_windows(grid, (1, 2, 3), maximum=True)[:, region]
-        assert torch.allclose(largest, cut.mean((2, 3)) + cut.amax((2, 3)), atol=1e-6)
+        assert torch.allclose(means[:, region], cut.mean((2, 3)), atol=1e-6)
+        assert torch.allclose(both[:, region], cut.mean((2, 3)) + cut.amax((2, 3)), atol=1e-6)
+
+
+def test_more_regions_than_stored_are_refused():
+    stored = np.zeros((2, 5, 3), np.float16)
+    assert features.batch(stored, np.array([1]), 5).shape == (1, 5, 3)
+    with pytest.raises(ValueError, match="6 regions"):
+        features.batch(stored, np.array([1]), 6)
 
 
 def test_at_least_a_hundred_regions():
     config = features.Config()
-    assert len(features.windows(config.levels)) >= config.kept >= 100
+    assert len(features.windows(config.levels, 8)) >= config.kept >= 100
 
 
 def test_the_odd_region_is_the_salient_one():

@@ -76,8 +76,6 @@ def test_the_region_encoder_adds_attention_to_a_projection():
     projected = encoder.project(features)
     context = encoder.attention(projected, projected, projected)[0]
     assert torch.allclose(encoder(features), projected + context, atol=1e-6)
-    plain = RegionEncoder(6, 8, attention=False)
-    assert torch.equal(plain(features), plain.project(features))
 
 
 def test_an_unknown_exhibit_is_refused():

@@ -19,6 +19,8 @@ pytestmark = pytest.mark.slow
 
 MARK = "ALIGNBOOK_TEST_MARK"  # in the environment of everything a start leads to
 
+OFTEN = {"ALIGNBOOK_CHECKPOINT_SECONDS": "0.1"}  # smoke runs are short
+
 # Brings the loopback interface up in a new network namespace, then becomes the command.
 LOOPBACK = """\
 import fcntl, os, socket, struct, sys
@@ -58,21 +60,22 @@ def wait_until(true, seconds: float) -> bool:
 
 
 def kill_during(copy, job: str) -> None:
-    """Start the smoke run, kill its top process at work on a job, see everything end."""
+    """Start the smoke run, kill its top process while a job trains, see everything end."""
     mark = uuid.uuid4().hex
-    top = copy.start("--profile", "smoke", **{MARK: mark})
+    top = copy.start("--profile", "smoke", **{MARK: mark}, **OFTEN)
+    store = copy.root / "results/store/.partial"
 
-    def at_work():
+    def training():
         assert top.poll() is None, f"the run ended before its {job} job was seen"
-        return any(f"alignbook.jobs {job}" in words for words in marked(mark).values())
+        at_work = any(f"alignbook.jobs {job}" in words for words in marked(mark).values())
+        return at_work and list(store.glob("*/checkpoint.pt"))
 
-    assert wait_until(at_work, 300), f"no {job} job within five minutes"
-    time.sleep(1.5)  # well inside it
-    assert any(f"alignbook.jobs {job}" in words for words in marked(mark).values())
+    assert wait_until(training, 300), f"no {job} job with a checkpoint within five minutes"
     os.kill(top.pid, signal.SIGKILL)
     top.wait()
     wait_until(lambda: not marked(mark), 5)
     assert marked(mark) == {}
+    assert list(store.glob("*/checkpoint.pt"))  # the next start goes on from here
 
 
 def folders(root: Path) -> set[Path]:
@@ -107,8 +110,32 @@ def test_smoke_run_makes_everything(finished):
         assert name in finished.said  # its line of progress
     for name, exhibit in exhibits.EXHIBITS.items():
         assert {f"arms/{name}/{exhibits.slug(arm)}.csv" for arm in exhibit.arms} <= made
+    assert {"tables/chan-T3.csv", "tables/chan-T3.md", "figures/chan-T3.png"} <= made
     assert {"metrics.csv", "summary.csv", "timings.csv", "runs.csv"} <= made
     assert "results/world-smoke" in finished.said
+
+
+def test_smoke_run_takes_three_minutes_at_most(finished):
+    assert finished.seconds <= 180, f"{finished.seconds:.0f} s"
+
+
+def test_a_notebook_without_exhibits_runs_alone(workbook_copy):
+    done = workbook_copy.run("--profile", "smoke", "02_data")
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    made = [path.name for path in (workbook_copy.smoke / "notebooks").glob("*.ipynb")]
+    assert made == ["02_data.ipynb"]
+
+
+@pytest.mark.realdata
+def test_photographs_go_through_the_same_notebooks(workbook_copy, realdata):
+    done = workbook_copy.run("--profile", "smoke", "--data", f"flickr8k={realdata / 'flickr8k'}")
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    out = workbook_copy.root / "results/flickr8k-smoke"
+    for name in exhibits.NOTEBOOKS:
+        assert execute.failure(out / f"notebooks/{name}.ipynb") is None
+    rows = (out / "metrics.csv").read_text().splitlines()
+    assert len(rows) == 1 + 7 * len(exhibits.EXHIBITS["chan-T3"].arms)
+    assert all(",flickr8k,smoke,test," in row for row in rows[1:])
 
 
 def test_second_run_does_nothing_and_is_quick(twin):
@@ -127,7 +154,7 @@ def test_killed_twice_it_goes_on_to_the_same_numbers(finished, tmp_path):
     kill_during(copy, "base")
     kill_during(copy, "exhibit")
     base = times(copy)["base.json"]
-    done = copy.run("--profile", "smoke")
+    done = copy.run("--profile", "smoke", **OFTEN)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     numbers = (copy.smoke / "metrics.csv").read_bytes()
     assert numbers == (finished.smoke / "metrics.csv").read_bytes()

@@ -136,7 +136,7 @@ def test_permuted_captions_are_at_chance():
 def test_splits_that_share_a_picture_are_found():
     dataset = SimpleNamespace(
         splits={"train": np.array([0, 1]), "test": np.array([1])}, captions=["a"] * 10,
-        images=np.zeros((2, 1)), captions_per_image=5,
+        images=np.zeros((2, 1)), captions_per_image=5, names=["a.jpg", "b.jpg"], folder="data/x",
     )
-    with pytest.raises(AssertionError, match="two splits"):
+    with pytest.raises(ValueError, match="b.jpg is in two splits"):
         explore.check_splits(dataset)

@@ -145,10 +145,9 @@ def run(asked: argparse.Namespace) -> int:
         line = lifeline.hold(ROOT / ".cache/lifeline")
         try:
             for each in rounds:
-                code = walk(each, notebooks, asked.spread, cores)
-                tell_results(each, time.monotonic() - started)
-                if code:
+                if code := walk(each, notebooks, asked.spread, cores):
                     return code
+                tell_results(each, time.monotonic() - started)
         finally:
             lifeline.release(line)
     return 0
@@ -174,6 +173,10 @@ def check(asked: argparse.Namespace) -> tuple[list[str], dict]:
     from alignbook import datasets
 
     data = check_data(asked.data)
+    try:
+        profiles.get(profile, data.partition("=")[0])
+    except ValueError as error:
+        raise Refused(str(error)) from None
     try:
         profiles.get(profile, data.partition("=")[0], changed)
     except ValueError as error:

@@ -1,8 +1,9 @@
 """Base vision-language models, trained here because no pretrained weights can be had.
 
 `world-clip` is a small CLIP built by open_clip from `base_configs/world-clip.json`; while it
-learns to match, a head on its region map names the object in each cell, as the detector behind
-the field's region features was trained on Visual Genome's objects and attributes.
+learns to match, heads on its region map name the object's shape, colour, size and texture in each
+cell, as the detector behind the field's region features learnt Visual Genome's objects and
+attributes.
 `photo-tower` is a plain convolutional two-tower for photographs, where no boxes are given.
 """
 
@@ -17,7 +18,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from alignbook import retrieval, training
-from alignbook.encoders import PAD, UNKNOWN, Vocabulary
+from alignbook.vocabulary import PAD, UNKNOWN, Vocabulary
 
 ATTRIBUTES = ("shape", "colour", "size", "texture")
 CONFIGS = Path(__file__).parent / "base_configs"
@@ -39,13 +40,12 @@ class Config:
     learning_rate: float = 1.5e-3
     weight_decay: float = 0.02
     min_count: int = 1
-    threads: int = 1
     architecture: str = ""
 
 
 def configure(profile) -> Config:
     """The config of a profile's base model."""
-    sizes = dict(epochs=profile.base_epochs, batch=profile.base_batch, threads=profile.base_threads)
+    sizes = dict(epochs=profile.base_epochs, batch=profile.base_batch)
     if profile.base == "world-clip":
         text = (CONFIGS / "world-clip.json").read_bytes()
         return Config(**sizes, architecture=hashlib.sha256(text).hexdigest()[:16])
@@ -141,7 +141,7 @@ class PhotoTower(nn.Module):
         self.project = nn.Linear(channels, self.dim)
         self.vectors = nn.Embedding(len(vocabulary), self.dim, padding_idx=PAD)
         self.hidden, self.text_project = nn.Linear(self.dim, self.dim), nn.Linear(self.dim, self.dim)
-        self.dropout = nn.Dropout(0.3)
+        self.dropout = nn.Dropout(0.2)
         self.log_scale = nn.Parameter(torch.tensor(np.log(1 / 0.07), dtype=torch.float32))
 
     def region_map(self, images):
@@ -242,7 +242,7 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     is added with weight 1.
     """
     (dataset,) = inputs
-    torch.set_num_threads(config.threads)
+    torch.set_num_threads(1)  # two threads gain nothing on models this small
     torch.manual_seed(seed)
     vocabulary = Vocabulary.build(dataset.captions_of("train"), config.min_count)
     ids, lengths = vocabulary.encode(dataset.captions_of("train"))

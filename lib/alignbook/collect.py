@@ -3,26 +3,49 @@
 metrics.csv holds neither time nor revision: it is compared byte by byte between starts.
 """
 
+import importlib
 import json
-from pathlib import Path
 
 import pandas as pd
 
-from alignbook import runs
+from alignbook import exhibits, runs
 from alignbook.claims import t_interval
 from alignbook.protocol import Protocol
 
 COLUMNS = ("i2t R@1", "i2t R@5", "i2t R@10", "t2i R@1", "t2i R@5", "t2i R@10", "RSUM")
 
 
-def arm_runs(files: list[Path]) -> pd.DataFrame:
-    """The runs of some arms: exhibit, arm, role ("trial" or "report"), seed, key."""
-    tables = [pd.read_csv(file).assign(exhibit=file.parent.name) for file in files]
-    return pd.concat(tables, ignore_index=True)
+TUNING_SEED = 1000  # far from the reporting seeds 0, 1, 2, …
 
 
-def gather(book, arms: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The results files of some arms, as `arm_runs` lists them.
+def arm(book, exhibit: str, name: str) -> pd.DataFrame:
+    """Tune an arm on dev and run it for every reporting seed; what is stored is only looked up.
+
+    Returns
+    -------
+    DataFrame, a line a run: exhibit, arm, role ("trial" or "report"), seed, key.
+    """
+    module = importlib.import_module(exhibits.EXHIBITS[exhibit].module)
+    inputs = (book.dataset(), book.features(), book.base())
+    candidates = module.arms(exhibit, book.profile)[name]
+    chosen, trials = candidates[0], []
+    if len(candidates) > 1:
+        chosen, trials = runs.best_on_dev(candidates, TUNING_SEED, *inputs, device=book.device)
+    lines = [(exhibit, name, "trial", TUNING_SEED, run.key) for run in trials]
+    for seed in book.seeds[:1] if name in exhibits.CONTROLS else book.seeds:
+        run = runs.get(chosen, seed, *inputs, device=book.device)
+        lines.append((exhibit, name, "report", seed, run.key))
+    return pd.DataFrame(lines, columns=["exhibit", "arm", "role", "seed", "key"])
+
+
+def arms(book, exhibit: str) -> pd.DataFrame:
+    """The runs of all arms of an exhibit, as `arm` lists them."""
+    names = exhibits.EXHIBITS[exhibit].arms
+    return pd.concat([arm(book, exhibit, name) for name in names], ignore_index=True)
+
+
+def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The results files of some arms, as `arm` lists them.
 
     Returns
     -------
@@ -30,8 +53,12 @@ def gather(book, arms: pd.DataFrame) -> dict[str, pd.DataFrame]:
         `metrics`: one row per exhibit, row, column and seed. `summary`: mean and 95 % t interval
         over seeds. `timings`: seconds and steps a run. `runs`: where each number comes from.
     """
-    listed = arms.sort_values(["exhibit", "arm", "role", "seed", "key"], kind="stable")
+    listed = listed.sort_values(["exhibit", "arm", "role", "seed", "key"], kind="stable")
     dataset = book.dataset()
+    images = len(dataset.splits["test"])
+    queries = {"i2t": images, "t2i": images * dataset.captions_per_image}
+    queries["RSUM"] = sum(queries.values())
+    protocol = Protocol(dataset.name, "test", dataset.captions_per_image, images=images)
     metrics, timings, provenance = [], [], []
     for row in listed.itertuples():
         run = runs.stored(row.key)
@@ -44,13 +71,10 @@ def gather(book, arms: pd.DataFrame) -> dict[str, pd.DataFrame]:
                            run.record["device"], run.record["finished"]))
         if row.role == "trial":
             continue
-        images = len(dataset.splits["test"])
-        protocol = Protocol(dataset.name, "test", dataset.captions_per_image, images=images)
         for column in COLUMNS:
-            n = images if column.startswith("i2t") else images * dataset.captions_per_image
             metrics.append((row.exhibit, row.arm, column, f"test {column}", row.seed,
-                            round(run.metrics[f"test {column}"], 6), n, dataset.name,
-                            book.profile.name, "test", str(protocol)))
+                            round(run.metrics[f"test {column}"], 6), queries[column.split()[0]],
+                            dataset.name, book.profile.name, "test", f"{protocol} [{protocol.id}]"))
     metrics = pd.DataFrame(metrics, columns=[
         "exhibit", "row", "column", "metric", "seed", "value", "n", "dataset", "profile", "split",
         "protocol",

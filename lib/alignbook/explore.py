@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from alignbook import exhibits, figures, runs
-from alignbook.encoders import tokenize
+from alignbook import figures, runs
+from alignbook.vocabulary import tokenize
 
 # --- 02: data ------------------------------------------------------------------------------------
 
@@ -21,9 +21,13 @@ def splits_table(dataset) -> pd.DataFrame:
 def check_splits(dataset) -> None:
     """Raise unless splits share no picture and every picture has its captions."""
     rows = np.concatenate(list(dataset.splits.values()))
-    assert len(np.unique(rows)) == len(rows), "a picture is in two splits"
-    assert len(dataset.captions) == len(dataset.images) * dataset.captions_per_image
-    assert all(caption.strip() for caption in dataset.captions), "an empty caption"
+    shared, counts = np.unique(rows, return_counts=True)
+    if (counts > 1).any():
+        name = dataset.names[shared[counts > 1][0]]
+        raise ValueError(f"{dataset.folder}: picture {name} is in two splits; read the data anew")
+    expected = len(dataset.images) * dataset.captions_per_image
+    if len(dataset.captions) != expected:
+        raise ValueError(f"{dataset.folder}: {len(dataset.captions)} captions, not {expected}")
 
 
 def picture_sheet(dataset, split: str, n: int):
@@ -71,16 +75,18 @@ def caption_statistics(dataset):
     return figure, data
 
 
-def vocabulary_table(dataset, n: int = 12) -> pd.DataFrame:
-    """The most frequent training words, and how much of the test captions they leave unknown."""
+def vocabulary_table(dataset, min_count: int, n: int = 12) -> pd.DataFrame:
+    """The most frequent training words, and how much of the test captions the models don't know.
+
+    A word is known with at least `min_count` occurrences in the training captions.
+    """
     words = pd.Series([w for c in dataset.captions_of("train") for w in tokenize(c)])
     counts = words.value_counts()
+    counts = counts[counts >= min_count]
     tests = [w for c in dataset.captions_of("test") for w in tokenize(c)]
     unknown = 100 * np.mean([w not in counts.index for w in tests])
-    table = counts.head(n).rename_axis("word").reset_index(name="in training captions")
-    table.attrs["note"] = f"{len(counts)} words in all; {unknown:.2f} % of test words are unknown"
-    print(table.attrs["note"])
-    return table
+    print(f"{len(counts)} words in all; {unknown:.2f} % of the words in test captions are unknown")
+    return counts.head(n).rename_axis("word").reset_index(name="in training captions")
 
 
 # --- 03: base model and features -----------------------------------------------------------------
@@ -127,12 +133,15 @@ def recall_table(scores: np.ndarray, captions_per_image: int) -> pd.DataFrame:
 
 def retrieved(dataset, scores: np.ndarray, split: str, queries: int):
     """For some captions the query's own picture and the four that the model ranks first."""
+    from alignbook import retrieval
+
     rows, each = dataset.splits[split], dataset.captions_per_image
+    _, ranks = retrieval.ranks(scores, each)
     chosen = np.linspace(0, len(rows) - 1, queries).astype(int)
     images, titles, boxes, captions = [], [], [], []
     for image in chosen:
         order = np.argsort(-scores[:, image * each], kind="stable")
-        rank = int(np.flatnonzero(order == image)[0]) + 1
+        rank = ranks[image * each]
         for place, found in enumerate((image, *order[:4])):
             side = dataset.images.shape[1]
             frame = (1, 1, side - 1, side - 1, figures.ACCENT)
@@ -150,7 +159,8 @@ def region_sheet(dataset, feature_run, split: str, n: int, regions: int):
     from alignbook import features
 
     rows, side = dataset.splits[split][:n], dataset.images.shape[1]
-    windows = features.windows(tuple(feature_run.config["levels"])) * side
+    levels, cells = tuple(feature_run.config["levels"]), feature_run.metrics["side"]
+    windows = features.windows(levels, cells) * side
     order = feature_run.array("order")
     boxes = [
         [(*windows[w], figures.OURS if i else figures.PAPER) for i, w in enumerate(order[r, :regions])]
@@ -163,17 +173,35 @@ def region_sheet(dataset, feature_run, split: str, n: int, regions: int):
 # --- exhibits ------------------------------------------------------------------------------------
 
 
-def arm_table(book, exhibit: str) -> pd.DataFrame:
-    """The runs behind an exhibit (arm, role, seed, key), computed where they are missing."""
-    from alignbook import collect, jobs
+def check_trials(arms: pd.DataFrame, strict: bool) -> str:
+    """Compare the trials of each arm: settings that are tried must train different models.
 
-    files = []
-    for name in exhibits.EXHIBITS[exhibit].arms:
-        file = jobs.arm_file(book.out, exhibit, name)
-        if not file.exists() or not all(runs.is_stored(k) for k in pd.read_csv(file).key):
-            jobs.arm(book, exhibit, name)
-        files.append(file)
-    return collect.arm_runs(files)
+    Returns a line that says what was found; raises `runs.ArmsIdentical` if `strict` and two trials
+    ended with the same parameters.
+    """
+    trials = arms[arms.role == "trial"].drop_duplicates("key")
+    for name, group in trials.groupby("arm", sort=False):
+        models = {f"{name}, trial {i}": runs.stored(k) for i, k in enumerate(group.key, 1)}
+        try:
+            runs.check_arms_differ(models)
+        except runs.ArmsIdentical as error:
+            if strict:
+                raise
+            return f"too few steps for the settings to matter: {error}"
+    return f"{len(trials)} trials, within each arm all different"
+
+
+def effort_table(arms: pd.DataFrame) -> pd.DataFrame:
+    """What each arm cost: dev trials, parameters, steps, pairs seen, seconds of training a run."""
+    lines = []
+    for arm, group in arms.groupby("arm", sort=False):
+        found = [runs.stored(key) for key in group[group.role == "report"].key]
+        metrics, config = found[0].metrics, found[0].config
+        seconds = np.mean([run.metrics["training seconds"] for run in found])
+        lines.append((arm, int((group.role == "trial").sum()), len(found), metrics["parameters"],
+                      metrics["steps"], metrics["steps"] * config["batch"], seconds))  # fmt: skip
+    columns = ["arm", "dev trials", "seeds", "parameters", "steps", "pairs seen", "seconds a run"]
+    return pd.DataFrame(lines, columns=columns)
 
 
 def dot_lines(metrics: pd.DataFrame, printed: pd.DataFrame, rows: tuple) -> pd.DataFrame:
@@ -195,10 +223,10 @@ def dot_lines(metrics: pd.DataFrame, printed: pd.DataFrame, rows: tuple) -> pd.D
 def note_of(book) -> str:
     """What stands below a figure: how to read it, and what may be compared."""
     seeds = book.profile.seeds
-    what = f"dots: {seeds} seed{'s' * (seeds > 1)}; bar: 95 % interval. "
+    what = f"{seeds} seeds (dots), their mean and its 95 % interval. " if seeds > 1 else "One seed. "
     if book.data == "world":
-        return what + "World numbers: " + figures.NOT_COMPARABLE + "."
-    return what + "Another data set than the paper's: compare orders."
+        return what + "World numbers are not comparable with the paper's values: compare the order."
+    return what + "Another data set than the paper's: compare the order."
 
 
 def differences_table(metrics: pd.DataFrame, pairs: list[tuple[str, str]]) -> pd.DataFrame:

@@ -20,19 +20,23 @@ class Config:
 
     levels: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
     kept: int = 100
-    threads: int = 2
 
 
-def windows(levels: tuple[int, ...]) -> np.ndarray:
-    """Boxes of all windows `(R, 4) float32`: x0, y0, x1, y1 as fractions of the side, coarse first.
+def windows(levels: tuple[int, ...], side: int) -> np.ndarray:
+    """Boxes of all windows of a region map of `side` cells a side, coarse first.
 
-    >>> windows((1, 2))[:2].tolist()
+    Returns
+    -------
+    `(R, 4) float32`: x0, y0, x1, y1 as fractions of the picture's side. Where a grid does not
+    divide the map, neighbouring windows share cells, as in adaptive pooling.
+
+    >>> windows((1, 2), 8)[:2].tolist()
     [[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.5, 0.5]]
     """
-    boxes = [
-        (column / g, row / g, (column + 1) / g, (row + 1) / g)
-        for g in levels for row in range(g) for column in range(g)
-    ]
+    boxes = []
+    for g in levels:
+        edges = [(i * side // g / side, -(-(i + 1) * side // g) / side) for i in range(g)]
+        boxes += [(x0, y0, x1, y1) for y0, y1 in edges for x0, x1 in edges]
     return np.asarray(boxes, np.float32)
 
 
@@ -56,10 +60,10 @@ def saliency(regions: torch.Tensor) -> torch.Tensor:
 def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
     """Features of every image, streamed to `features.npy` `(N, kept, D) float16`.
 
-    `order.npy` `(N, kept) uint8` says which window of `windows(levels)` each region is.
+    `order.npy` `(N, kept) uint8` says which of the `windows` each region is.
     """
     dataset, base_run = inputs
-    torch.set_num_threads(config.threads)
+    torch.set_num_threads(1)
     model, _ = base.load(base_run, dataset)
     model.to(device)
     n = len(dataset.images)
@@ -69,7 +73,8 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     order = np.lib.format.open_memmap(folder / "order.npy", "w+", np.uint8, (n, config.kept))
     for start in range(0, n, 256):
         pixels = base.to_float(dataset.images[start : start + 256]).to(device)
-        regions = pool_windows(model.region_map(pixels), config.levels, model.region_maximum)
+        grid = model.region_map(pixels)
+        regions = pool_windows(grid, config.levels, model.region_maximum)
         ranked = saliency(regions).argsort(dim=1, descending=True, stable=True)[:, : config.kept]
         chosen = regions.gather(1, ranked[..., None].expand(-1, -1, regions.shape[2]))
         if not torch.isfinite(chosen).all() or chosen.abs().max() > 65000:
@@ -77,9 +82,14 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
         features[start : start + 256] = chosen.cpu().numpy()
         order[start : start + 256] = ranked.cpu().numpy()
     features.flush(), order.flush()
-    return {"images": n, "regions": config.kept, "width": model.region_dim}
+    return {"images": n, "regions": config.kept, "width": model.region_dim, "side": grid.shape[-1]}
 
 
 def batch(features: np.ndarray, rows: np.ndarray, regions: int) -> torch.Tensor:
-    """The first `regions` regions of some images, `(B, regions, D) float32`."""
+    """The first `regions` regions of some images, `(B, regions, D) float32`.
+
+    Raises ValueError if fewer are stored.
+    """
+    if regions > features.shape[1]:
+        raise ValueError(f"{regions} regions asked for, {features.shape[1]} are stored an image")
     return torch.from_numpy(features[rows, :regions].astype(np.float32))

@@ -9,7 +9,6 @@ import pandas as pd
 
 # Okabe and Ito's palette: distinct for every common kind of colour vision.
 INK, OURS, PAPER, ACCENT = "#222222", "#0072B2", "#D55E00", "#009E73"
-NOT_COMPARABLE = "world numbers are not comparable with the paper's values; compare orderings"
 
 
 def use_style() -> None:
@@ -47,7 +46,8 @@ def dots(lines: pd.DataFrame, title: str, note: str):
     )
     for y, line in zip(range(0, -len(lines), -1), lines.itertuples()):
         left.plot([line.low, line.high], [y, y], color=OURS, lw=2, solid_capstyle="butt")
-        left.scatter(line.values, [y] * len(line.values), s=11, color=INK, alpha=0.55, zorder=5)
+        if len(line.values) > 1:
+            left.scatter(line.values, [y] * len(line.values), s=11, color=INK, alpha=0.55, zorder=5)
         left.scatter([line.mean], [y], s=44, color=OURS, zorder=4)
         right.scatter(
             [line.paper], [y], s=44, facecolors="white", edgecolors=PAPER, lw=1.6, zorder=4
@@ -76,7 +76,7 @@ def pictures(images, titles, columns: int = 4, boxes=None, width: float = 2.2, c
     """
     use_style()
     rows = -(-len(images) // columns)
-    below = 0.75 if captions else 0.0
+    below = 0.13 * max(text.count("\n") + 1 for text in captions) if captions else 0.0
     figure, axes = plt.subplots(
         rows, columns, figsize=(width * columns, (width + 0.35 + below) * rows), squeeze=False
     )

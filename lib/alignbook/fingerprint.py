@@ -27,6 +27,7 @@ PRESENTATION = (
     "alignbook.fingerprint",
     "alignbook.jobs",
     "alignbook.lifeline",
+    "alignbook.progress",
     "alignbook.reported",
     "alignbook.tables",
     "alignbook.workbook",

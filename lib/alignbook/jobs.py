@@ -4,7 +4,6 @@ Each leaves files under the results folder, written aside and renamed, and print
 """
 
 import argparse
-import importlib
 import json
 import os
 import sys
@@ -13,8 +12,6 @@ from pathlib import Path
 
 from alignbook import ROOT, exhibits, workbook
 from alignbook.workbook import Workbook
-
-TUNING_SEED = 1000  # far from the reporting seeds 0, 1, 2, …
 
 
 def data(book: Workbook) -> None:
@@ -32,6 +29,7 @@ def data(book: Workbook) -> None:
 def base(book: Workbook) -> None:
     """Train the base model and store its region features; leave their keys in base.json."""
     began = time.monotonic()
+    print(f"  base {book.profile.base}: {book.profile.base_epochs} epochs …", flush=True)
     run, features = book.base(), book.features()
     write(book.out / "base.json", json.dumps({"base": run.key, "features": features.key}, indent=1))
     say(f"base {book.profile.base}, test RSUM {run.metrics['test RSUM']:.1f}", began)
@@ -39,25 +37,16 @@ def base(book: Workbook) -> None:
 
 def arm(book: Workbook, exhibit: str, name: str) -> None:
     """Tune an arm on dev, run it for every reporting seed; leave the list of its runs."""
-    import pandas as pd
-
+    from alignbook import collect as results
     from alignbook import runs
 
     began = time.monotonic()
-    module = importlib.import_module(exhibits.EXHIBITS[exhibit].module)
-    inputs = (book.dataset(), book.features(), book.base())
-    candidates = module.arms(exhibit, book.profile)[name]
-    chosen, trials = candidates[0], []
-    if len(candidates) > 1:
-        chosen, trials = runs.best_on_dev(candidates, TUNING_SEED, *inputs, device=book.device)
-    seeds = book.seeds[:1] if name in exhibits.CONTROLS else book.seeds
-    reported = [runs.get(chosen, seed, *inputs, device=book.device) for seed in seeds]
-    rows = [(name, "trial", TUNING_SEED, run.key) for run in trials]
-    rows += [(name, "report", seed, run.key) for seed, run in zip(seeds, reported)]
-    table = pd.DataFrame(rows, columns=["arm", "role", "seed", "key"])
-    write(arm_file(book.out, exhibit, name), table.to_csv(index=False))
-    mean = sum(run.metrics["test RSUM"] for run in reported) / len(reported)
-    count = f"{len(trials)} trials, {len(reported)} seed{'s' * (len(reported) > 1)}"
+    listed = results.arm(book, exhibit, name)
+    file = book.out / "arms" / exhibit / f"{exhibits.slug(name)}.csv"
+    write(file, listed.to_csv(index=False))
+    reported = listed[listed.role == "report"]
+    mean = sum(runs.stored(key).metrics["test RSUM"] for key in reported.key) / len(reported)
+    count = f"{len(listed) - len(reported)} trials, {len(reported)} seed{'s' * (len(reported) > 1)}"
     say(f"{exhibit} {name}, test RSUM {mean:.1f}, {count}", began)
 
 
@@ -84,18 +73,15 @@ def notebook(book: Workbook, name: str) -> None:
     say(f"notebook {name}", began, expected)
 
 
-def collect(book: Workbook) -> None:
-    """Put every arm's numbers into metrics.csv, summary.csv, timings.csv and runs.csv."""
-    from alignbook import collect as tables
+def collect(book: Workbook, *names: str) -> None:
+    """Put the numbers of some exhibits into metrics.csv, summary.csv, timings.csv and runs.csv."""
+    import pandas as pd
 
-    files = sorted((book.out / "arms").glob("*/*.csv"))
-    for name, table in tables.gather(book, tables.arm_runs(files)).items():
+    from alignbook import collect as results
+
+    listed = pd.concat([results.arms(book, name) for name in names])
+    for name, table in results.gather(book, listed).items():
         write(book.out / f"{name}.csv", table.to_csv(index=False))
-
-
-def arm_file(out: Path, exhibit: str, name: str) -> Path:
-    """Where the list of an arm's runs lies."""
-    return out / "arms" / exhibit / f"{exhibits.slug(name)}.csv"
 
 
 def write(path: Path, text: str) -> None:
@@ -117,6 +103,7 @@ KINDS = {job.__name__: job for job in (data, base, arm, exhibit, notebook, colle
 
 
 def main(arguments: list[str]) -> int:
+    """Do one job; 1 if it failed for a reason its message names."""
     parser = argparse.ArgumentParser(prog="alignbook.jobs", description=__doc__)
     parser.add_argument("kind", choices=KINDS)
     parser.add_argument("names", nargs="*")
@@ -126,7 +113,7 @@ def main(arguments: list[str]) -> int:
 
     try:
         KINDS[asked.kind](workbook.load(asked.out), *asked.names)
-    except (NotebookFailed, ValueError, FloatingPointError) as error:
+    except (NotebookFailed, ValueError, FloatingPointError, OSError) as error:
         print(f"  failed: {asked.kind} {' '.join(asked.names)}: {error}", file=sys.stderr)
         return 1
     return 0

@@ -27,7 +27,6 @@ class Profile:
     base: str
     base_epochs: int
     base_batch: int
-    base_threads: int
     # CHAN
     chan_steps: int
     chan_batch: int
@@ -40,13 +39,13 @@ class Profile:
 WORLD = {
     "smoke": Profile(
         "smoke", seeds=1, train_images=300, dev_images=60, test_images=100, size=64, data_seed=0,
-        base="world-clip", base_epochs=2, base_batch=64, base_threads=1,
+        base="world-clip", base_epochs=2, base_batch=64,
         chan_steps=12, chan_batch=32, chan_dim=64, chan_regions=36, chan_learning_rate=1e-3,
         chan_trials=2,
     ),
     "laptop": Profile(
         "laptop", seeds=3, train_images=8000, dev_images=500, test_images=1000, size=64,
-        data_seed=0, base="world-clip", base_epochs=8, base_batch=128, base_threads=2,
+        data_seed=0, base="world-clip", base_epochs=8, base_batch=128,
         chan_steps=500, chan_batch=128, chan_dim=128, chan_regions=36, chan_learning_rate=2e-3,
         chan_trials=4,
     ),
@@ -64,12 +63,14 @@ WORLD["paper"] = dataclasses.replace(
 )
 
 # Photographs: all images of the official splits, a tower trained from scratch on 80 pixels.
+WHOLE = dict(
+    train_images=0, dev_images=0, test_images=0, size=80, base="photo-tower", base_epochs=36,
+    base_batch=64,
+)
 PHOTOGRAPHS = {
     "smoke": dict(size=80, base="photo-tower"),
-    "laptop": dict(
-        train_images=0, dev_images=0, test_images=0, size=80, base="photo-tower", base_epochs=40,
-        base_batch=192, chan_dim=256,
-    ),
+    "laptop": WHOLE,
+    "others": WHOLE | dict(base_epochs=80),
 }
 
 
@@ -90,8 +91,10 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
         raise ValueError(f"unknown profile {name!r}; there are: {', '.join(NAMES)}")
     profile = WORLD[name]
     if data.partition("=")[0] != "world":
-        changes = PHOTOGRAPHS["smoke" if name == "smoke" else "laptop"]
-        profile = dataclasses.replace(profile, **changes)
+        profile = dataclasses.replace(profile, **PHOTOGRAPHS.get(name, PHOTOGRAPHS["others"]))
+    elif name == "paper":
+        raise ValueError("the paper profile is for the papers' own data: --data coco=DIR or "
+                         "flickr30k=DIR; the world has laptop, overnight and gpu")  # fmt: skip
     fields = {f.name: f.type for f in dataclasses.fields(Profile) if f.name != "name"}
     for key, text in (overrides or {}).items():
         if key not in fields:
@@ -102,7 +105,12 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
             raise ValueError(
                 f"setting {key}={text!r}: expected a value of type {fields[key].__name__}"
             ) from None
-        if fields[key] is not str and value < 0:
-            raise ValueError(f"setting {key}={text}: negative values make no sense here")
+        least = 0 if key in ("train_images", "dev_images", "test_images", "data_seed") else 1
+        if fields[key] is int and value < least:
+            raise ValueError(f"setting {key}={text}: expected {least} or more")
+        if fields[key] is float and not 0 < value < 1e9:
+            raise ValueError(f"setting {key}={text}: expected a number above 0")
+        if key == "base" and value != profile.base:
+            raise ValueError(f"setting base={text}: the base model of this data is {profile.base}")
         profile = dataclasses.replace(profile, **{key: value})
     return profile

@@ -115,6 +115,8 @@ def _compute(config, seed, inputs, device, origin, run: Run) -> None:
         "seconds": round(time.time() - began, 2),
     }
     (partial / "run.json").write_text(json.dumps(record, indent=1))
+    for left in partial.glob("checkpoint.*"):
+        left.unlink()
     shutil.rmtree(run.folder, ignore_errors=True)
     os.replace(partial, run.folder)
 

@@ -3,14 +3,16 @@
 import hashlib
 import math
 import os
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import torch
 
-CHECKPOINT_SECONDS = 15.0
+from alignbook import progress
+
+# Seconds between checkpoints; the tests that kill a run shorten them.
+CHECKPOINT_SECONDS = float(os.environ.get("ALIGNBOOK_CHECKPOINT_SECONDS", "15"))
 SKETCH_STEPS, SKETCH_SIZE = (0, 1, 3, 7, 15, 31), 2048
 
 
@@ -54,7 +56,7 @@ def fit(model, optimizer, scheduler, steps, loss_at, folder: Path, label: str, c
     Parameters
     ----------
     loss_at : step → scalar loss; draws its batch from the step number alone.
-    folder : where the checkpoint lies while the run is under way; it is removed at the end.
+    folder : where the checkpoint lies until the run is whole.
     clip : largest norm of the gradient, 0 for none.
 
     Returns
@@ -63,6 +65,8 @@ def fit(model, optimizer, scheduler, steps, loss_at, folder: Path, label: str, c
     `gradients` `(S, 2048) float32`: a fixed subset of the gradient's entries at a few early
     steps, by which `runs.check_arms_differ` tells arms that train differently.
     """
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.allow_tf32 = False  # float32 means float32
     checkpoint = folder / "checkpoint.pt"
     start, losses, sketches, spent = 0, [], [], 0.0
     if checkpoint.exists():
@@ -76,7 +80,7 @@ def fit(model, optimizer, scheduler, steps, loss_at, folder: Path, label: str, c
         start, losses, spent = state["step"], state["losses"], state["seconds"]
         sketches = list(state["sketches"])
     model.train()
-    began = saved = shown = time.perf_counter()
+    began = saved = time.perf_counter()
     for step in range(start, steps):
         optimizer.zero_grad(set_to_none=True)
         loss = loss_at(step)
@@ -94,7 +98,7 @@ def fit(model, optimizer, scheduler, steps, loss_at, folder: Path, label: str, c
                 "Lower the learning rate (--set) or look at the inputs for non-finite values."
             )
         now = time.perf_counter()
-        if now - saved > CHECKPOINT_SECONDS and step + 1 < steps:
+        if now - saved > CHECKPOINT_SECONDS or (step + 1 == steps and saved > began):
             state = {
                 "model": model.state_dict(), "optimizer": optimizer.state_dict(),
                 "scheduler": scheduler.state_dict(), "rng": torch.get_rng_state(),
@@ -105,13 +109,7 @@ def fit(model, optimizer, scheduler, steps, loss_at, folder: Path, label: str, c
             torch.save(state, checkpoint.with_suffix(".tmp"))
             os.replace(checkpoint.with_suffix(".tmp"), checkpoint)
             saved = now
-        if sys.stderr.isatty() and now - shown > 0.5:
-            done = (step + 1) / steps
-            bar = "━" * int(20 * done) + " " * (20 - int(20 * done))
-            print(f"\r{label} {bar} {step + 1}/{steps} loss {losses[-1]:.3f} ", end="", file=sys.stderr)
-            shown = now
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr)
+        progress.show(label, step + 1, steps, losses[-1])
     model.eval()
     return {
         "loss": losses,
@@ -122,7 +120,7 @@ def fit(model, optimizer, scheduler, steps, loss_at, folder: Path, label: str, c
 
 def _gradient_sketch(model) -> torch.Tensor:
     gradient = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
-    at = torch.linspace(0, len(gradient) - 1, SKETCH_SIZE).long()
+    at = torch.arange(SKETCH_SIZE, device=gradient.device) * (len(gradient) - 1) // (SKETCH_SIZE - 1)
     return gradient[at].float().cpu()
 
 
@@ -146,7 +144,6 @@ def save(model, outcome: dict, folder: Path) -> dict:
     save_file(weights, folder / "weights.safetensors")
     np.save(folder / "loss.npy", np.asarray(outcome["loss"], np.float32))
     np.save(folder / "gradients.npy", outcome["gradients"])
-    (folder / "checkpoint.pt").unlink(missing_ok=True)
     return {
         "steps": len(outcome["loss"]),
         "parameters": sum(p.numel() for p in model.parameters()),

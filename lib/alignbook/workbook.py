@@ -52,7 +52,7 @@ class Workbook:
 
 
 def open(profile: str = "laptop", data: str = "world", seeds: int = 0, settings: str = "",
-         out: str = "", device: str = "cpu") -> Workbook:
+         out: str = "", device: str = "auto") -> Workbook:
     """The workbook of a notebook's parameters.
 
     Parameters
@@ -60,7 +60,9 @@ def open(profile: str = "laptop", data: str = "world", seeds: int = 0, settings:
     profile, data : as on the command line.
     seeds : how many; 0 means the profile's own number.
     settings : "key=value key=value", as `--set` takes them one by one.
-    out : results folder; empty means `results/<data>-<profile>` of this project.
+    out : results folder; empty means `results/<data>-<profile>` of this project, and
+        `results/<data>-<profile>-by-hand` where seeds or settings differ from the profile's.
+    device : torch device; "auto" is cuda where there is one, else cpu.
 
     Examples
     --------
@@ -71,7 +73,12 @@ def open(profile: str = "laptop", data: str = "world", seeds: int = 0, settings:
     if seeds:
         overrides["seeds"] = str(seeds)
     kind = data.partition("=")[0]
-    folder = Path(out) if out else ROOT / "results" / f"{kind}-{profile}"
+    by_hand = "-by-hand" if overrides else ""
+    folder = Path(out) if out else ROOT / "results" / f"{kind}-{profile}{by_hand}"
+    if device == "auto":
+        import torch
+
+        device = "cuda" if torch.cuda.is_available() else "cpu"
     return Workbook(profiles.get(profile, kind, overrides), data, folder, device)
 
 
@@ -79,10 +86,5 @@ def load(out: Path) -> Workbook:
     """The workbook whose settings the command line left in `out/settings.json`."""
     said = json.loads((Path(out) / "settings.json").read_text())
     settings = " ".join(f"{k}={v}" for k, v in said["set"].items())
-    device = said["device"]
-    if device == "auto":
-        import torch
-
-        device = "cuda" if torch.cuda.is_available() else "cpu"
     return open(said["profile"], said["data"], said["seeds"] or 0, settings,
-                os.fspath(out), device)
+                os.fspath(out), said["device"])

@@ -123,6 +123,8 @@ def write(folder: Path, name: str, size: int, splits: dict[str, list[str]],
     settings : dict
         Noted in meta.json.
     """
+    import pandas
+
     folder.parent.mkdir(parents=True, exist_ok=True)
     _sweep(folder.parent)
     names = [each for split in SPLITS for each in splits[split]]
@@ -144,6 +146,8 @@ def write(folder: Path, name: str, size: int, splits: dict[str, list[str]],
         for start in range(0, len(images), 256):
             digest.update(np.ascontiguousarray(images[start : start + 256]))
         del images
+        for table in sorted(aside.glob("*.parquet")):  # as text: parquet embeds versions
+            digest.update(pandas.read_parquet(table).to_csv(index=False).encode())
         edges = np.cumsum([0] + [len(splits[split]) for split in SPLITS]).tolist()
         rows = {s: list(range(a, b)) for s, a, b in zip(SPLITS, edges, edges[1:], strict=False)}
         for file, value in (("captions", captions), ("splits", rows), ("names", names)):

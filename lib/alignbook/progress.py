@@ -1,0 +1,26 @@
+"""A progress bar for work that takes more than two seconds."""
+
+import os
+
+BAR = {}
+
+
+def show(label: str, done: int, total: int, loss: float) -> None:
+    """Move the bar of a training run; it appears after two seconds and goes when all is done.
+
+    Where several jobs share the terminal (the main job's), only the jobs' own lines are shown.
+    """
+    if "ALIGNBOOK_LIFELINE" in os.environ and "JPY_PARENT_PID" not in os.environ:
+        return
+    if label not in BAR:
+        from tqdm.auto import tqdm
+
+        BAR.clear()
+        BAR[label] = tqdm(
+            total=total, desc=label, initial=done - 1, delay=2, leave=False, mininterval=0.5
+        )
+    bar = BAR[label]
+    bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
+    bar.update(done - bar.n)
+    if done == total:
+        BAR.pop(label).close()
