@@ -10,12 +10,9 @@ import pandas as pd
 
 from alignbook import exhibits, runs
 from alignbook.claims import t_interval
-from alignbook.protocol import Protocol
+from alignbook.protocol import TUNING_SEED, Protocol
 
 COLUMNS = ("i2t R@1", "i2t R@5", "i2t R@10", "t2i R@1", "t2i R@5", "t2i R@10", "RSUM")
-
-
-TUNING_SEED = 1000  # far from the reporting seeds 0, 1, 2, …
 
 
 def arm(book, exhibit: str, name: str) -> pd.DataFrame:
@@ -65,7 +62,7 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
         timings.append((row.exhibit, row.arm, row.role, row.seed, row.key, run.metrics["steps"],
                         run.metrics["training seconds"], run.record["seconds"]))
         provenance.append((row.exhibit, row.arm, row.role, row.seed, row.key,
-                           run.metrics["dev RSUM"], run.metrics["parameters"],
+                           run.metrics.get("dev RSUM"), run.metrics["parameters"],
                            run.metrics["checksum"], json.dumps(run.config),
                            json.dumps(run.record["versions"]), run.record["code"][:16],
                            run.record["device"], run.record["finished"]))

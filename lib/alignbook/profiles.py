@@ -33,6 +33,7 @@ class Profile:
     chan_dim: int
     chan_regions: int
     chan_learning_rate: float
+    chan_all_violations: float
     chan_trials: int
 
 
@@ -41,13 +42,13 @@ WORLD = {
         "smoke", seeds=1, train_images=300, dev_images=60, test_images=100, size=64, data_seed=0,
         base="world-clip", base_epochs=2, base_batch=64,
         chan_steps=12, chan_batch=32, chan_dim=64, chan_regions=36, chan_learning_rate=1e-3,
-        chan_trials=2,
+        chan_all_violations=0.2, chan_trials=2,
     ),
     "laptop": Profile(
         "laptop", seeds=3, train_images=8000, dev_images=500, test_images=1000, size=64,
         data_seed=0, base="world-clip", base_epochs=8, base_batch=128,
-        chan_steps=500, chan_batch=128, chan_dim=128, chan_regions=36, chan_learning_rate=2e-3,
-        chan_trials=4,
+        chan_steps=250, chan_batch=64, chan_dim=128, chan_regions=36, chan_learning_rate=2e-3,
+        chan_all_violations=0.2, chan_trials=3,
     ),
 }
 WORLD["overnight"] = dataclasses.replace(
