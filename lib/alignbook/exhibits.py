@@ -57,7 +57,7 @@ EXHIBITS = {
 }
 
 
-# Arms the paper lacks, run with the first seed only.
+# Arms the paper lacks, run with the first seed only and without trials.
 CONTROLS = ("permuted",)
 
 
