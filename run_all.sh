@@ -95,6 +95,9 @@ install_environment() {
     "$uv" venv --quiet --no-project --relocatable --python "$python_wanted" "$target" ||
       fail "uv found and fetched no Python $python_wanted; install one, then start again"
   elif [ -x "$python" ]; then
+    "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' ||
+      fail "$environment has $("$python" --version), expected 3.11 to 3.13: conda env create -f" \
+        "environment.yml makes one, or deactivate it and .venv is used"
     rm -rf "$stamp"
   else
     fail "$environment is no environment: there is no bin/python in it"

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -59,6 +60,7 @@ def test_bad_input_is_refused_before_anything_is_written(copy, arguments, words)
 
 
 def test_results_that_cannot_be_written_are_refused(workbook_copy):
+    shutil.rmtree(workbook_copy.root / "results", ignore_errors=True)
     (workbook_copy.root / "results").write_text("in the way")
     done = workbook_copy.run("--profile", "smoke")
     assert done.returncode == 2
@@ -111,7 +113,7 @@ def test_relative_data_folder_is_taken_from_where_the_user_stands(copy, tmp_path
 
 
 def test_one_run_at_a_time(workbook_copy):
-    (workbook_copy.root / "results").mkdir()
+    (workbook_copy.root / "results").mkdir(exist_ok=True)
     with open(workbook_copy.root / "results/.lock", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.write("4711\n")
@@ -215,10 +217,20 @@ def test_interrupted_set_up_is_not_taken_for_whole(set_up):
 
 def test_environment_without_its_stamp_is_made_anew(set_up):
     set_up.run()
-    (set_up.root / ".venv/.alignbook/pyproject.toml").unlink()
+    (set_up.root / ".venv/.alignbook/requirements.lock").unlink()
     (set_up.root / ".venv/half").touch()
     assert set_up.run().returncode == 0
     assert not (set_up.root / ".venv/half").exists()
+
+
+def test_a_change_of_the_package_alone_keeps_the_environment(set_up):
+    set_up.run()
+    project = set_up.root / "pyproject.toml"
+    project.write_text(project.read_text() + "\n# a remark\n")
+    (set_up.root / ".venv/kept").touch()
+    assert set_up.run().returncode == 0
+    assert (set_up.root / ".venv/kept").exists()
+    assert (set_up.root / ".venv/.alignbook/pyproject.toml").read_text() == project.read_text()
 
 
 def test_two_starts_at_once_make_one_environment(set_up):

@@ -42,13 +42,20 @@ def dots(lines: pd.DataFrame, title: str, note: str):
     """
     use_style()
     figure, (left, right) = plt.subplots(
-        1, 2, figsize=(8.6, 0.34 * len(lines) + 1.3), sharey=True, width_ratios=(1.25, 1)
+        1, 2, figsize=(8.6, 0.42 * len(lines) + 1.3), sharey=True, width_ratios=(1.25, 1)
     )
     for y, line in zip(range(0, -len(lines), -1), lines.itertuples()):
         left.plot([line.low, line.high], [y, y], color=OURS, lw=2, solid_capstyle="butt")
         if len(line.values) > 1:
-            left.scatter(line.values, [y] * len(line.values), s=11, color=INK, alpha=0.55, zorder=5)
+            low = [y - 0.27] * len(line.values)
+            left.scatter(line.values, low, s=9, color=INK, alpha=0.5, linewidths=0)
         left.scatter([line.mean], [y], s=44, color=OURS, zorder=4)
+        for axis, value, colour in ((left, line.mean, OURS), (right, line.paper, PAPER)):
+            if np.isfinite(value):
+                axis.annotate(
+                    f"{value:.1f}", (value, y), (0, 7), textcoords="offset points", ha="center",
+                    fontsize=7.5, color=colour,
+                )
         right.scatter(
             [line.paper], [y], s=44, facecolors="white", edgecolors=PAPER, lw=1.6, zorder=4
         )
