@@ -58,7 +58,7 @@ def run_notebook(source: Path, target: Path, parameters: dict) -> None:
                 cwd=str(source.parent),
                 extra_arguments=[
                     "--IPKernelApp.exec_lines=__import__('alignbook')",  # watches the lifeline
-                    "--log-level=ERROR",  # loopback without encryption is no news
+                    "--log-level=CRITICAL",  # loopback without encryption is no news
                 ],
             )
     except papermill.PapermillExecutionError as error:
