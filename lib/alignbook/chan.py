@@ -1,6 +1,6 @@
 """CHAN: fine-grained image-text matching by a cross-modal hard aligning network (CVPR 2023).
 
-In the order of the paper: text and region encoders (§3.3), coding and pooling (Eq. 1–8, in
+In the order of the paper: text and region encoders (§3.3), coding and pooling (Eq. 1–6, 8, in
 `similarity.py`), objective (Eq. 9, in `losses.py`), and the arms of its exhibits. What the text
 leaves open follows the released code [C] or is our assumption [A].
 """

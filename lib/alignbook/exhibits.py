@@ -31,8 +31,8 @@ class Exhibit:
 
 
 NOTEBOOKS = {
-    "02_data": Notebook(needs=("data",), expected={"smoke": 10, "laptop": 15}),
-    "03_base_models": Notebook(needs=("base",), expected={"smoke": 15, "laptop": 30}),
+    "02_data": Notebook(needs=("data",), expected={"smoke": 15, "laptop": 15}),
+    "03_base_models": Notebook(needs=("base",), expected={"smoke": 20, "laptop": 25}),
     "11_chan_ablations": Notebook(
         needs=("base",), exhibits=("chan-T3",), expected={"smoke": 15, "laptop": 30}
     ),

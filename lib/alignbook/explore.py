@@ -163,7 +163,8 @@ def region_sheet(dataset, feature_run, split: str, n: int, regions: int):
     windows = features.windows(levels, cells) * side
     order = feature_run.array("order")
     boxes = [
-        [(*windows[w], figures.OURS if i else figures.PAPER) for i, w in enumerate(order[r, :regions])]
+        [(*windows[w], figures.OURS) for w in order[r, 1:regions]]
+        + [(*windows[order[r, 0]], figures.PAPER)]
         for r in rows
     ]
     titles = [f"{split} {i}, most salient in orange" for i in range(n)]
