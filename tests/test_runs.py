@@ -111,7 +111,7 @@ def test_table_3_rows_and_arms_name_each_other():
     for name in profiles.NAMES:
         profile = profiles.get(name, "coco" if name == "paper" else "world")
         arms = chan.arms("chan-T3", profile)
-        assert tuple(arms) == exhibits.EXHIBITS["chan-T3"].arms
+        assert (*arms, exhibits.BASE_MODEL) == exhibits.EXHIBITS["chan-T3"].arms
         trials = {len(c) for a, c in arms.items() if a not in exhibits.CONTROLS}
         assert trials == {profile.chan_trials}  # equal numbers for every method
         for candidates in arms.values():

@@ -22,6 +22,9 @@ def arm(book, exhibit: str, name: str) -> pd.DataFrame:
     -------
     DataFrame, a line a run: exhibit, arm, role ("trial" or "report"), seed, key.
     """
+    columns = ["exhibit", "arm", "role", "seed", "key"]
+    if name == exhibits.BASE_MODEL:
+        return pd.DataFrame([(exhibit, name, "report", 0, book.base().key)], columns=columns)
     module = importlib.import_module(exhibits.EXHIBITS[exhibit].module)
     inputs = (book.dataset(), book.features(), book.base())
     candidates = module.arms(exhibit, book.profile)[name]
@@ -32,7 +35,7 @@ def arm(book, exhibit: str, name: str) -> pd.DataFrame:
     for seed in book.seeds[:1] if name in exhibits.CONTROLS else book.seeds:
         run = runs.get(chosen, seed, *inputs, device=book.device)
         lines.append((exhibit, name, "report", seed, run.key))
-    return pd.DataFrame(lines, columns=["exhibit", "arm", "role", "seed", "key"])
+    return pd.DataFrame(lines, columns=columns)
 
 
 def arms(book, exhibit: str) -> pd.DataFrame:

@@ -30,6 +30,9 @@ class Exhibit:
     arms: tuple[str, ...]
 
 
+# The arm that is the base model itself: whole pictures against whole captions, trained once.
+BASE_MODEL = "base-model"
+
 NOTEBOOKS = {
     "02_data": Notebook(needs=("data",), expected={"smoke": 15, "laptop": 15}),
     "03_base_models": Notebook(needs=("base",), expected={"smoke": 20, "laptop": 25}),
@@ -52,6 +55,7 @@ EXHIBITS = {
             "sum",
             "softmax",
             "permuted",
+            BASE_MODEL,
         ),
     ),
 }

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from alignbook import figures, runs
+from alignbook import exhibits, figures, runs
 from alignbook.vocabulary import tokenize
 
 # --- 02: data ------------------------------------------------------------------------------------
@@ -171,6 +171,9 @@ def region_sheet(dataset, feature_run, split: str, n: int, regions: int):
     return figures.pictures(dataset.images[rows], titles, boxes=boxes)
 
 
+# A row below a paper's own: what the base model does without any fine-grained matching.
+BASE_ROW = ("Controls (ours)", "Base model, whole against whole", exhibits.BASE_MODEL)
+
 # --- exhibits ------------------------------------------------------------------------------------
 
 
@@ -199,8 +202,9 @@ def effort_table(arms: pd.DataFrame) -> pd.DataFrame:
         found = [runs.stored(key) for key in group[group.role == "report"].key]
         metrics, config = found[0].metrics, found[0].config
         seconds = np.mean([run.metrics["training seconds"] for run in found])
+        pairs = metrics["steps"] * config["batch"] * config.get("captions", 1)
         lines.append((arm, int((group.role == "trial").sum()), len(found), metrics["parameters"],
-                      metrics["steps"], metrics["steps"] * config["batch"], seconds))  # fmt: skip
+                      metrics["steps"], pairs, seconds))  # fmt: skip
     columns = ["arm", "dev trials", "seeds", "parameters", "steps", "pairs seen", "seconds a run"]
     return pd.DataFrame(lines, columns=columns)
 
