@@ -11,7 +11,8 @@ from alignbook.encoders import RegionEncoder
 
 
 def cosine(a, b):
-    return sum(x * y for x, y in zip(a, b)) / math.sqrt(sum(x * x for x in a) * sum(y * y for y in b))
+    lengths = math.sqrt(sum(x * x for x in a) * sum(y * y for y in b))
+    return sum(x * y for x, y in zip(a, b)) / lengths
 
 
 def model(**changes):

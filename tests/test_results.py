@@ -90,7 +90,8 @@ def test_tables_are_saved_aligned(tmp_path):
 def test_the_figure_keeps_its_data(tmp_path):
     lines = explore.dot_lines(metrics(), reported.table("chan-T3"), chan.TABLE_3)
     assert list(lines.label[:3]) == ["Coding Types", "Cross-Attention", "Visual Codebook"]
-    assert lines.loc[2, "paper"] == 433.4 and lines.loc[2, "values"] == pytest.approx([.6, 1.6, 2.6])
+    assert lines.loc[2, "paper"] == 433.4
+    assert lines.loc[2, "values"] == pytest.approx([0.6, 1.6, 2.6])
     figure = figures.dots(lines, "title", "note")
     left, right = figure.axes
     means = [c.get_offsets()[0, 0] for c in left.collections if len(c.get_sizes()) and

@@ -76,7 +76,9 @@ class WorldCLIP(nn.Module):
             )
         widths = self.clip.visual.layer2[-1].conv3.out_channels
         self.neck = nn.Conv2d(widths * 3, self.region_dim, 1)
-        self.heads = nn.ModuleDict({a: nn.Conv2d(self.region_dim, n + 1, 1) for a, n in classes.items()})
+        self.heads = nn.ModuleDict(
+            {a: nn.Conv2d(self.region_dim, n + 1, 1) for a, n in classes.items()}
+        )
 
     def _stages(self, images):
         v = self.clip.visual
@@ -105,7 +107,7 @@ class WorldCLIP(nn.Module):
         return F.normalize(v.attnpool(v.layer4(self._stages(images)[1])), dim=-1)
 
     def encode_text(self, ids, lengths):
-        """ids `(B, L) int64` → `(B, 128) float`, normalised; the end token is set behind the words."""
+        """ids `(B, L) int64` → `(B, 128) float`, normalised; an end token follows the words."""
         tokens = ids.new_full((len(ids), self.context), PAD)
         width = min(ids.shape[1], self.context - 1)
         tokens[:, :width] = ids[:, :width]
@@ -140,7 +142,9 @@ class PhotoTower(nn.Module):
         self.trunk = nn.Sequential(*layers).to(memory_format=torch.channels_last)
         self.project = nn.Linear(channels, self.dim)
         self.vectors = nn.Embedding(len(vocabulary), self.dim, padding_idx=PAD)
-        self.hidden, self.text_project = nn.Linear(self.dim, self.dim), nn.Linear(self.dim, self.dim)
+        self.hidden, self.text_project = (
+            nn.Linear(self.dim, self.dim), nn.Linear(self.dim, self.dim)
+        )  # fmt: skip
         self.dropout = nn.Dropout(0.2)
         self.log_scale = nn.Parameter(torch.tensor(np.log(1 / 0.07), dtype=torch.float32))
 
@@ -185,7 +189,7 @@ def to_float(images: np.ndarray) -> torch.Tensor:
 
 
 def augment(images: torch.Tensor, crop: int) -> torch.Tensor:
-    """Random square crop, one window a batch position, and horizontal flips: `(B, 3, crop, crop)`."""
+    """A random square of each picture, half of them flipped left to right: `(B, 3, crop, crop)`."""
     batch, _, height, width = images.shape
     tops = torch.randint(height - crop + 1, (batch,))
     lefts = torch.randint(width - crop + 1, (batch,))

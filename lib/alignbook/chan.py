@@ -73,7 +73,7 @@ class CHAN(nn.Module):
 
 
 def drop_regions(regions: torch.Tensor, rate: float) -> torch.Tensor:
-    """Leave out the same share of regions in every image at random [C]: `(B, K, D)` → `(B, K', D)`."""
+    """Leave out a share of every image's regions at random [C]: `(B, K, D)` → `(B, K', D)`."""
     kept = max(1, round(regions.shape[1] * (1 - rate)))
     chosen = torch.rand(regions.shape[:2]).argsort(dim=1)[:, :kept].sort(1).values
     return regions.gather(1, chosen[..., None].expand(-1, -1, regions.shape[2]))

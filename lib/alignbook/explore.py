@@ -228,7 +228,7 @@ def dot_lines(metrics: pd.DataFrame, printed: pd.DataFrame, rows: tuple) -> pd.D
 def note_of(book) -> str:
     """What stands below a figure: how to read it, and what may be compared."""
     seeds = book.profile.seeds
-    what = f"{seeds} seeds (dots), their mean and its 95 % interval. " if seeds > 1 else "One seed. "
+    what = f"{seeds} seeds (dots), mean and 95 % interval. " if seeds > 1 else "One seed. "
     if book.data == "world":
         return what + "World numbers are not comparable with the paper's values: compare the order."
     return what + "Another data set than the paper's: compare the order."

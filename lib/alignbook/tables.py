@@ -45,7 +45,7 @@ def beside_paper(summary: pd.DataFrame, printed: pd.DataFrame, rows: dict) -> pd
 
 
 def show(table: pd.DataFrame, caption: str):
-    """The table for a notebook: one decimal everywhere, the best of ours in bold, gaps as a dash."""
+    """The table for a notebook: one decimal, the best of ours in bold, gaps as a dash."""
     numbers = [c for c in table.columns if c[1] in ("paper", "ours", "±")]
     plain = table.rename(columns=HEADINGS, level=0)
     numbers = [(HEADINGS.get(a, a), b) for a, b in numbers]
@@ -58,7 +58,9 @@ def show(table: pd.DataFrame, caption: str):
         .highlight_max(
             subset=[c for c in numbers if c[1] == "ours"], props="font-weight: bold", axis=0
         )
-        .set_properties(subset=numbers, **{"text-align": "right", "font-variant-numeric": "tabular-nums"})
+        .set_properties(
+            subset=numbers, **{"text-align": "right", "font-variant-numeric": "tabular-nums"}
+        )
         .set_properties(subset=[c for c in numbers if c[1] == "paper"], color="#8a5a00")
         .set_table_styles([
             {"selector": "caption", "props": "caption-side: top; text-align: left; padding: 4px"},

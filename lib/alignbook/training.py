@@ -120,7 +120,9 @@ def fit(model, optimizer, scheduler, steps, loss_at, folder: Path, label: str, c
 
 def _gradient_sketch(model) -> torch.Tensor:
     gradient = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
-    at = torch.arange(SKETCH_SIZE, device=gradient.device) * (len(gradient) - 1) // (SKETCH_SIZE - 1)
+    at = (
+        torch.arange(SKETCH_SIZE, device=gradient.device) * (len(gradient) - 1) // (SKETCH_SIZE - 1)
+    )
     return gradient[at].float().cpu()
 
 
