@@ -23,7 +23,8 @@ from alignbook.vocabulary import Vocabulary
 class Config:
     """One arm of CHAN: λ is `scale`, α `margin`, τ `temperature`, K `regions`, d `dim`.
 
-    The text gives no λ, α, τ, learning rate, batch or schedule. λ, α and τ are tuned on dev.
+    The text gives no λ, α, τ, learning rate, batch or schedule. α and τ are tuned on dev, λ only
+    in profiles with more than three trials.
     AdamW, the clip of the gradient's norm at 2, the region drop of 0.2 and beginning with all
     violations before the hardest negatives are the released code's [C]. Ours [A] are the linear
     warm-up and cosine of the learning rate, the weight decay, the word dropout, `all_violations`
