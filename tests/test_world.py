@@ -2,23 +2,27 @@
 
 import doctest
 import hashlib
-import time
+import itertools
 from collections import Counter
 
 import numpy as np
 import pytest
 
-from alignbook import retrieval, world
+from alignbook import world
 from alignbook.world import captions as words
-from alignbook.world import render, scenes, shapes
+from alignbook.world import parses, render, scenes, shapes
 
 CONFIG = world.Config()
-PINNED = "70c89449d42b129888b0e88b74146f9227ecbef97c422a6511cac954865828d6"
+CONFIGS = {domain: world.Config(domain=domain) for domain in world.DOMAINS}
+PINNED = {
+    "A": "2629008f65c2f32bf9bd70e9df7c7a9a93b28366e4c60d3c6bb1afede5e03886",
+    "B": "92cfa2fcae7b2cac79333c1edbc912a8aa5f492c06b83a31970aaac357389c03",
+}
 
 
-@pytest.fixture(scope="module")
-def made():
-    return [world.scene(CONFIG, "train", i) for i in range(600)]
+@pytest.fixture(scope="module", params=world.DOMAINS)
+def made(request):
+    return [world.scene(CONFIGS[request.param], "train", i) for i in range(600)]
 
 
 @pytest.fixture(scope="module")
@@ -33,18 +37,19 @@ def boxes(scene):
 def pixels(thing, size):
     """Where a thing shows, on the whole canvas."""
     canvas = np.zeros((size, size), bool)
-    seen = shapes.mask(thing.shape, thing.size, size)[:, :, 0] >= shapes.SEEN
+    seen = shapes.mask(size, *thing.form)[:, :, 0] >= shapes.SEEN
     canvas[thing.y0 : thing.y1, thing.x0 : thing.x1] = seen
     return canvas
 
 
-def test_same_seed_same_bytes_on_every_machine():
+@pytest.mark.parametrize("domain", world.DOMAINS)
+def test_same_seed_same_bytes_on_every_machine(domain):
     digest = hashlib.sha256()
-    for index in range(20):
-        scene = world.scene(CONFIG, "train", index)
+    for index in range(40):
+        scene = world.scene(CONFIGS[domain], "train", index)
         digest.update(world.picture(scene).tobytes())
         digest.update("\n".join(world.sentences(scene)).encode())
-    assert digest.hexdigest() == PINNED
+    assert digest.hexdigest() == PINNED[domain]
 
 
 def test_image_does_not_depend_on_how_many_or_in_which_order():
@@ -57,20 +62,23 @@ def test_image_does_not_depend_on_how_many_or_in_which_order():
     assert world.sentences(last) == world.sentences(last)
 
 
-def test_seed_split_and_index_each_change_the_scene():
+def test_seed_split_domain_and_index_each_change_the_scene():
     base = world.scene(CONFIG, "dev", 0)
     others = [world.scene(world.Config(seed=1), "dev", 0), world.scene(CONFIG, "dev", 1),
-              world.scene(CONFIG, "test", 0)]  # fmt: skip
+              world.scene(CONFIG, "test", 0), world.scene(CONFIGS["B"], "dev", 0)]  # fmt: skip
     assert all(base.things != other.things for other in others)
 
 
 @pytest.mark.parametrize("canvas", [48, 64, 80, 96])
 @pytest.mark.parametrize("shape", world.SHAPES)
 def test_boxes_are_tight_on_the_drawn_pixels(shape, canvas):
-    for size in world.SIZES:
-        for texture, colour, ground in (("solid", "red", 128), ("checked", "black", 255)):
-            width, height = shapes.shape_box(shape, size, canvas)
-            thing = world.Thing(shape, colour, size, texture, 5, 7, 5 + width, 7 + height)
+    for size, turn in itertools.product(world.SIZES, shapes.TURNS):
+        width, height = shapes.shape_box(canvas, shape, size, turn)
+        for looks, ground in ((("red", size, "solid", "matte"), 128),
+                              (("black", size, "checked", "matte"), 255),
+                              (("blue", size, "dotted", "metallic"), 1),
+                              (("white", size, "striped", "glossy"), 7)):  # fmt: skip
+            thing = world.Thing(shape, *looks, 5, 7, 5 + width, 7 + height, turn)
             image = np.full((canvas, canvas, 3), ground, np.int32)
             render.draw(image, thing)
             rows, columns = np.nonzero((image != ground).any(2))
@@ -78,9 +86,42 @@ def test_boxes_are_tight_on_the_drawn_pixels(shape, canvas):
             assert drawn == (5, 7, 5 + width, 7 + height)
 
 
+@pytest.mark.parametrize("domain", world.DOMAINS)
+def test_materials_differ_by_more_than_noise_on_everything(domain):
+    """For all colours, textures, shapes and sizes: in a tenth of the pixels and in eight."""
+    style = scenes.STYLES[domain]  # the noise of two pixels differs by twice its most at most
+    both = list(itertools.combinations(range(3), 2))
+    for shape, size, turn in itertools.product(world.SHAPES, world.SIZES, style.turns):
+        seen = shapes.mask(64, shape, size, turn)[:, :, 0] >= shapes.SEEN
+        height, width = seen.shape
+        for colour, texture in itertools.product(world.COLOURS, world.TEXTURES):
+            drawn = []
+            for material in world.MATERIALS:
+                image = np.full((64, 64, 3), 150, np.int32)
+                render.draw(image, world.Thing(shape, colour, size, texture, material, 0, 0,
+                                               width, height, turn))  # fmt: skip
+                drawn.append(image[:height, :width][seen])
+            for a, b in both:
+                clear = (abs(drawn[a] - drawn[b]).max(1) > 2 * style.noise).sum()
+                assert clear >= max(8, seen.sum() / 10), (shape, size, turn, colour, texture, a, b)
+
+
+def test_turned_masks_turn_clockwise_and_keep_their_area():
+    """A bar lies flat: turned clockwise, its right end sinks."""
+    upright = shapes.mask(96, "bar", "big")[:, :, 0]
+    for turn in (-28, -14, 14, 28):
+        mask = shapes.mask(96, "bar", "big", turn)[:, :, 0]
+        assert abs(mask.sum() / upright.sum() - 1) < 0.03
+        y, x = np.indices(mask.shape)
+        (xx, xy), (_, yy) = np.cov(np.stack([x.ravel(), y.ravel()]), fweights=mask.ravel())
+        assert np.degrees(np.arctan2(2 * xy, xx - yy)) / 2 == pytest.approx(turn, abs=1)
+    square = shapes.mask(96, "square", "big", 28).shape[0]
+    assert square == pytest.approx(31 * (np.cos(np.radians(28)) + np.sin(np.radians(28))), abs=1.5)
+
+
 def test_shapes_differ_at_every_size():
     for size in world.SIZES:
-        masks = {shapes.mask(shape, size, 64).tobytes() for shape in world.SHAPES}
+        masks = {shapes.mask(64, shape, size).tobytes() for shape in world.SHAPES}
         assert len(masks) == len(world.SHAPES)
 
 
@@ -106,12 +147,14 @@ def test_things_lie_inside_and_hide_each_other_only_in_front(made):
 
 
 def test_front_thing_is_drawn_last(made):
-    scene = next(s for s in made if s.relation[1] == "in front of")
+    scene = next(s for s in made if s.relation[1] == "in front of"
+                 and s.things[s.relation[0]].material == "matte")  # fmt: skip
     front, back = (scene.things[scene.relation[k]] for k in (0, 2))
     both = pixels(front, 64) & pixels(back, 64)
     first, second = render.SHADES[front.colour]
     seen = world.picture(scene)[both].astype(int)
-    solid = np.minimum(abs(seen - first).max(1), abs(seen - second).max(1)) <= 7
+    most = scene.style.noise + 2 * scene.style.jitter
+    solid = np.minimum(abs(seen - first).max(1), abs(seen - second).max(1)) <= most
     assert solid.mean() > 0.6  # the others are blended borders
 
 
@@ -151,17 +194,40 @@ def test_actions_show_and_point_from_subject_to_object(made, name):
         assert height[b.x0 - 2] > height[a.x1 + 1] > 0
 
 
-def test_no_signature_in_two_splits():
-    seen = {split: {world.scene(CONFIG, split, i).signature for i in range(400)}
-            for split in world.SPLITS}  # fmt: skip
-    assert not seen["train"] & seen["test"]
-    assert not seen["train"] & seen["dev"]
-    assert not seen["dev"] & seen["test"]
-    assert all(scenes.side(text) == split for split, texts in seen.items() for text in texts)
+def test_domains_differ_as_they_say():
+    """B: other backgrounds, skewed shapes, turned things, other words and passives more often."""
+    share = {}
+    for domain, config in CONFIGS.items():
+        some = [world.scene(config, "train", i) for i in range(600)]
+        counts = Counter(thing.shape for scene in some for thing in scene.things)
+        text = " ".join(text for scene in some for text in world.sentences(scene)).split()
+        other = sum(word in MEANING and word not in words.PLURALS.values() for word in text)
+        reduced = [c for scene in some for c in world.write(scene)
+                   if c.kind != "passive" and c.relation and c.relation[0] == 1]
+        share[domain] = (
+            {scene.background for scene in some},
+            sum(counts[s] for s in world.SHAPES[2::4]) / sum(counts[s] for s in world.SHAPES[1::4]),
+            {thing.turn for scene in some for thing in scene.things}, other / len(text),
+            len(reduced) / 600, set(text),
+        )  # fmt: skip
+        assert set(counts) == set(world.SHAPES)
+    a, b = share["A"], share["B"]
+    assert len(a[0]) == len(b[0]) == 8 and not a[0] & b[0]
+    assert a[1] < 1.5 and b[1] > 3
+    assert a[2] == {0} and b[2] >= {-28, 28}
+    assert b[3] > 1.8 * a[3] and b[4] > 4 * a[4] > 0
+    assert len(a[5] ^ b[5]) < 12  # rare words of either: one lexicon
+
+
+@pytest.mark.parametrize("domain", world.DOMAINS)
+def test_squares_are_never_turned_into_diamonds(domain):
+    for i in range(300):
+        for thing in world.scene(CONFIGS[domain], "dev", i).things:
+            assert thing.shape not in ("square", "diamond") or abs(thing.turn) <= 14
 
 
 def test_signature_ignores_order_and_point_of_view():
-    a, b = (world.Thing(s, "red", "big", "solid") for s in ("star", "ring"))
+    a, b = (world.Thing(s, "red", "big", "solid", "matte") for s in ("star", "ring"))
     sign = scenes.signature
     assert sign((a, b), (0, "left of", 1)) == sign((b, a), (0, "right of", 1))
     assert sign((a, b), (0, "above", 1)) == sign((a, b), (1, "below", 0))
@@ -175,7 +241,7 @@ def test_five_captions_of_known_words(told):
     assert all(set(text) <= set("abcdefghijklmnopqrstuvwxyz ") for text in texts)
     assert all(text.split(" ") == text.split() for text in texts)
     assert max(len(text.split()) for text in texts) <= 21
-    assert 160 <= len({word for text in texts for word in text.split()}) <= 180
+    assert 160 <= len({word for text in texts for word in text.split()}) <= 190
     assert np.mean([caption.relation is not None for five in told for caption in five]) > 0.5
 
 
@@ -187,6 +253,8 @@ def test_captions_hold_for_their_scene(made, told):
 MEANING = {other: word for word, others in words.SYNONYMS.items() for other in others}
 MEANING |= {plural: word for word, plural in words.PLURALS.items()}
 ACTIVE = {phrase: name for name, phrases in words.ACTIVE.items() for phrase in phrases}
+REDUCED = {phrase.removeprefix("is "): name for name, phrases in words.PASSIVE.items()
+           for phrase in phrases}  # fmt: skip
 PASSIVE = {phrase: name for name, phrases in words.PASSIVE.items() for phrase in phrases}
 
 
@@ -227,7 +295,7 @@ def test_relation_phrases_mean_what_they_say():
 
 def test_spatial_relations_of_boxes_by_hand():
     def at(x, y):
-        return world.Thing("star", "red", "small", "solid", x, y, x + 10, y + 10)
+        return world.Thing("star", "red", "small", "solid", "matte", x, y, x + 10, y + 10)
 
     here = at(20, 20)
     for there, expected in {
@@ -245,12 +313,14 @@ def test_relational_and_synonym_words_are_true(made, told):
     read_relations = 0
     for scene, five in zip(made, told, strict=True):
         for caption in (five[0], five[1], five[4]):
-            parts = split_at(caption.text, ACTIVE)
+            parts = split_at(caption.text, ACTIVE | REDUCED)
             assert (parts is None) == (caption.relation is None), caption.text
             if parts is None:
                 continue
             left, name, right = parts
             right = right.split(" with ")[0].split(" and ")[0]
+            if split_at(caption.text, REDUCED) and name in scenes.ACTIONS:
+                left, right = right, left
             assert any(n == name and read(left, scene.things[a]) and read(right, scene.things[b])
                        for a, n, b in scene.relations), caption.text  # fmt: skip
             read_relations += 1
@@ -275,9 +345,9 @@ def test_plural_words_count_right(made, told):
         if {"objects", "things"} & set(said):
             assert numbers[said[position]] == len(scene.things)
             continue
-        following = said[position + 1 : position + 3]
+        following = [MEANING.get(word, word) for word in said[position + 1 : position + 3]]
         colour = following[0] if following[0] in world.COLOURS else None
-        shape = MEANING[following[colour is not None]]
+        shape = following[colour is not None]
         twins = [t for t in scene.things if t.shape == shape and colour in (None, t.colour)]
         assert numbers[said[position]] == len(twins) >= 2
         counted += 1
@@ -294,8 +364,8 @@ def test_article_fits_the_next_word(told):
 
 
 def test_false_captions_do_not_hold():
-    a = world.Thing("star", "red", "big", "solid", 0, 0, 21, 21)
-    b = world.Thing("ring", "blue", "small", "striped", 30, 4, 42, 16)
+    a = world.Thing("star", "red", "big", "solid", "matte", 0, 0, 21, 21)
+    b = world.Thing("ring", "blue", "small", "striped", "glossy", 30, 4, 42, 16)
     scene = world.Scene((a, b), (0, "left of", 1), ((0, "left of", 1), (1, "right of", 0)),
                         False, "sand", 64, (0,))  # fmt: skip
     star, ring = words.Mention(0, *a.attributes), words.Mention(1, *b.attributes)
@@ -303,40 +373,19 @@ def test_false_captions_do_not_hold():
     assert world.holds(claim, scene)
     assert not world.holds(world.Caption("", "", (star, ring), (1, "left of", 0)), scene)
     assert not world.holds(world.Caption("", "", (star, star)), scene)
+    dull = world.Mention(1, "ring", material="matte")
+    assert not world.holds(world.Caption("", "", (dull,)), scene)
     assert not world.holds(world.Caption("", "", (star,), count=3), scene)
     assert not world.holds(world.Caption("", "", (), twins=(2, "star", None)), scene)
 
 
-def test_oracle_is_the_ceiling_and_words_alone_are_not():
-    """Who knows the scenes scores rSum >= 580, yet most scenes share their kinds with others."""
-    pool = [world.scene(CONFIG, "test", i) for i in range(1000)]
-    told = [caption for scene in pool for caption in world.write(scene)]
-    having = {}
-    for i, scene in enumerate(pool):
-        for thing in scene.things:
-            having.setdefault(thing.shape, set()).add(i)
-    fits = np.zeros((len(pool), len(told)), np.float32)
-    for j, caption in enumerate(told):
-        candidates = [having[m.shape] for m in caption.mentions] or [range(len(pool))]
-        for i in set.intersection(*map(set, candidates)):
-            fits[i, j] = world.holds(caption, pool[i])
-    similarity = fits / fits.sum(0)  # the more scenes a caption fits, the less it tells
-    assert retrieval.evaluate(similarity).rsum >= 580
-    permuted = similarity[:, np.random.default_rng(0).permutation(len(told))]
-    assert retrieval.evaluate(permuted).rsum < 10
-
-    kinds = [frozenset((t.shape, t.colour) for t in scene.things) for scene in pool]
-    shared = [any(len(a & b) >= 2 for j, b in enumerate(kinds) if i != j)
-              for i, a in enumerate(kinds[:200])]  # fmt: skip
-    assert np.mean(shared) > 0.9
-
-
-def test_larger_canvas_and_gold_tables():
-    config = world.Config(size=96)
+@pytest.mark.parametrize("domain", world.DOMAINS)
+def test_larger_canvas_and_gold_tables(domain):
+    config = world.Config(domain, size=96)
     pool = [world.scene(config, "dev", i) for i in range(20)]
     assert world.picture(pool[0]).shape == (96, 96, 3)
     objects, relations = world.gold(pool)
-    assert list(objects) == "image object x0 y0 x1 y1 shape colour size texture".split()
+    assert list(objects) == "image object x0 y0 x1 y1 shape colour size texture material".split()
     assert list(relations) == "image subject relation object".split()
     assert len(objects) == sum(len(scene.things) for scene in pool)
     first = relations.groupby("image").first().reset_index(drop=True)
@@ -344,7 +393,7 @@ def test_larger_canvas_and_gold_tables():
 
 
 def test_examples_in_the_documentation():
-    for module in (world, render):
+    for module in (world, parses, render):
         assert doctest.testmod(module).failed == 0
 
 
@@ -352,11 +401,3 @@ def test_examples_in_the_documentation():
 def test_config_refuses_what_it_cannot_do(wrong):
     with pytest.raises(ValueError):
         world.Config(**wrong)
-
-
-def test_a_core_makes_hundreds_of_images_a_second():
-    started = time.process_time()
-    for i in range(200):
-        scene = world.scene(CONFIG, "train", i)
-        world.picture(scene), world.sentences(scene)
-    assert 200 / (time.process_time() - started) > 300  # 1500 where it was written

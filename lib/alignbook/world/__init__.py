@@ -11,11 +11,23 @@ Examples
 
 from __future__ import annotations
 
-from alignbook.world.captions import KINDS, Caption, Mention, holds, sentences, write
+from alignbook.world.captions import (
+    KINDS,
+    Caption,
+    Mention,
+    holds,
+    oracle_scores,
+    sentences,
+    write,
+)
+from alignbook.world.negatives import attribute_swaps, relation_swaps, svo
+from alignbook.world.parses import Token, parse
 from alignbook.world.render import picture
 from alignbook.world.scenes import (
     BACKGROUNDS,
     COLOURS,
+    DOMAINS,
+    MATERIALS,
     RELATIONS,
     SPLITS,
     TEXTURES,
@@ -27,9 +39,11 @@ from alignbook.world.scenes import make as scene
 from alignbook.world.shapes import SHAPES, SIZES
 
 __all__ = [
-    "BACKGROUNDS", "COLOURS", "KINDS", "RELATIONS", "SHAPES", "SIZES", "SPLITS", "TEXTURES",
-    "Caption", "Config", "Mention", "Scene", "Thing",
-    "gold", "holds", "picture", "scene", "sentences", "write",
+    "BACKGROUNDS", "COLOURS", "DOMAINS", "KINDS", "MATERIALS", "RELATIONS", "SHAPES", "SIZES",
+    "SPLITS", "TEXTURES",
+    "Caption", "Config", "Mention", "Scene", "Thing", "Token",
+    "attribute_swaps", "gold", "holds", "oracle_scores", "parse", "picture", "relation_swaps",
+    "scene", "sentences", "svo", "write",
 ]  # fmt: skip
 
 
@@ -40,7 +54,7 @@ def gold(scenes: list[Scene]):
     -------
     objects : pandas.DataFrame
         One row an object: image, object, x0, y0, x1, y1 (pixels, half-open), shape, colour,
-        size, texture.
+        size, texture, material.
     relations : pandas.DataFrame
         One row a true relation: image, subject, relation, object; an image's first row is the
         relation that was drawn, the others are spatial.
@@ -53,7 +67,7 @@ def gold(scenes: list[Scene]):
         for j, t in enumerate(scene.things)
     ]
     relations = [(i, *relation) for i, scene in enumerate(scenes) for relation in scene.relations]
-    columns = "image object x0 y0 x1 y1 shape colour size texture".split()
+    columns = "image object x0 y0 x1 y1 shape colour size texture material".split()
     return (
         pandas.DataFrame(objects, columns=columns),
         pandas.DataFrame(relations, columns="image subject relation object".split()),

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
+import numpy as np
+
 from alignbook.world.scenes import ACTIONS, Dice, Scene, Thing
 
 KINDS = ("partial", "synonym", "plural", "passive", "relational")
@@ -29,7 +31,8 @@ SYNONYMS = {
     "brown": ("chestnut", "coffee"), "black": ("ebony", "inky"), "white": ("ivory", "snowy"),
     "small": ("tiny", "little"), "medium": ("midsize", "average"), "big": ("large", "huge"),
     "solid": ("plain",), "striped": ("stripy", "lined"), "dotted": ("spotted",),
-    "checked": ("chequered",),
+    "checked": ("chequered",), "matte": ("dull",), "glossy": ("shiny", "polished"),
+    "metallic": ("chrome",),
 }  # fmt: skip
 PLURALS = {
     "circle": "circles", "square": "squares", "triangle": "triangles", "star": "stars",
@@ -67,6 +70,7 @@ class Mention:
     colour: str | None = None
     size: str | None = None
     texture: str | None = None
+    material: str | None = None
 
     def fits(self, thing: Thing) -> bool:
         return (
@@ -74,6 +78,7 @@ class Mention:
             and self.colour in (None, thing.colour)
             and self.size in (None, thing.size)
             and self.texture in (None, thing.texture)
+            and self.material in (None, thing.material)
         )
 
 
@@ -132,8 +137,35 @@ def holds(caption: Caption, scene: Scene) -> bool:
     return False
 
 
-def _say(dice: Dice, word: str, other_words: bool) -> str:
-    return dice.choice(SYNONYMS[word]) if other_words and dice.chance(75) else word
+def oracle_scores(scenes: list[Scene]) -> np.ndarray:
+    """Scores of one who knows the scenes and takes captions by their word: the ceiling.
+
+    A caption scores 0 with a scene it doesn't hold for, else the more the fewer scenes of the
+    list it holds for.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``(N, 5 * N) float32``, rows scenes and columns captions, as `retrieval.evaluate` takes.
+    """
+    told = [caption for scene in scenes for caption in write(scene)]
+    having: dict[tuple, set[int]] = {}  # (shape, colour or None): scenes; to try only these
+    for i, scene in enumerate(scenes):
+        for thing in scene.things:
+            for colour in (thing.colour, None):
+                having.setdefault((thing.shape, colour), set()).add(i)
+    fits = np.zeros((len(scenes), len(told)), np.float32)
+    for j, caption in enumerate(told):
+        kinds = {(mention.shape, mention.colour) for mention in caption.mentions}
+        if caption.twins:
+            kinds.add(caption.twins[1:])
+        for i in set.intersection(*(having[kind] for kind in kinds)):
+            fits[i, j] = holds(caption, scenes[i])
+    return fits / fits.sum(axis=0)
+
+
+def _say(dice: Dice, word: str, synonyms: int) -> str:
+    return dice.choice(SYNONYMS[word]) if dice.chance(synonyms) else word
 
 
 def _article(phrase: str) -> str:
@@ -141,38 +173,45 @@ def _article(phrase: str) -> str:
     return f"{'an' if vowel else 'a'} {phrase}"
 
 
-def _phrase(dice, scene, index, colour=100, size=50, texture=50, other_words=False):
+def _phrase(dice, scene, index, colour=100, size=50, texture=50, material=0, synonyms=None):
     """A bare noun phrase and its mention; numbers are the percentages of saying an attribute."""
     thing = scene.things[index]
     said = {
         "size": thing.size if dice.chance(size) else None,
         "texture": thing.texture if dice.chance(texture) else None,
+        "material": thing.material if dice.chance(material) else None,
         "colour": thing.colour if dice.chance(colour) else None,
     }
-    words = [_say(dice, word, other_words) for word in (*said.values(), thing.shape) if word]
+    synonyms = scene.style.elsewhere if synonyms is None else synonyms
+    words = [_say(dice, word, synonyms) for word in (*said.values(), thing.shape) if word]
     return " ".join(words), Mention(index, thing.shape, **said)
 
 
 def _related(dice, scene, kind, relation, **how):
     """Words such as "a star above a circle", both described as ``how`` says."""
     subject, name, other = relation
-    first, a = _phrase(dice, scene, subject, **how)
-    second, b = _phrase(dice, scene, other, **how)
-    text = f"{_article(first)} {dice.choice(ACTIVE[name])} {_article(second)}"
-    return Caption(kind, text, (a, b), (0, name, 1))
+    passive = dice.chance(scene.style.passive)
+    turned = passive and name in ACTIONS  # "a circle chased by a star"
+    first, a = _phrase(dice, scene, other if turned else subject, **how)
+    second, b = _phrase(dice, scene, subject if turned else other, **how)
+    phrase = dice.choice((PASSIVE if passive else ACTIVE)[name]).removeprefix("is ")
+    text = f"{_article(first)} {phrase} {_article(second)}"
+    return Caption(kind, text, (a, b), (1, name, 0) if turned else (0, name, 1))
 
 
-def _listed(dice, scene, kind, count, lead="", **how):
-    """Words such as "a star and a circle", any ``count`` of the things."""
+def _listed(dice, scene, kind, count, lead="", material=0, **how):
+    """Words such as "a star and a circle", any ``count`` of the things; one tells its material."""
     rest = list(range(len(scene.things)))
     picked = [rest.pop(dice.below(len(rest))) for _ in range(min(count, len(rest)))]
-    phrases, mentions = zip(*(_phrase(dice, scene, i, **how) for i in picked), strict=True)
+    told = [_phrase(dice, scene, i, material=0 if n else material, **how)
+            for n, i in enumerate(picked)]  # fmt: skip
+    phrases, mentions = zip(*told, strict=True)
     text = lead + " and ".join(_article(phrase) for phrase in phrases)
     return Caption(kind, text, mentions)
 
 
 def _partial(scene, dice):
-    how = {"colour": 80, "size": 35, "texture": 35}
+    how = {"colour": 80, "size": 35, "texture": 35, "material": 15}
     if dice.chance(40):
         return _related(dice, scene, "partial", dice.choice(scene.relations), **how)
     lead = dice.choice(("", "", "there is ", "we can see ", "a picture of "))
@@ -180,7 +219,8 @@ def _partial(scene, dice):
 
 
 def _synonym(scene, dice):
-    how = {"colour": 90, "size": 45, "texture": 45, "other_words": True}
+    how = {"colour": 90, "size": 45, "texture": 45, "material": 15,
+           "synonyms": scene.style.synonym}  # fmt: skip
     if dice.chance(65):
         return _related(dice, scene, "synonym", scene.relation, **how)
     return _listed(dice, scene, "synonym", 2, dice.choice(("", "here is ", "an image of ")), **how)
@@ -202,12 +242,13 @@ def _plural(scene, dice):
     colours = {thing.colour for thing in scene.things if thing.shape == shape}
     colour = colours.pop() if len(colours) == 1 else None
     many = shapes.count(shape)
-    text = " ".join(word for word in (NUMBERS[many], colour, PLURALS[shape]) if word)
+    said = colour and _say(dice, colour, scene.style.elsewhere)
+    text = " ".join(word for word in (NUMBERS[many], said, PLURALS[shape]) if word)
     text = dice.choice(("", "there are ", "a group of ")) + text
     others = [i for i, s in enumerate(shapes) if s != shape]
     mentions = []
     for i in others[:2]:
-        phrase, mention = _phrase(dice, scene, i, size=60, texture=60)
+        phrase, mention = _phrase(dice, scene, i, size=60, texture=60, material=15)
         text += f" {'and' if mentions else dice.choice(('and', 'with'))} "
         text += _article(phrase)
         mentions.append(mention)
@@ -217,15 +258,15 @@ def _plural(scene, dice):
 def _passive(scene, dice):
     subject, name, other = scene.relation
     first, second = (other, subject) if name in ACTIONS else (subject, other)
-    one, a = _phrase(dice, scene, first, colour=80, size=40, texture=40)
-    two, b = _phrase(dice, scene, second, colour=80, size=40, texture=40)
+    one, a = _phrase(dice, scene, first, colour=80, size=40, texture=40, material=15)
+    two, b = _phrase(dice, scene, second, colour=80, size=40, texture=40, material=15)
     claim = (1, name, 0) if name in ACTIONS else (0, name, 1)
     text = f"the {one} {dice.choice(PASSIVE[name])} the {two}"
     return Caption("passive", text, (a, b), claim)
 
 
 def _relational(scene, dice):
-    how = {"size": 80, "texture": 80}
+    how = {"size": 80, "texture": 80, "material": 15}
     told = _related(dice, scene, "relational", scene.relation, **how)
     subject, _, other = scene.relation
     others = [i for i in range(len(scene.things)) if i not in (subject, other)]

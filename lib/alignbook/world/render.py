@@ -1,6 +1,8 @@
 """Pixels of a scene, in integer arithmetic only: the same bytes on every machine.
 
-Masks, textures and backgrounds are made once per process; drawing a thing blends a small patch.
+Masks, textures, materials and backgrounds are made once per process; drawing a thing blends a
+small patch. Domain B draws the same things in another light: turned, with shadows, in colours
+that vary, under more noise.
 """
 
 from __future__ import annotations
@@ -9,8 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from alignbook.world.scenes import BACKGROUNDS, TEXTURES, Dice, Scene, Thing
-from alignbook.world.shapes import mask
+from alignbook.world.scenes import BACKGROUNDS, Dice, Scene, Thing
+from alignbook.world.shapes import SEEN, mask, turned
 
 PALETTE = {
     "red": (214, 32, 38), "orange": (250, 132, 22), "yellow": (250, 222, 40),
@@ -18,13 +20,17 @@ PALETTE = {
     "blue": (36, 72, 206), "purple": (128, 44, 168), "pink": (255, 140, 190),
     "brown": (112, 66, 30), "black": (18, 18, 20), "white": (250, 250, 250),
 }  # fmt: skip
+BANDS = (0, 2, 8, 13, 9, 3, 0, -5, -10, -11, -7, -3, 0, 0, 0, 0)  # of metal, left to right
+SHADOW = 6  # of 16
 ROPE, KNOT, STROKE, BEAM = (96, 72, 50), (40, 26, 16), (246, 246, 246), (255, 236, 90)
+BLACK = np.zeros(3, np.int32)
 
 
 @lru_cache(maxsize=None)
-def _pattern(texture: str, height: int, width: int, canvas: int) -> np.ndarray:
-    """Where the second shade of a texture shows, ``(h, w, 1) bool``."""
-    y, x = np.indices((height, width)) * 64 // canvas
+def _pattern(texture: str, height: int, width: int, canvas: int, turn: int) -> np.ndarray:
+    """Where the second shade of a texture shows, ``(h, w, 1) bool``; it turns with its thing."""
+    y, x = np.indices((height, width))
+    x, y = turned(x * 64 // canvas, y * 64 // canvas, turn)
     if texture == "striped":
         shown = y % 4 >= 2
     elif texture == "dotted":
@@ -34,6 +40,29 @@ def _pattern(texture: str, height: int, width: int, canvas: int) -> np.ndarray:
     else:
         shown = np.zeros((height, width), bool)
     return shown[:, :, None]
+
+
+@lru_cache(maxsize=None)
+def _sheen(material: str, canvas: int, form: tuple) -> tuple[np.ndarray, np.ndarray]:
+    """What light makes of a colour c: ``c * keep / 16 + add``, both ``(h, w, 1) int32``.
+
+    Glossy things have a bright rim towards the light, up on the left, and a dark rim on the other
+    side; across metallic things runs a broad band of light and one of shade. So a material shows
+    on black as on white, on every texture, and on the thinnest shape.
+    """
+    seen = mask(canvas, *form)[:, :, 0] >= SEEN
+    height, width = seen.shape
+    light = np.zeros((height, width), np.int32)  # white in 16ths, or minus black
+    if material == "glossy":
+        rim = max(1, min(height, width) // 10)
+        far = np.pad(seen, rim + 1)
+        dark = ~far[2 * rim + 2 :, 2 * rim + 2 :]
+        light[dark] = -10
+        light[~far[1 : 1 + height, 1 : 1 + width]] = 12
+    elif material == "metallic":
+        light += np.array(BANDS)[np.arange(width) * len(BANDS) // width].astype(np.int32)
+    light = light[:, :, None]
+    return 16 - abs(light), np.maximum(light, 0) * 255 // 16
 
 
 def _second(colour: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -62,6 +91,15 @@ def background(name: str, size: int) -> np.ndarray:
         "grass": (grain // 9 - 14, (138, 154, 128)),
         "tiles": (np.where((x % 16 == 0) | (y % 16 == 0), -26, 0), (176, 176, 182)),
         "boards": (np.where(y % 12 == 0, -30, 4 * (y // 12 % 2)), (168, 154, 140)),
+        "evening": (8 - y // 4, (122, 126, 142)),
+        "brick": (np.where((y % 8 == 0) | ((x + 8 * (y // 8 % 2)) % 16 == 0), 20, 0),
+                  (160, 138, 132)),
+        "moss": (grain // 10 - 12, (124, 134, 118)),
+        "gravel": (grain // 8 - 16, (146, 144, 140)),
+        "plaid": (8 * (x // 6 % 2) + 8 * (y // 6 % 2) - 8, (162, 152, 166)),
+        "water": (np.where((y + (x // 4 % 2)) % 6 < 2, 12, -4), (126, 146, 160)),
+        "dunes": ((x + 2 * y) % 24 * 2 // 3 - 8, (178, 168, 148)),
+        "snow": (grain // 14 - 9, (194, 198, 202)),
     }[name]
     return (shade[:, :, None] + np.array(base)).astype(np.int32)
 
@@ -72,14 +110,28 @@ def _blend(canvas, x0, y0, colour, alpha):
     patch += (colour - patch) * alpha[: patch.shape[0], : patch.shape[1]] >> 4
 
 
-def draw(canvas: np.ndarray, thing: Thing) -> None:
-    """Draw one thing on a canvas ``(H, W, 3) int32``; touches exactly its tight box."""
-    first, second = SHADES[thing.colour]
-    colour = first
-    if thing.texture != TEXTURES[0]:
+def draw(canvas: np.ndarray, thing: Thing, tint=0) -> None:
+    """Draw one thing on a canvas ``(H, W, 3) int32``; touches exactly its tight box.
+
+    ``tint``, ``(3,) int32`` or 0, is added to its colours.
+    """
+    size = canvas.shape[0]
+    colour, second = SHADES[thing.colour]
+    if thing.texture != "solid":
         height, width = thing.y1 - thing.y0, thing.x1 - thing.x0
-        colour = np.where(_pattern(thing.texture, height, width, canvas.shape[0]), second, first)
-    _blend(canvas, thing.x0, thing.y0, colour, mask(thing.shape, thing.size, canvas.shape[0]))
+        colour = np.where(_pattern(thing.texture, height, width, size, thing.turn), second, colour)
+    colour = colour + tint
+    if thing.material != "matte":
+        keep, add = _sheen(thing.material, size, thing.form)
+        colour = (colour * keep >> 4) + add
+    _blend(canvas, thing.x0, thing.y0, colour, mask(size, *thing.form))
+
+
+def _shadow(canvas, thing):
+    """Darken what lies beneath a thing, down on the right of it."""
+    size = canvas.shape[0]
+    away = size * 3 // 64
+    _blend(canvas, thing.x0 + away, thing.y0 + away, BLACK, mask(size, *thing.form) * SHADOW >> 4)
 
 
 def _action(canvas, scene):
@@ -126,7 +178,7 @@ def picture(scene: Scene) -> np.ndarray:
     >>> world.picture(world.scene(world.Config(), "train", 0)).shape
     (64, 64, 3)
     """
-    dice = Dice(*scene.key, 1)
+    dice, style = Dice(*scene.key, 1), scene.style
     size = scene.size
     canvas = background(scene.background, size) + (dice.below(25) - 12)
     for _ in range(dice.between(4, 9)):  # clutter: grey specks and short strokes
@@ -139,7 +191,19 @@ def picture(scene: Scene) -> np.ndarray:
     _action(canvas, scene)
     subject = scene.relation[0]
     for i in sorted(range(len(scene.things)), key=lambda i: i == subject):  # the front one last
-        draw(canvas, scene.things[i])
+        if style.shadows:
+            _shadow(canvas, scene.things[i])
+        draw(canvas, scene.things[i], _jitter(dice, style.jitter))
+    if style.jitter:
+        canvas += _jitter(dice, style.jitter)
     octets = dice.octets(canvas.size).reshape(canvas.shape)
     noise = (octets & 7).astype(np.int32) + (octets >> 4 & 7) - 7  # triangular in -7..7
-    return np.clip(canvas + noise, 0, 255, out=canvas).astype(np.uint8)
+    canvas += noise * style.noise // 7
+    return np.clip(canvas, 0, 255, out=canvas).astype(np.uint8)
+
+
+def _jitter(dice, most):
+    """A random change of red, green and blue."""
+    if not most:
+        return 0
+    return np.array([dice.between(-most, most) for _ in range(3)], np.int32)

@@ -24,14 +24,44 @@ COLOURS = (
     "blue", "purple", "pink", "brown", "black", "white",
 )  # fmt: skip
 TEXTURES = ("solid", "striped", "dotted", "checked")
-BACKGROUNDS = ("paper", "slate", "sky", "dusk", "sand", "grass", "tiles", "boards")
+MATERIALS = ("matte", "glossy", "metallic")
+BACKGROUNDS = (
+    "paper", "slate", "sky", "dusk", "sand", "grass", "tiles", "boards",
+    "evening", "brick", "moss", "gravel", "plaid", "water", "dunes", "snow",
+)  # fmt: skip
 SPATIAL = ("left of", "right of", "above", "below")
 ACTIONS = ("on", "chasing", "pulling", "lighting", "in front of")
 RELATIONS = SPATIAL + ACTIONS
 SPLITS = ("train", "dev", "test")
-DOMAINS = ("A",)
 
 THEMES = 160  # pairs of kinds that many scenes share: words alone must not name the image
+
+
+@dataclass(frozen=True)
+class Style:
+    """What sets a domain apart, in statistics, words and renderer."""
+
+    backgrounds: tuple[str, ...]
+    shapes: tuple[str, ...]  # each as often as its frequency
+    turns: tuple[int, ...]  # degrees by which things are turned
+    synonym: int  # percentage of other words in synonym captions
+    elsewhere: int  # and in the other captions
+    passive: int  # percentage of relations told in the passive, besides passive captions
+    jitter: int  # of a thing's colour and of the light, at most, of 255
+    shadows: bool
+    noise: int  # of a pixel, at most, of 255
+
+
+# Triangles, crosses, bars and bolts five times as often as squares, diamonds, arrows and fish.
+SKEWED = tuple(s for i, s in enumerate(SHAPES) for _ in range((3, 1, 5, 2)[i % 4]))
+STYLES = {
+    "A": Style(BACKGROUNDS[:8], SHAPES, turns=(0,), synonym=75, elsewhere=4, passive=8,
+               jitter=0, shadows=False, noise=7),
+    "B": Style(BACKGROUNDS[8:], SKEWED,
+               turns=(-28, -14, 0, 14, 28), synonym=90, elsewhere=35, passive=45,
+               jitter=8, shadows=True, noise=14),
+}  # fmt: skip
+DOMAINS = tuple(STYLES)
 
 
 @dataclass(frozen=True)
@@ -41,7 +71,7 @@ class Config:
     Parameters
     ----------
     domain : str
-        Family of renderer and statistics; "A" is the one that exists.
+        Family of renderer and statistics: "A", or "B" for transfer; their words are the same.
     size : int
         Side of the square images in pixels, at least 48.
     train_images, dev_images, test_images : int
@@ -72,20 +102,27 @@ class Config:
 
 @dataclass(frozen=True)
 class Thing:
-    """One object: its four attributes and its box in pixels (half-open, tight)."""
+    """One object: its five attributes, its box in pixels (half-open, tight), and its turn."""
 
     shape: str
     colour: str
     size: str
     texture: str
+    material: str
     x0: int = 0
     y0: int = 0
     x1: int = 0
     y1: int = 0
+    turn: int = 0
 
     @property
-    def attributes(self) -> tuple[str, str, str, str]:
-        return self.shape, self.colour, self.size, self.texture
+    def attributes(self) -> tuple[str, str, str, str, str]:
+        return self.shape, self.colour, self.size, self.texture, self.material
+
+    @property
+    def form(self) -> tuple[str, str, int]:
+        """What the mask depends on."""
+        return self.shape, self.size, self.turn
 
 
 @dataclass(frozen=True)
@@ -103,6 +140,11 @@ class Scene:
     background: str
     size: int
     key: tuple[int, ...]
+    domain: str = "A"
+
+    @property
+    def style(self) -> Style:
+        return STYLES[self.domain]
 
     @property
     def signature(self) -> str:
@@ -172,13 +214,13 @@ def make(config: Config, split: str, index: int) -> Scene:
         things, relation = _cast(dice, config)
         if side(signature(things, relation)) != split:
             continue
-        placed = _place(dice, things, relation, config.size)
+        placed = place(dice, things, relation, config.size)
         if placed is None:
             continue
-        things, mirrored = placed
-        seen = [relation] + [r for r in spatial_relations(things) if r != relation]
-        return Scene(things, relation, tuple(seen), mirrored,
-                     dice.choice(BACKGROUNDS), config.size, key)  # fmt: skip
+        things, relations, mirrored = placed
+        return Scene(things, relation, relations, mirrored,
+                     dice.choice(STYLES[config.domain].backgrounds), config.size, key,
+                     config.domain)  # fmt: skip
 
 
 def spatial_relations(things: tuple[Thing, ...]) -> list[tuple[int, str, int]]:
@@ -200,33 +242,48 @@ def spatial_relations(things: tuple[Thing, ...]) -> list[tuple[int, str, int]]:
 
 
 @lru_cache(maxsize=None)
-def _theme(seed: int, domain: int, number: int) -> tuple[tuple[str, str], tuple[str, str]]:
-    dice = Dice(seed, domain, len(SPLITS), number)
-    first, second = dice.below(len(SHAPES)), dice.between(1, len(SHAPES) - 1)
-    shapes = SHAPES[first], SHAPES[(first + second) % len(SHAPES)]
-    return (shapes[0], dice.choice(COLOURS)), (shapes[1], dice.choice(COLOURS))
+def _theme(seed: int, domain: str, number: int) -> tuple[tuple[str, str], tuple[str, str]]:
+    dice = Dice(seed, DOMAINS.index(domain), len(SPLITS), number)
+    shapes = STYLES[domain].shapes
+    first = dice.choice(shapes)
+    second = dice.choice([shape for shape in shapes if shape != first])
+    return (first, dice.choice(COLOURS)), (second, dice.choice(COLOURS))
 
 
 def _cast(dice: Dice, config: Config) -> tuple[tuple[Thing, ...], tuple[int, str, int]]:
     """Who plays: two kinds of a theme, up to three more, and the drawn relation."""
-    domain = DOMAINS.index(config.domain)
-    kinds = list(_theme(config.seed, domain, dice.below(THEMES)))
+    style = STYLES[config.domain]
+    kinds = list(_theme(config.seed, config.domain, dice.below(THEMES)))
     count = dice.choice((2, 2, 3, 3, 3, 3, 4, 4, 4, 5))
     if count > 2 and dice.chance(40):  # a twin, so that there is something to say in the plural
         shape, colour = dice.choice(kinds)
         kinds.append((shape, colour if dice.chance(50) else dice.choice(COLOURS)))
     while len(kinds) < count:
-        kind = dice.choice(SHAPES), dice.choice(COLOURS)
+        kind = dice.choice(style.shapes), dice.choice(COLOURS)
         if kind not in kinds:
             kinds.append(kind)
-    things = tuple(Thing(*kind, dice.choice(SIZES), dice.choice(TEXTURES)) for kind in kinds)
+    things = tuple(
+        Thing(*kind, dice.choice(SIZES), dice.choice(TEXTURES), dice.choice(MATERIALS),
+              turn=limit(kind[0], dice.choice(style.turns)))
+        for kind in kinds
+    )  # fmt: skip
     pair = (0, 1) if count == 2 or dice.chance(70) else (dice.below(2), dice.between(2, count - 1))
     subject, other = pair if dice.chance(50) else pair[::-1]
     return things, (subject, dice.choice(RELATIONS), other)
 
 
-def _place(dice, things, relation, size):
-    """Boxes for all things, or None: first the related pair as a group, then the others."""
+def limit(shape: str, turn: int) -> int:
+    """A turn that leaves a shape itself: a diamond is a square turned by 45 degrees."""
+    return turn // 2 if shape in ("square", "diamond") and abs(turn) > 14 else turn
+
+
+def place(dice, things, relation, size):
+    """Find room for all things: first the related pair as a group, then the others.
+
+    Returns
+    -------
+    (things with boxes, all true relations, mirrored), or None if the dice found no room.
+    """
     subject, name, other = relation
     group = _pair(dice, name, things[subject], things[other], size)
     if group is None:
@@ -247,7 +304,7 @@ def _place(dice, things, relation, size):
     for i, thing in enumerate(things):
         if i in boxes:
             continue
-        w, h = shape_box(thing.shape, thing.size, size)
+        w, h = shape_box(size, *thing.form)
         for _ in range(20):
             x, y = dice.between(1, size - 1 - w), dice.between(1, size - 1 - h)
             if all(x + w + margin <= a or c + margin <= x or y + h + margin <= b or d + margin <= y
@@ -257,8 +314,11 @@ def _place(dice, things, relation, size):
             return None
         boxes[i] = (x, y, x + w, y + h)
         taken.append(boxes[i])
-    placed = (Thing(*thing.attributes, *boxes[i]) for i, thing in enumerate(things))
-    return tuple(placed), mirrored
+    placed = tuple(
+        Thing(*thing.attributes, *boxes[i], thing.turn) for i, thing in enumerate(things)
+    )
+    seen = [relation] + [each for each in spatial_relations(placed) if each != relation]
+    return placed, tuple(seen), mirrored
 
 
 def _pair(dice, name, subject, other, size):
@@ -267,14 +327,14 @@ def _pair(dice, name, subject, other, size):
     Mirrored means that the subject of a horizontal action stands on the right. None if the dice
     found no place.
     """
-    aw, ah = shape_box(subject.shape, subject.size, size)
-    bw, bh = shape_box(other.shape, other.size, size)
+    aw, ah = shape_box(size, *subject.form)
+    bw, bh = shape_box(size, *other.form)
     unit = size // 16  # a sixteenth of the canvas: 4 pixels of 64
-    kinds = (subject.shape, subject.size), (other.shape, other.size)
+    forms = subject.form, other.form
     mirrored = name == "right of" or (name in ACTIONS and dice.chance(50))
     if name == "on":
         x = (bw - aw) // 2 + dice.between(-1, 1)
-        sunk = drop(*kinds, x, size)
+        sunk = drop(size, *forms, x)
         if sunk > unit:  # inside rather than on
             return None
         y = sunk - ah
@@ -285,7 +345,7 @@ def _pair(dice, name, subject, other, size):
     elif name == "in front of":
         for _ in range(12):
             x, y = dice.between(1 - aw, bw - 1), dice.between(1 - ah, bh - 1)
-            if 12 <= hidden(*kinds, x, y, size) <= 45:
+            if 12 <= hidden(size, *forms, x, y) <= 45:
                 break
         else:
             return None

@@ -1,7 +1,7 @@
-"""The sixteen shapes: their boxes and their masks, in integer arithmetic.
+"""The sixteen shapes: their boxes and their masks, upright or turned, in integer arithmetic.
 
 Outlines are polygons on a grid of 60 x 60 (round shapes are formulas), sampled 4 x 4 times a
-pixel once per process.
+pixel once per process. A *form* is (shape, size) or (shape, size, turn).
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ SIZES = ("small", "medium", "big")
 SIDES = (12, 16, 21)  # pixels of small, medium and big things on a canvas of 64
 GRID, FINE = 60, 4  # coordinates of the outlines below; samples a pixel and side
 SEEN = 8  # coverage of 16 from which a pixel counts as the thing's
+TURNS = {  # degrees clockwise: cosine and sine in 1024ths
+    -28: (904, -481), -14: (994, -248), 0: (1024, 0), 14: (994, 248), 28: (904, 481),
+}  # fmt: skip
 
 # Outlines on the grid, x to the right and y down; round shapes are formulas in _inside.
 OUTLINES = {
@@ -36,8 +39,14 @@ OUTLINES = {
 }  # fmt: skip
 
 
-def shape_box(shape: str, size: str, canvas: int) -> tuple[int, int]:
-    """Width and height in pixels of a thing on a square canvas; bars and domes are not square."""
+def shape_box(canvas: int, shape: str, size: str, turn: int = 0) -> tuple[int, int]:
+    """Width and height in pixels of a form on a square canvas."""
+    height, width, _ = mask(canvas, shape, size, turn).shape
+    return width, height
+
+
+def _upright(canvas: int, shape: str, size: str) -> tuple[int, int]:
+    """Width and height before turning; bars and domes are not square."""
     long = SIDES[SIZES.index(size)] * canvas // 64
     if shape == "bar":
         return long, long * 2 // 5
@@ -80,15 +89,28 @@ def _inside(shape: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return crossings
 
 
+def turned(x: np.ndarray, y: np.ndarray, turn: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where points of a thing turned clockwise stood before, about the origin."""
+    cosine, sine = TURNS[turn]
+    return x * cosine + y * sine >> 10, y * cosine - x * sine >> 10
+
+
 @lru_cache(maxsize=None)
-def mask(shape: str, size: str, canvas: int) -> np.ndarray:
-    """Coverage of a thing's box, ``(h, w, 1) int32`` in 0..16; no empty border."""
-    width, height = shape_box(shape, size, canvas)
-    # Centres of the samples in eighths of the grid's unit: odd multiples of half a sample.
-    x = (2 * np.arange(width * FINE) + 1) * (4 * GRID) // (width * FINE)
-    y = (2 * np.arange(height * FINE) + 1) * (4 * GRID) // (height * FINE)
-    fine = _inside(shape, x[None, :], y[:, None]).astype(np.int32)
-    coverage = fine.reshape(height, FINE, width, FINE).sum((1, 3), dtype=np.int32)
+def mask(canvas: int, shape: str, size: str, turn: int = 0) -> np.ndarray:
+    """Coverage of a form's box, ``(h, w, 1) int32`` in 0..16; no empty border."""
+    width, height = _upright(canvas, shape, size)
+    across, down = (width + height, width + height) if turn else (width, height)
+    # Samples about the centre, in halves of their distance: odd numbers.
+    x = 2 * np.arange(across * FINE) + 1 - across * FINE
+    y = 2 * np.arange(down * FINE) + 1 - down * FINE
+    x, y = turned(x[None, :], y[:, None], turn)
+    x = (x + width * FINE) * (4 * GRID) // (width * FINE)  # eighths of the grid's unit
+    y = (y + height * FINE) * (4 * GRID) // (height * FINE)
+    fine = _inside(shape, x, y) & (x >= 0) & (y >= 0) & (x < 8 * GRID) & (y < 8 * GRID)
+    coverage = fine.astype(np.int32).reshape(down, FINE, across, FINE).sum((1, 3), dtype=np.int32)
+    if turn:
+        rows, columns = np.nonzero(coverage.max(1) >= 4)[0], np.nonzero(coverage.max(0) >= 4)[0]
+        coverage = coverage[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     for axis in (0, 1):  # tips thinner than a sample must still reach the box
         line = coverage.max(1 - axis)
         for edge in (0, -1):
@@ -101,31 +123,33 @@ def mask(shape: str, size: str, canvas: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=None)
-def _edges(shape: str, size: str, canvas: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each column of a thing's box: empty rows above it, empty rows below it."""
-    seen = mask(shape, size, canvas)[:, :, 0] >= SEEN
+def _edges(canvas: int, *form) -> tuple[np.ndarray, np.ndarray]:
+    """For each column of a form's box: empty rows above it, empty rows below it."""
+    seen = mask(canvas, *form)[:, :, 0] >= SEEN
     far = np.where(seen.any(0), 0, 10**6)
     return seen.argmax(0) + far, seen[::-1].argmax(0) + far
 
 
-def drop(upper: tuple[str, str], lower: tuple[str, str], x: int, canvas: int) -> int:
-    """Rows by which one thing can sink until it touches another.
+def drop(canvas: int, upper: tuple, lower: tuple, x: int) -> int:
+    """Rows by which one form can sink until it touches another.
 
     Parameters
     ----------
-    upper, lower : (shape, size)
+    canvas : int
+        Side of the picture in pixels.
+    upper, lower : form
         The upper one's box stands on the lower one's.
     x : int
         Left edge of the upper box, counted from the lower's.
     """
-    below, above = _edges(*upper, canvas)[1], _edges(*lower, canvas)[0]
+    below, above = _edges(canvas, *upper)[1], _edges(canvas, *lower)[0]
     start, stop = max(x, 0), min(x + len(below), len(above))
     return int((below[start - x : stop - x] + above[start:stop]).min())
 
 
-def hidden(front: tuple[str, str], back: tuple[str, str], x: int, y: int, canvas: int) -> int:
-    """Percentage of a thing's pixels behind another whose box starts at ``(x, y)`` in its own."""
-    a, b = (mask(*thing, canvas)[:, :, 0] >= SEEN for thing in (front, back))
+def hidden(canvas: int, front: tuple, back: tuple, x: int, y: int) -> int:
+    """Percentage of a form's pixels behind another whose box starts at ``(x, y)`` in its own."""
+    a, b = (mask(canvas, *form)[:, :, 0] >= SEEN for form in (front, back))
     top, bottom = max(y, 0), min(y + a.shape[0], b.shape[0])
     left, right = max(x, 0), min(x + a.shape[1], b.shape[1])
     if top >= bottom or left >= right:
