@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from alignbook import datasets, world
-from alignbook.datasets import flickr8k, karpathy, store
+from alignbook.datasets import flickr8k, karpathy, regions, store
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,22 @@ def test_same_bytes_and_fingerprint_in_another_place(tmp_path):
     assert one.fingerprint == two.fingerprint
     for path in sorted(one.folder.iterdir()):
         assert path.read_bytes() == (two.folder / path.name).read_bytes(), path.name
+
+
+def test_domains_of_the_world(tmp_path):
+    one = datasets.prepare("world", Settings(), tmp_path)
+    other = datasets.prepare("world", Settings(), tmp_path, domain="B")
+    assert one.meta["domain"] == "A" and other.meta["domain"] == "B"
+    assert other.folder != one.folder and other.fingerprint != one.fingerprint
+    assert datasets.prepare("world", Settings(), tmp_path, "A").folder == one.folder
+
+
+def test_domain_that_there_is_not(photos, tmp_path):
+    with pytest.raises(datasets.DataError, match="world domain 'Z'"):
+        datasets.prepare("world", Settings(), tmp_path / "made", domain="Z")
+    with pytest.raises(datasets.DataError, match="domain 'B', expected 'A'"):
+        datasets.prepare(f"flickr8k={photos}", ALL, tmp_path / "made", domain="B")
+    assert not (tmp_path / "made").exists()
 
 
 @pytest.mark.parametrize("wrong", [{"dev_images": 0}, {"size": 16}, {"data_seed": -1}])
@@ -220,6 +236,11 @@ def test_photograph_in_two_splits(photos):
     assert "trainImages.txt, row 3" in found
 
 
+def test_name_that_leaves_the_folder_of_photographs(photos):
+    edit(photos / "Flickr8k_text" / "Flickr_8k.testImages.txt", b"f.jpg", b"../f.jpg")
+    assert "testImages.txt, row 2: '../f.jpg' leaves the folder" in problem(photos)
+
+
 def test_missing_photograph(photos):
     (photos / "Images" / "e.jpg").unlink()
     found = problem(photos)
@@ -300,8 +321,116 @@ def test_broken_split_file(photos, case):
     assert expected in found and "dataset_flickr8k.json" in found and "caption_datasets" in found
 
 
+def test_split_file_with_one_caption_of_an_image_or_with_no_images(photos):
+    shutil.rmtree(photos / "Flickr8k_text")
+    path = photos / "dataset_flickr8k.json"
+    value = json.loads(path.read_bytes())
+    del value["images"][1]["sentences"][1:]
+    path.write_text(json.dumps(value))
+    assert "image 1: b.jpg has 1 captions, expected 5" in problem(photos)
+    path.write_text(json.dumps({"images": []}))
+    assert "0 images in split train, expected at least one" in datasets.check(
+        f"flickr8k={photos}")[0]  # fmt: skip
+
+
+def test_list_without_images(photos):
+    path = photos / "Flickr8k_text" / "Flickr_8k.devImages.txt"
+    path.write_text("\n")
+    assert "0 images in split dev, expected at least one" in problem(photos)
+
+
+PHOTO_OF = {"a.jpg": "1.jpg", "c.jpg": "3.jpg", "d.jpg": "4.jpg", "f.jpg": "6.jpg"}
+
+
+@pytest.fixture
+def partial(photos):
+    """Flickr30K's captions of six images, and photographs of four under other names."""
+    folder = photos.parent / "flickr30k"
+    folder.mkdir()
+    shutil.move(photos / "dataset_flickr8k.json", folder / "dataset_flickr30k.json")
+    (folder / karpathy.PARTIAL).write_text(json.dumps(PHOTO_OF))
+    beside = photos.parent / "flickr8k" / "Images"
+    beside.parent.mkdir()
+    shutil.move(photos / "Images", beside)
+    for name in SPLITS["train"] + SPLITS["dev"] + SPLITS["test"]:
+        if name in PHOTO_OF:
+            (beside / name).rename(beside / PHOTO_OF[name])
+        else:
+            (beside / name).unlink()
+    return folder
+
+
+def test_part_of_flickr30k_under_other_names(partial, tmp_path):
+    made = datasets.prepare(f"flickr30k={partial}", ALL, tmp_path / "made")
+    assert made.name == "flickr30k-partial" and made.folder.name.startswith("flickr30k-partial-")
+    assert made.names == ["1.jpg", "3.jpg", "4.jpg", "6.jpg"]
+    assert made.captions_of("test") == [f"Caption {k} of f.jpg , café ." for k in range(5)]
+    assert abs(made.images[1].astype(int) - (80, 175, 7)).max() <= 3
+    assert made.meta["partial"] == (
+        "4 of 6 images: train 2 of 3, dev 1 of 1, test 1 of 2; not the standard test set"
+    )
+
+
+def test_captions_and_splits_without_photographs(partial):
+    found = karpathy.read(partial, "flickr30k", captions_only=True)
+    assert found.problems == [] and found.splits == SPLITS and len(found.captions) == 6
+    assert len(found.fingerprint()) == 64
+    (partial / karpathy.PARTIAL).unlink()  # whole, then, and no photograph is there
+    assert "no folder of photographs" in karpathy.read(partial, "flickr30k").problems[0]
+
+
+@pytest.mark.parametrize("photo_of, expected", [
+    ({"x.jpg": "1.jpg"}, "'x.jpg' is no image of flickr30k"),
+    (PHOTO_OF | {"b.jpg": "1.jpg"}, "'1.jpg' stands for 'a.jpg' and for 'b.jpg'"),
+    (PHOTO_OF | {"a.jpg": "../1.jpg"}, "'../1.jpg' leaves the folder"),
+    (PHOTO_OF | {"a.jpg": 1}, "expected one object {name: photograph}"),
+    (PHOTO_OF | {"a.jpg": "9.jpg"}, "9.jpg missing (1 of 4 are)"),
+    ({"a.jpg": "1.jpg", "d.jpg": "4.jpg"}, "0 images of split test"),
+    ([], "expected a dict"),
+])  # fmt: skip
+def test_broken_file_of_the_photographs_there(partial, photo_of, expected):
+    (partial / karpathy.PARTIAL).write_text(json.dumps(photo_of))
+    assert expected in problem(partial, "flickr30k")
+
+
 def test_missing_split_file_says_what_to_do(photos):
     assert "dataset_flickr30k.json: file missing" in problem(photos, "flickr30k")
+
+
+@pytest.fixture
+def quarters(tmp_path):
+    """A photograph of four colours, 400 by 200 pixels, and a second copy."""
+    colours = np.array([[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [255, 255, 255]]], np.uint8)
+    picture = Image.fromarray(colours.repeat(100, axis=0).repeat(200, axis=1))
+    for name in ("one.jpg", "two.jpg"):
+        picture.save(tmp_path / name, quality=95)
+    return tmp_path
+
+
+@pytest.mark.parametrize("box, expected", [
+    ((200, 0, 400, 100), [[0, 255, 0]] * 4),
+    ((0, 100, 200, 200), [[0, 0, 255]] * 4),
+    ((150, 50, 250, 150), [[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]]),
+    ((-50, -50, 200, 100), [[255, 0, 0]] * 4),  # cut off at the border, not filled up
+    ((0, 0, 0, 0), [[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]]),
+])  # fmt: skip
+def test_photographs_are_cut_to_their_boxes(quarters, box, expected):
+    images = np.zeros((2, 8, 8, 3), np.uint8)  # small: whole photographs are drafted
+    store.decode(quarters, ["one.jpg", "two.jpg"], images, np.array([box, (0, 0, 200, 200)]))
+    corners = images[0][[0, 0, -1, -1], [0, -1, 0, -1]].astype(int)
+    assert abs(corners - expected).max() < 30
+    left = images[1][[0, 0, -1, -1], [0, -1, 0, -1]].astype(int)
+    assert abs(left - [[255, 0, 0], [255, 0, 0], [0, 0, 255], [0, 0, 255]]).max() < 30
+
+
+@pytest.mark.parametrize("boxes, expected", [
+    ([[0, 0, 5, 5], [3, 3, 3, 9]], "two.jpg, item 1: crop box"),
+    ([[0, 0, 5, 5], [400, 0, 500, 9]], "two.jpg, item 1: crop box .* outside its 400 × 200"),
+    ([[0, 0, 5, 5]], r"crop boxes \(1, 4\)"), ([[0.5, 0, 5, 5]] * 2, "float64"),
+])  # fmt: skip
+def test_boxes_that_cannot_be_cut(quarters, boxes, expected):
+    with pytest.raises(datasets.DataError, match=expected):
+        store.decode(quarters, ["one.jpg", "two.jpg"], np.zeros((2, 8, 8, 3), np.uint8), boxes)
 
 
 def test_killed_halfway_leaves_nothing_that_counts(tmp_path):
@@ -350,7 +479,7 @@ def tokens(text):
 
 
 def test_examples_in_the_documentation():
-    for module in (datasets, store):
+    for module in (datasets, store, regions):
         assert doctest.testmod(module).failed == 0
 
 
@@ -387,17 +516,21 @@ def test_both_readers_agree_on_flickr8k(realdata):
 def test_flickr30k_captions_are_read_and_missing_photographs_counted(realdata, tmp_path):
     """The captions are whole; the photographs lie under other names, so all are missing."""
     (tmp_path / "Images").mkdir()
-    shutil.copy(realdata / "flickr30k" / "dataset_flickr30k.json", tmp_path)
-    found = karpathy.read(tmp_path, "flickr30k")
-    assert [len(found.splits[s]) for s in store.SPLITS] == [29_000, 1_014, 1_000]
-    assert len(found.problems) == 31_014 and "31,014 of 31,014" in found.problems[0]
-    photo_of = json.loads(
-        (realdata / "flickr30k" / "flickr30k_to_flickr8k_photo.json").read_bytes()
+    (tmp_path / "dataset_flickr30k.json").symlink_to(
+        realdata / "flickr30k" / "dataset_flickr30k.json"
     )
+    found = karpathy.read(tmp_path, "flickr30k", captions_only=True)
+    assert found.problems == []
+    assert [len(found.splits[s]) for s in store.SPLITS] == [29_000, 1_014, 1_000]
+    missing = karpathy.read(tmp_path, "flickr30k").problems
+    assert len(missing) == 31_014 and "31,014 of 31,014" in missing[0]
+    part = karpathy.read(realdata / "flickr30k", "flickr30k")
+    assert part.problems == [] and part.name == "flickr30k-partial"
+    assert [len(part.splits[s]) for s in store.SPLITS] == [6_993, 242, 243]
     known = flickr8k.read(realdata / "flickr8k").captions
     shares = []  # the two releases order an image's captions differently: compare all its words
-    for ours, theirs in photo_of.items():
-        if theirs in known:
-            a, b = (set(tokens(" ".join(each))) for each in (found.captions[ours], known[theirs]))
+    for photo, texts in part.captions.items():
+        if photo in known:
+            a, b = (set(tokens(" ".join(each))) for each in (texts, known[photo]))
             shares.append(len(a & b) / len(a | b))
     assert len(shares) > 7_000 and np.mean(shares) > 0.95

@@ -1,7 +1,19 @@
-"""Data sets by name: the embedded world, or photographs a user brings.
+"""Data sets by name: the embedded world, photographs or precomputed features a user brings.
 
 ``prepare("world", profile, root)`` or ``prepare("flickr8k=DIR", profile, root)`` decodes or draws
 once, into a folder below ``root`` named after everything that went in, and memory-maps it after.
+
+Which files of DIR are read, the first that is there:
+
+    flickr8k=DIR       Flickr8k_text, dataset_flickr8k.json, captions.txt
+    flickr30k=DIR      dataset_flickr30k.json, results.csv, captions.txt
+    coco=DIR           dataset_coco.json, annotations/captions_{train,val}2017.json (or 2014)
+    f30k_precomp=DIR   {train,dev,test}_{ims.npy,caps.txt}, of the published sizes
+    coco_precomp=DIR   the same; testall for test where it is there
+    precomp=DIR        the same, of any size
+
+Photographs beside which DIR holds regions.npz or regions.parquet keep these region features. The
+format read stands in ``Dataset.meta["reader"]``.
 """
 
 from __future__ import annotations
@@ -9,11 +21,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from alignbook import fingerprint
-from alignbook.datasets import flickr8k, karpathy, store
+from alignbook.datasets import (
+    captions_csv,
+    coco,
+    flickr8k,
+    gold,
+    karpathy,
+    precomp,
+    regions,
+    store,
+)
 from alignbook.datasets.photographs import Collection, shorten
 from alignbook.datasets.store import SPLITS, DataError, Dataset
 
-NAMES = ("world", "flickr8k", "flickr30k", "coco")
+NAMES = ("world", "flickr8k", "flickr30k", "coco", *precomp.SIZES)
 
 __all__ = ["NAMES", "DataError", "Dataset", "check", "parse", "prepare", "source"]
 
@@ -33,8 +54,8 @@ def parse(spec: str) -> tuple[str, Path | None]:
     """
     name, equals, folder = spec.partition("=")
     if name not in NAMES:
-        raise DataError(f"data {spec!r}: expected world or one of flickr8k=DIR, flickr30k=DIR, "
-                        "coco=DIR")  # fmt: skip
+        others = ", ".join(f"{each}=DIR" for each in NAMES[1:])
+        raise DataError(f"data {spec!r}: expected world or one of {others}")
     if (name == "world") == bool(folder) or (name == "world" and equals):
         form = "world" if name == "world" else f"{name}=DIR, the folder that holds its files"
         raise DataError(f"data {spec!r}: expected {form}")
@@ -56,46 +77,72 @@ def source(spec: str) -> str:
     return "" if folder is None else _read(name, folder).fingerprint()
 
 
-def prepare(spec: str, profile, root: Path) -> Dataset:
+def prepare(spec: str, profile, root: Path, domain: str = "A") -> Dataset:
     """Make a data set ready on first use, later only open it.
 
     Parameters
     ----------
     spec : str
-        "world", "flickr8k=DIR", "flickr30k=DIR" or "coco=DIR".
+        "world", "flickr8k=DIR", "flickr30k=DIR", "coco=DIR", "f30k_precomp=DIR",
+        "coco_precomp=DIR" or "precomp=DIR".
     profile : Profile
         Its fields size, train_images, dev_images, test_images (0: all there are) and, for the
         world, data_seed are used.
     root : Path
         Folder below which prepared data sets lie.
+    domain : str
+        Which of the world's domains; other data have one, "A".
 
     Raises
     ------
     DataError
         Input that is missing, broken or inconsistent; before anything is decoded, broken
-        photographs excepted.
+        photographs and features excepted.
     """
     name, folder = parse(spec)
     if folder is None:
-        return _prepare_world(profile, Path(root))
-    return _prepare_photographs(_read(name, folder), profile, Path(root))
+        return _prepare_world(profile, Path(root), domain)
+    if domain != "A":
+        raise DataError(f"data {spec!r}: domain {domain!r}, expected 'A': only the world has more")
+    found = _read(name, folder)
+    if found.problems:
+        raise DataError("\n".join(shorten(found.problems)))
+    limits = {split: getattr(profile, f"{split}_images") for split in SPLITS}
+    if isinstance(found, precomp.Precomp):
+        return _prepare_precomp(found, limits, Path(root))
+    return _prepare_photographs(found, profile.size, limits, Path(root))
 
 
-def _read(name: str, folder: Path) -> Collection:
+def _read(name: str, folder: Path) -> Collection | precomp.Precomp:
     if not folder.is_dir():
         return Collection(name, folder, [], {}, {}, {}, problems=[
             f"{folder}: no such folder, expected the one that holds {name}"])  # fmt: skip
-    karpathy_file = (folder / "dataset_flickr8k.json").is_file()
-    if name == "flickr8k" and (flickr8k.text_folder(folder) or not karpathy_file):
-        return flickr8k.read(folder)
-    return karpathy.read(folder, name)
+    if name in precomp.SIZES:
+        return precomp.read(folder, name)
+    split_file = (folder / f"dataset_{name}.json").is_file()
+    if name == "flickr8k" and flickr8k.text_folder(folder):
+        found = flickr8k.read(folder)
+    elif not split_file and name == "coco" and coco.find(folder):
+        found = coco.read(folder)
+    elif not split_file and name != "coco" and captions_csv.find(folder, name):
+        found = captions_csv.read(folder, name)
+    elif not split_file and name == "flickr8k":
+        found = flickr8k.read(folder)
+    else:
+        found = karpathy.read(folder, name)
+    found.regions = regions.find(folder)
+    if found.regions and not found.problems:
+        listed = [path for split in SPLITS for path in found.splits[split]]
+        found.problems += regions.check(found.regions, listed)
+    return found
 
 
-def _prepare_world(profile, root: Path) -> Dataset:
+def _prepare_world(profile, root: Path, domain: str) -> Dataset:
     from alignbook import world
 
     try:
         config = world.Config(
+            domain=domain,
             size=profile.size,
             train_images=profile.train_images,
             dev_images=profile.dev_images,
@@ -107,7 +154,7 @@ def _prepare_world(profile, root: Path) -> Dataset:
     if empty := [split for split in SPLITS if not config.count(split)]:
         raise DataError(f"data world: 0 images in {', '.join(empty)}, expected 1 or more: the "
                         f"world has no end, set {empty[0]}_images")  # fmt: skip
-    code = fingerprint.code_hash("alignbook.world", "alignbook.datasets.store")
+    code = fingerprint.code_hash("alignbook.world", "alignbook.datasets.gold")
     folder = root / f"world-{fingerprint.key(config, code)[:12]}"
     if (folder / "meta.json").is_file():
         return store.load(folder)
@@ -116,25 +163,25 @@ def _prepare_world(profile, root: Path) -> Dataset:
     scenes = [world.scene(config, split, i) for split, i in members]
     captions = [text for scene in scenes for text in world.sentences(scene)]
 
+    names = {split: [f"{split}-{i:06}" for i in range(config.count(split))] for split in SPLITS}
+
     def fill(images, aside):
         for i, scene in enumerate(store.progress(scenes, len(scenes), "scenes")):
             images[i] = world.picture(scene)
         objects, relations = world.gold(scenes)
         objects.to_parquet(aside / "objects.parquet")
         relations.to_parquet(aside / "relations.parquet")
+        gold.write(aside / "gold", names, scenes, images)
 
-    names = {split: [f"{split}-{i:06}" for i in range(config.count(split))] for split in SPLITS}
     settings = {"domain": config.domain, "seed": config.seed}
     store.write(folder, "world", config.size, names, captions, fill, settings)
     return store.load(folder)
 
 
-def _prepare_photographs(collection: Collection, profile, root: Path) -> Dataset:
-    if collection.problems:
-        raise DataError("\n".join(shorten(collection.problems)))
-    limits = {split: getattr(profile, f"{split}_images") for split in SPLITS}
-    code = fingerprint.code_hash("alignbook.datasets.store")
-    key = fingerprint.key(profile.size, limits, collection.fingerprint(), collection.name, code)
+def _prepare_photographs(collection: Collection, size: int, limits: dict[str, int],
+                         root: Path) -> Dataset:  # fmt: skip
+    code = fingerprint.code_hash("alignbook.datasets.store", "alignbook.datasets.regions")
+    key = fingerprint.key(size, limits, collection.fingerprint(), collection.name, code)
     folder = root / f"{collection.name}-{key[:12]}"
     if (folder / "meta.json").is_file():
         return store.load(folder)
@@ -142,10 +189,38 @@ def _prepare_photographs(collection: Collection, profile, root: Path) -> Dataset
     splits = {s: listed[: limits[s] or None] for s, listed in collection.splits.items()}
     paths = [path for split in SPLITS for path in splits[split]]
     captions = [text for path in paths for text in collection.captions[path]]
+    settings = {"reader": collection.reader, **collection.notes}
+    extra = 0
+    if collection.regions:
+        given = regions.read(collection.regions, features=False)
+        kept = regions.kept(given, paths)
+        extra = len(paths) * kept * given.features.shape[1] * 4
+        settings["regions"] = f"{collection.regions.name}: {kept} an image, the fewest one has"
 
     def fill(images, aside):
         store.decode(collection.images, paths, images)
+        if collection.regions:
+            regions.extract(collection.regions, paths, aside / "regions.npy")
 
-    settings = {"reader": collection.sources[0].name, **collection.counts}
-    store.write(folder, collection.name, profile.size, splits, captions, fill, settings)
+    store.write(folder, collection.name, size, splits, captions, fill, settings, extra)
+    return store.load(folder)
+
+
+def _prepare_precomp(found: precomp.Precomp, limits: dict[str, int], root: Path) -> Dataset:
+    """Only captions are stored; the features stay where they are, so the place is in the key."""
+    source, place = found.fingerprint(), str(found.folder.resolve())
+    code = fingerprint.code_hash("alignbook.datasets.store")
+    folder = root / f"{found.name}-{fingerprint.key(limits, source, place, code)[:12]}"
+    if (folder / "meta.json").is_file():
+        return store.load(folder)
+
+    names = {split: listed[: limits[split] or None] for split, listed in found.names.items()}
+    captions = [
+        text
+        for split in SPLITS
+        for text in found.captions[split][: len(names[split]) * store.CAPTIONS_PER_IMAGE]
+    ]
+    settings = {"reader": "precomp", "features": found.features(limits), **found.notes}
+    store.write(folder, found.name, 0, names, captions, lambda images, aside: None, settings,
+                content=source)  # fmt: skip
     return store.load(folder)

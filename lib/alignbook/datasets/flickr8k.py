@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from alignbook.datasets.photographs import Collection, find_folder, read_lines
+from alignbook.datasets.files import put
+from alignbook.datasets.photographs import Collection, find_folder, read_lines, writable
 from alignbook.datasets.store import CAPTIONS_PER_IMAGE, SPLITS
 
 SIZES = {"train": 6000, "dev": 1000, "test": 1000}
@@ -50,6 +51,7 @@ def read(folder: Path, sizes: dict[str, int] = SIZES) -> Collection:
     names = ("Images", "Flicker8k_Dataset", "Flickr8k_Dataset")
     images = find_folder(folder, names)
     collection = Collection("flickr8k", images or folder / names[0], sources, {}, {}, {})
+    collection.reader = "Flickr8k_text"
     problems = collection.problems
     if images is None:
         problems.append(f"{folder}: no folder of photographs, expected {' or '.join(names)}; "
@@ -58,17 +60,39 @@ def read(folder: Path, sizes: dict[str, int] = SIZES) -> Collection:
     if problems:
         return collection
 
-    for split, path in lists.items():
-        lines = enumerate(read_lines(path, problems, REMEDY), 1)
-        rows = [(line.strip(), f"{path}, row {row}") for row, line in lines if line.strip()]
-        collection.splits[split] = [name for name, _ in rows]
-        collection.places[split] = [place for _, place in rows]
+    read_lists(lists, collection, REMEDY)
     wanted = {name for listed in collection.splits.values() for name in listed}
     captions, ignored = _captions(text / TOKENS, wanted, problems)
     collection.captions = captions
-    collection.counts = {"keys ignored": len(ignored)}
+    collection.notes = {"keys ignored": len(ignored)}
     collection.check(sizes, REMEDY)
+    collection.check_photographs()
     return collection
+
+
+def read_lists(lists: dict[str, Path], collection: Collection, remedy: str) -> None:
+    """Fill the splits of a collection from files of one name a line."""
+    for split, path in lists.items():
+        lines = enumerate(read_lines(path, collection.problems, remedy), 1)
+        rows = [(line.strip(), f"{path}, row {row}") for row, line in lines if line.strip()]
+        collection.splits[split] = [name for name, _ in rows]
+        collection.places[split] = [place for _, place in rows]
+
+
+def write(folder: Path, splits: dict[str, list[str]], captions: dict[str, list[str]]) -> None:
+    """Write the released form's text files, ``folder/Flickr8k_text``; photographs are yours.
+
+    Raises
+    ------
+    DataError
+        A name or caption that could not be read back.
+    """
+    members = writable(splits, captions, forbidden="\t\n\r")
+    for split in SPLITS:
+        listed = "".join(f"{name}\n" for name in splits[split])
+        put(folder / "Flickr8k_text" / f"Flickr_8k.{split}Images.txt", listed.encode())
+    lines = [f"{name}#{k}\t{text}\n" for _, name, texts in members for k, text in enumerate(texts)]
+    put(folder / "Flickr8k_text" / TOKENS, "".join(lines).encode())  # last: it is looked for
 
 
 def _captions(path: Path, wanted: set[str], problems: list[str]):

@@ -4,15 +4,23 @@
 
 COCO's "restval" images count as training; of COCO's sentences (five to seven) the first five
 are kept.
+
+Photographs that are missing are an error, with one exception that has to be asked for. Most of
+Flickr8k's photographs are in Flickr30K too; a file ``flickr30k_to_flickr8k_photo.json``,
+``{name in Flickr30K: name of the photograph}``, beside dataset_flickr30k.json, means: use the
+images named here and no others, each with the photograph named, from the folder of photographs or
+from Flickr8k's beside it. Such a data set is called "flickr30k-partial", and its notes say how
+many images of each split are left: it is not the standard test set.
 """
 
 from __future__ import annotations
 
-import json
+import re
 from pathlib import Path
 
-from alignbook.datasets.photographs import Collection, find_folder
-from alignbook.datasets.store import CAPTIONS_PER_IMAGE, SPLITS
+from alignbook.datasets.files import load_json, put_json
+from alignbook.datasets.photographs import Collection, find_folder, leaves, writable
+from alignbook.datasets.store import CAPTIONS_PER_IMAGE, SPLITS, DataError
 
 SIZES = {
     "flickr8k": {"train": 6000, "dev": 1000, "test": 1000},
@@ -24,6 +32,8 @@ IMAGES = {
     "flickr30k": ("Images", "images", "flickr30k-images", "flickr30k_images"),
     "coco": ("Images", "images", "."),  # "." holds train2014/ and val2014/
 }
+PARTIAL = "flickr30k_to_flickr8k_photo.json"
+PARTIAL_IMAGES = (*IMAGES["flickr30k"], "flickr8k/Images", "../flickr8k/Images")
 SPLIT = {"train": "train", "restval": "train", "val": "dev", "dev": "dev", "test": "test"}
 WHERE = {
     "flickr8k": "the photographs (1 GB) are had on request from the University of Illinois",
@@ -32,7 +42,8 @@ WHERE = {
 }
 
 
-def read(folder: Path, name: str, sizes: dict[str, int] | None = None) -> Collection:
+def read(folder: Path, name: str, sizes: dict[str, int] | None = None,
+         captions_only: bool = False) -> Collection:  # fmt: skip
     """Read names, splits and raw captions of one of the three collections; decode nothing.
 
     Parameters
@@ -43,6 +54,8 @@ def read(folder: Path, name: str, sizes: dict[str, int] | None = None) -> Collec
         "flickr8k", "flickr30k" or "coco".
     sizes : dict, optional
         Images each split must hold; the published ones unless given.
+    captions_only : bool
+        Look for no photographs: all captions and splits, for text alone.
 
     Returns
     -------
@@ -52,14 +65,17 @@ def read(folder: Path, name: str, sizes: dict[str, int] | None = None) -> Collec
     path = folder / f"dataset_{name}.json"
     remedy = (
         f"take dataset_{name}.json again from Karpathy's caption_datasets archive (36 MB, on his "
-        f"Stanford page); {WHERE[name]}"
+        f"Stanford page) and put it into {folder}; {WHERE[name]}"
     )
-    images = find_folder(folder, IMAGES[name])
-    collection = Collection(name, images or folder / IMAGES[name][0], [path], {}, {}, {})
+    partial = name == "flickr30k" and not captions_only and (folder / PARTIAL).is_file()
+    places = PARTIAL_IMAGES if partial else IMAGES[name]
+    images = find_folder(folder, places)
+    collection = Collection(name, images or folder / places[0], [path], {}, {}, {})
+    collection.reader = path.name
     problems = collection.problems
-    if images is None:
-        problems.append(f"{folder}: no folder of photographs, expected "
-                        f"{' or '.join(IMAGES[name])}; {WHERE[name]}")  # fmt: skip
+    if images is None and not captions_only:
+        problems.append(f"{folder}: no folder of photographs, expected {' or '.join(places)}; "
+                        f"{WHERE[name]}")  # fmt: skip
     entries = _entries(path, problems, remedy)
     if problems:
         return collection
@@ -87,22 +103,50 @@ def read(folder: Path, name: str, sizes: dict[str, int] | None = None) -> Collec
         collection.splits[split].append(photo)
         collection.places[split].append(f"{path}, image {row}")
         collection.captions[photo] = texts
-    collection.counts = {"images of no split": unused}
+    collection.notes = {"images of no split": unused}
     collection.check(SIZES[name] if sizes is None else sizes, remedy)
+    if partial and not problems:
+        _keep_present(collection, folder / PARTIAL)
+        if problems:
+            return collection
+    if not captions_only:
+        collection.check_photographs()
     return collection
+
+
+def write(folder: Path, splits: dict[str, list[str]], captions: dict[str, list[str]],
+          name: str = "flickr8k") -> None:  # fmt: skip
+    """Write ``folder/dataset_<name>.json``; a name's folder becomes its "filepath".
+
+    Raises
+    ------
+    DataError
+        A name or caption that could not be read back.
+    """
+    entries = []
+    for number, (split, path, texts) in enumerate(writable(splits, captions)):
+        first = CAPTIONS_PER_IMAGE * number
+        sentences = [
+            {"tokens": re.findall(r"\w+", text.lower()), "raw": text, "imgid": number,
+             "sentid": first + k}
+            for k, text in enumerate(texts)
+        ]  # fmt: skip
+        below, _, file = path.rpartition("/")
+        entries.append({
+            **({"filepath": below} if below else {}), "filename": file, "imgid": number,
+            "split": "val" if split == "dev" else split,
+            "sentids": [each["sentid"] for each in sentences], "sentences": sentences,
+        })  # fmt: skip
+    put_json(folder / f"dataset_{name}.json", {"images": entries, "dataset": name})
 
 
 def _entries(path: Path, problems: list[str], remedy: str) -> list[dict]:
     try:
-        entries = json.loads(path.read_bytes())["images"]
+        entries = load_json(path, dict, remedy)["images"]
         if not isinstance(entries, list):
             raise TypeError
-    except FileNotFoundError:
-        problems.append(f"{path}: file missing; {remedy}")
-    except UnicodeDecodeError as error:
-        problems.append(f"{path}, byte {error.start + 1}: not UTF-8, expected UTF-8; {remedy}")
-    except json.JSONDecodeError as error:
-        problems.append(f"{path}, row {error.lineno}: not JSON ({error.msg}); {remedy}")
+    except DataError as error:
+        problems.append(str(error))
     except (KeyError, TypeError):
         problems.append(f"{path}: no list 'images', expected Karpathy's schema; {remedy}")
     else:
@@ -113,7 +157,55 @@ def _entries(path: Path, problems: list[str], remedy: str) -> list[dict]:
 def _photo(entry: dict, images: Path) -> str:
     """Path of a photograph below the images' folder; COCO's lie one folder deeper or flat."""
     name, below = entry["filename"], entry.get("filepath")
-    parts = Path(below or ".", name).parts
-    if Path(*parts).is_absolute() or ".." in parts:
-        raise KeyError(f"{name}: path leaves the folder")
-    return f"{below}/{name}" if below and (images / below).is_dir() else name
+    if not below:
+        return str(name)
+    deeper = f"{below}/{name}"
+    return deeper if leaves(deeper) or (images / below).is_dir() else name
+
+
+def _keep_present(collection: Collection, path: Path) -> None:
+    """Leave only the images that the file names, under the names of their photographs."""
+    remedy = (
+        f"correct {path.name}, or take it away and unpack the whole collection's photographs "
+        f"into {collection.images}"
+    )
+    try:
+        photo_of = load_json(path, dict, remedy)
+    except DataError as error:
+        collection.problems.append(str(error))
+        return
+    if not all(isinstance(photo, str) for photo in photo_of.values()):
+        collection.problems.append(f"{path}: expected one object {{name: photograph}}; {remedy}")
+        return
+    owner: dict[str, str] = {}
+    for name, photo in photo_of.items():
+        if name not in collection.captions:
+            collection.problems.append(f"{path}: {name!r} is no image of {collection.name}, "
+                                       f"expected one; {remedy}")  # fmt: skip
+        elif leaves(photo):
+            collection.problems.append(f"{path}: {name!r}: {photo!r} leaves the folder of "
+                                       f"photographs, expected a name; {remedy}")  # fmt: skip
+        elif photo in owner:
+            collection.problems.append(f"{path}: {photo!r} stands for {owner[photo]!r} and for "
+                                       f"{name!r}, expected one; {remedy}")  # fmt: skip
+        owner.setdefault(photo, name)
+    if collection.problems:
+        return
+    kept = {}
+    for split in SPLITS:
+        named, places = collection.splits[split], collection.places[split]
+        chosen = [i for i, name in enumerate(named) if name in photo_of]
+        kept[split] = f"{split} {len(chosen):,} of {len(named):,}"
+        if not chosen:
+            collection.problems.append(f"{path}: 0 images of split {split}, expected at least "
+                                       f"one; {remedy}")  # fmt: skip
+        collection.splits[split] = [photo_of[named[i]] for i in chosen]
+        collection.places[split] = [places[i] for i in chosen]
+    total = len(collection.captions)
+    collection.captions = {photo: collection.captions[name] for name, photo in photo_of.items()}
+    collection.name += "-partial"
+    collection.sources.append(path)
+    collection.notes["partial"] = (
+        f"{len(photo_of):,} of {total:,} images: {', '.join(kept.values())}; not the standard "
+        "test set"
+    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from alignbook.datasets.store import CAPTIONS_PER_IMAGE, SPLITS
+from alignbook.datasets.store import CAPTIONS_PER_IMAGE, SPLITS, DataError
 
 SHOWN = 8  # problems that are named before they are only counted
 
@@ -16,8 +16,9 @@ class Collection:
     """A photograph collection as read: nothing decoded yet.
 
     ``splits`` are paths below ``images`` for each split, ``places`` the file and row that name
-    them; ``captions`` are the raw sentences of each path; ``counts`` are facts worth noting;
-    ``problems`` are sentences for a person.
+    them; ``captions`` are the raw sentences of each path; ``reader`` says which format was read;
+    ``notes`` are facts worth noting; ``problems`` are sentences for a person; ``regions`` is a
+    file of region features of one's own, see `alignbook.datasets.regions`.
     """
 
     name: str
@@ -26,11 +27,13 @@ class Collection:
     splits: dict[str, list[str]]
     places: dict[str, list[str]]
     captions: dict[str, list[str]]
-    counts: dict[str, int] = field(default_factory=dict)
+    reader: str = ""
+    notes: dict[str, int | str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    regions: Path | None = None
 
     def check(self, sizes: dict[str, int], remedy: str) -> None:
-        """Note what is wrong across files: sizes, overlaps, captions and photographs missing."""
+        """Note what is wrong across files: sizes, overlaps, paths, captions missing."""
         split_of: dict[str, str] = {}
         place_of: dict[str, str] = {}
         for split in SPLITS:
@@ -42,6 +45,10 @@ class Collection:
                     f"{source}: {found:,} images in split {split}, expected {wanted}; {remedy}"
                 )
             for path, place in zip(self.splits[split], self.places[split], strict=True):
+                if leaves(path):
+                    self.problems.append(f"{place}: {path!r} leaves the folder of photographs, "
+                                         f"expected a path below it; {remedy}")  # fmt: skip
+                    continue
                 if path in split_of:
                     self.problems.append(
                         f"{place}: {path} stands in split {split} and before in {split_of[path]} "
@@ -54,24 +61,36 @@ class Collection:
                         f"{place}: {path} has {len(texts)} captions, expected "
                         f"{CAPTIONS_PER_IMAGE}; {remedy}"
                     )
-        stats = self._stats(split_of)
-        missing = [path for path in split_of if path not in stats]
+
+    def check_photographs(self) -> None:
+        """Note the photographs that are listed and not there."""
+        place_of = {path: place for split in SPLITS
+                    for path, place in zip(self.splits[split], self.places[split], strict=True)
+                    if not leaves(path)}  # fmt: skip
+        stats = self._stats(place_of)
+        missing = [path for path in place_of if path not in stats]
         for path in missing:
             self.problems.append(
                 f"{place_of[path]}: photograph {self.images / path} missing ({len(missing):,} of "
-                f"{len(split_of):,} are), expected every image listed; unpack the archive of "
+                f"{len(place_of):,} are), expected every image listed; unpack the archive of "
                 "photographs there"
             )
 
     def fingerprint(self) -> str:
-        """Hash of the caption and split files, and of every photograph's name, size and mtime."""
+        """Hash of the caption and split files, and of every photograph's name, size and mtime.
+
+        Region features count by their file's name, size and mtime: they may be gigabytes.
+        """
         digest = hashlib.sha256()
         for source in self.sources:
             digest.update(hashlib.sha256(source.read_bytes()).digest())
         listed = [path for split in SPLITS for path in self.splits[split]]
         stats = self._stats(listed)
         for path in listed:
-            digest.update(f"{path}\t{stats[path]}\n".encode())
+            digest.update(f"{path}\t{stats.get(path)}\n".encode())
+        if self.regions:
+            stat = self.regions.stat()
+            digest.update(f"{self.regions.name}\t{stat.st_size}\t{stat.st_mtime_ns}".encode())
         return digest.hexdigest()
 
     def _stats(self, paths) -> dict[str, tuple[int, int]]:
@@ -94,6 +113,50 @@ def shorten(problems: list[str]) -> list[str]:
 def find_folder(folder: Path, names: tuple[str, ...]) -> Path | None:
     """The first of the named folders that is there."""
     return next((folder / name for name in names if (folder / name).is_dir()), None)
+
+
+def leaves(path: str) -> bool:
+    """Whether a path named in a file would lead out of the folder it is meant to be below."""
+    parts = path.replace("\\", "/").split("/")
+    return not path or PurePosixPath(path).is_absolute() or ".." in parts or ":" in parts[0]
+
+
+def writable(splits: dict[str, list[str]], captions: dict[str, list[str]], forbidden: str = "",
+             ) -> list[tuple[str, str, list[str]]]:  # fmt: skip
+    """Split, name and captions of every image in order, once a reader would take them back.
+
+    Parameters
+    ----------
+    splits : dict
+        Names of each split; all three must hold some.
+    captions : dict
+        Five sentences for each name.
+    forbidden : str
+        Characters that a name must not hold in this format.
+
+    Raises
+    ------
+    DataError
+        A name or caption that could not be read back as it is.
+    """
+    members = [(split, name) for split in SPLITS for name in splits[split]]
+    seen: set[str] = set()
+    for split, name in members:
+        texts = captions.get(name, [])
+        if name in seen or leaves(name) or name != name.strip() or set(name) & set(forbidden):
+            raise DataError(f"{split}: image name {name!r}, expected one that stands once, below "
+                            f"the folder and without {forbidden!r}: rename it")  # fmt: skip
+        if len(texts) != CAPTIONS_PER_IMAGE:
+            raise DataError(f"{split}: {name} has {len(texts)} captions, expected "
+                            f"{CAPTIONS_PER_IMAGE}: give all of them")  # fmt: skip
+        for k, text in enumerate(texts):
+            if not text or text != text.strip() or len(text.splitlines()) != 1:
+                raise DataError(f"{split}: caption {k} of {name} is {text!r}, expected one line "
+                                "without space around it: strip it")  # fmt: skip
+        seen.add(name)
+    if empty := [split for split in SPLITS if not splits[split]]:
+        raise DataError(f"{empty[0]}: 0 images, expected at least one: give some to every split")
+    return [(split, name, captions[name]) for split, name in members]
 
 
 def read_lines(path: Path, problems: list[str], remedy: str) -> list[str]:

@@ -1,7 +1,8 @@
 """How a prepared data set lies on disk: written aside, moved into place, memory-mapped.
 
 A folder holds images.npy, captions.json, splits.json, names.json and meta.json; the embedded
-world adds objects.parquet and relations.parquet.
+world adds objects.parquet and relations.parquet, region features of one's own regions.npy.
+Of a precomp collection there are no images, and the features stay where they are.
 """
 
 from __future__ import annotations
@@ -26,6 +27,77 @@ class DataError(ValueError):
     """Input that cannot be used: names file, row, what was expected and how to mend it."""
 
 
+class RegionFeatures:
+    """Region features of every image, in .npy files: only rows asked for are read, none copied.
+
+    Parameters
+    ----------
+    parts : list of (Path, int, int)
+        A .npy file ``(R, K, D)`` of float16 or float32, how many images are taken from its start,
+        and the step between their rows: 5 where a file repeats every image five times.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        ``(N, K, D)``: images, regions an image, width.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "features.npy"
+    >>> np.save(path, np.arange(20, dtype=np.float32).reshape(10, 1, 2).repeat(5, axis=0))
+    >>> features = RegionFeatures([(path, 10, 5)])
+    >>> features.shape, features[[3, 0]].tolist()
+    ((10, 1, 2), [[[6.0, 7.0]], [[0.0, 1.0]]])
+    """
+
+    def __init__(self, parts: list[tuple[Path, int, int]]):
+        self._parts = parts
+        stored = [np.load(path, mmap_mode="r", allow_pickle=False) for path, _, _ in parts]
+        self._layout = [(each.offset, each.dtype) for each in stored]
+        self._ends = np.cumsum([rows for _, rows, _ in parts])
+        self.shape = (int(self._ends[-1]), *stored[0].shape[1:])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index) -> np.ndarray:
+        """Features of some images, ``(B, K, D) float32``: `[rows]`, or `[rows, :k]` of the first k.
+
+        Rows are read, not mapped into memory: that is several times as fast where a file is larger
+        than memory, and a file cut short is an error instead of the end of the process.
+
+        Raises
+        ------
+        IndexError
+            No such row, or regions other than the first k.
+        DataError
+            A row is not there, or a feature in it not a finite number; names the file and row.
+        """
+        rows, first = index if isinstance(index, tuple) else (index, slice(None))
+        if first.start or first.step:
+            raise IndexError(f"regions {first}: expected :k, the first k")
+        rows = np.atleast_1d(np.arange(len(self))[rows])
+        part = np.searchsorted(self._ends, rows, side="right")
+        _, regions, width = self.shape
+        found = np.empty((len(rows), len(range(regions)[first]), width), np.float32)
+        for i in np.unique(part):
+            path, images, step = self._parts[i]
+            offset, dtype = self._layout[i]
+            place = (rows - self._ends[i] + images) * step
+            buffer = np.empty(found.shape[1:], dtype)
+            with open(path, "rb", buffering=0) as file:
+                for j in np.flatnonzero(part == i):
+                    file.seek(offset + int(place[j]) * regions * width * dtype.itemsize)
+                    whole = file.readinto(buffer) == buffer.nbytes
+                    found[j] = buffer
+                    if not whole or not np.isfinite(buffer).all():
+                        what = "a feature is not a finite number" if whole else "cut short"
+                        raise DataError(f"{path}, image row {place[j]}: {what}, expected whole "
+                                        "features: take the file again")  # fmt: skip
+        return found
+
+
 @dataclass(frozen=True)
 class Dataset:
     """Images with captions, memory-mapped.
@@ -38,8 +110,8 @@ class Dataset:
         Where the prepared files lie.
     fingerprint : str
         64 hex digits of the content: images, captions, splits, names.
-    images : numpy.ndarray
-        ``(N, H, W, 3) uint8``, read-only memory map.
+    images : numpy.ndarray or None
+        ``(N, H, W, 3) uint8``, read-only memory map; None where there are only features.
     captions : list of str
         As they were written; image ``i`` owns ``captions[5 * i : 5 * i + 5]``.
     captions_per_image : int
@@ -47,16 +119,19 @@ class Dataset:
         "train", "dev", "test" → ``(n,) int64`` image rows.
     names : list of str
         File name of the photograph, or scene, of each image.
+    regions : RegionFeatures or None
+        Region features that came with the images; None where a base model has to make them.
     """
 
     name: str
     folder: Path
     fingerprint: str
-    images: np.ndarray
+    images: np.ndarray | None
     captions: list[str]
     captions_per_image: int
     splits: dict[str, np.ndarray]
     names: list[str]
+    regions: RegionFeatures | None = None
 
     def captions_of(self, split: str) -> list[str]:
         """The captions of a split, image by image."""
@@ -88,23 +163,41 @@ class Dataset:
 
 
 def load(folder: Path) -> Dataset:
-    """Open a prepared folder; no image is read before it is used."""
+    """Open a prepared folder; no image and no feature is read before it is used.
+
+    Raises
+    ------
+    DataError
+        Feature files that the folder names have gone or changed.
+    """
     meta = _load(folder / "meta.json")
     splits = _load(folder / "splits.json")
+    parts = []
+    for each in meta.get("features", []):
+        path = Path(each["file"])
+        parts.append((path, each["images"], each["step"]))
+        if not path.is_file() or path.stat().st_size != each["bytes"]:
+            raise DataError(f"{path}: features missing or changed, expected the {each['bytes']:,} "
+                            "bytes seen before: put the file back, or prepare again")  # fmt: skip
+    if (folder / "regions.npy").is_file():
+        parts = [(folder / "regions.npy", sum(map(len, splits.values())), 1)]
+    pixels = folder / "images.npy"
     return Dataset(
         name=meta["name"],
         folder=folder,
         fingerprint=meta["fingerprint"],
-        images=np.load(folder / "images.npy", mmap_mode="r"),
+        images=np.load(pixels, mmap_mode="r") if pixels.is_file() else None,
         captions=_load(folder / "captions.json"),
         captions_per_image=CAPTIONS_PER_IMAGE,
         splits={split: np.array(splits[split], np.int64) for split in SPLITS},
         names=_load(folder / "names.json"),
+        regions=RegionFeatures(parts) if parts else None,
     )
 
 
 def write(folder: Path, name: str, size: int, splits: dict[str, list[str]],
-          captions: list[str], fill, settings: dict) -> None:  # fmt: skip
+          captions: list[str], fill, settings: dict, extra: int = 0, content: str = "",
+          ) -> None:  # fmt: skip
     """Make a prepared folder: all aside in a sibling, then one rename.
 
     Parameters
@@ -112,23 +205,27 @@ def write(folder: Path, name: str, size: int, splits: dict[str, list[str]],
     folder : Path
         Final place. If another process put it there meanwhile, ours is dropped: same content.
     size : int
-        Side of the square images in pixels.
+        Side of the square images in pixels; 0 for a data set of features alone.
     splits : dict
         Names of the images of each split; images are stored in the order train, dev, test.
     captions : list of str
         Five for each image in that order.
     fill : callable
         ``fill(images, aside)`` writes every row of ``images (N, size, size, 3) uint8`` and may
-        put more files into the folder ``aside``.
+        put more files into the folder ``aside``; ``images`` is None where size is 0.
     settings : dict
         Noted in meta.json.
+    extra : int
+        Bytes of the files that ``fill`` adds.
+    content : str
+        What the data set holds besides the files written here: goes into the fingerprint.
     """
     import pandas
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     _sweep(folder.parent)
     names = [each for split in SPLITS for each in splits[split]]
-    needed, free = len(names) * size * size * 3, shutil.disk_usage(folder.parent).free
+    needed, free = len(names) * size * size * 3 + extra, shutil.disk_usage(folder.parent).free
     if needed > free:
         raise DataError(
             f"{folder.parent}: {free // 10**6:,} MB free, expected {needed // 10**6:,} MB for "
@@ -139,13 +236,18 @@ def write(folder: Path, name: str, size: int, splits: dict[str, list[str]],
     try:
         images = np.lib.format.open_memmap(
             aside / "images.npy", mode="w+", dtype=np.uint8, shape=(len(names), size, size, 3)
-        )
+        ) if size else None  # fmt: skip
         fill(images, aside)
-        images.flush()
-        digest = hashlib.sha256()
-        for start in range(0, len(images), 256):
-            digest.update(np.ascontiguousarray(images[start : start + 256]))
-        del images
+        if size:
+            images.flush()
+            del images
+        digest = hashlib.sha256(content.encode())
+        for array in ("images.npy", "regions.npy"):
+            if (aside / array).is_file():
+                values = np.load(aside / array, mmap_mode="r")
+                for start in range(0, len(values), 256):
+                    digest.update(np.ascontiguousarray(values[start : start + 256]))
+                del values
         for table in sorted(aside.glob("*.parquet")):  # as text: parquet embeds versions
             digest.update(pandas.read_parquet(table).to_csv(index=False).encode())
         edges = np.cumsum([0] + [len(splits[split]) for split in SPLITS]).tolist()
@@ -164,28 +266,60 @@ def write(folder: Path, name: str, size: int, splits: dict[str, list[str]],
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def decode(folder: Path, paths: list[str], images: np.ndarray) -> None:
+def decode(folder: Path, paths: list[str], images: np.ndarray, boxes=None) -> None:
     """Decode photographs into the rows of ``images (N, size, size, 3) uint8``.
 
     Squashed to a square, as proportions are worth less than borders. JPEGs are decoded at the
     smallest scale that leaves twice the pixels a side, enough for a smooth reduction. Threads
     suffice: the decoder works outside the interpreter's lock.
 
+    Parameters
+    ----------
+    folder, paths
+        Row ``i`` shows the photograph ``folder / paths[i]``.
+    boxes : (N, 4) int, optional
+        x0, y0, x1, y1 in pixels of the photograph, half-open: what of it is shown, cut before it
+        is made smaller. What lies outside the photograph is cut off; 0, 0, 0, 0 is the whole.
+
     Raises
     ------
     DataError
-        A file cannot be decoded.
+        A file cannot be decoded; a box is empty or wholly outside.
     """
     from PIL import Image
 
     size = images.shape[1]
+    boxes = np.zeros((len(paths), 4), int) if boxes is None else np.asarray(boxes)
+    if boxes.shape != (len(paths), 4) or boxes.dtype.kind not in "iu":
+        raise DataError(f"{folder}: crop boxes {boxes.shape} {boxes.dtype}, expected "
+                        f"({len(paths)}, 4) int: give x0, y0, x1, y1 of each")  # fmt: skip
+    whole = ~boxes.any(axis=1)
+    empty = ~whole & ((boxes[:, 2] <= boxes[:, 0]) | (boxes[:, 3] <= boxes[:, 1]))
+    if empty.any():
+        row = int(empty.argmax())
+        raise DataError(f"{folder / paths[row]}, item {row}: crop box {boxes[row].tolist()}, "
+                        "expected x0 < x1 and y0 < y1: correct it where it comes from")  # fmt: skip
     Image.init()  # all formats at once, here: not by several threads
 
     def one(row: int) -> None:
         try:
             with Image.open(folder / paths[row]) as picture:
-                picture.draft("RGB", (2 * size, 2 * size))
+                if whole[row]:
+                    picture.draft("RGB", (2 * size, 2 * size))
+                else:  # not drafted, which would change the scale that the box is in
+                    width, height = picture.size
+                    x0, y0, x1, y1 = boxes[row].tolist()
+                    box = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
+                    if box[0] >= box[2] or box[1] >= box[3]:
+                        raise DataError(
+                            f"{folder / paths[row]}, item {row}: crop box {boxes[row].tolist()} "
+                            f"outside its {width} × {height} pixels, expected one inside: "
+                            "the photograph must have its original size"
+                        )
+                    picture = picture.crop(box)
                 square = picture.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
+        except DataError:
+            raise
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
             raise DataError(
                 f"{folder / paths[row]}: photograph cannot be decoded ({error}); expected a whole "

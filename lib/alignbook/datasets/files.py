@@ -1,0 +1,94 @@
+"""One file at a time: JSON read whole or refused by its row, a file written aside, then moved."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path, PurePosixPath
+
+from alignbook.datasets.store import DataError
+
+
+def load_json(path: Path, kind: type, remedy: str, keys_name_items: bool = False):
+    """What a JSON file holds; a list or dict, as ``kind`` says, with something in it.
+
+    Where ``keys_name_items``, no key may stand twice, of which JSON readers silently keep the
+    last. Looking costs half of the time on large files.
+
+    Raises
+    ------
+    DataError
+        The file is missing, is not UTF-8 or not JSON, holds another type, or nothing, or a key
+        twice.
+    """
+    def unique(pairs):
+        entries = dict(pairs)
+        if len(entries) != len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = max(keys, key=keys.count)
+            raise DataError(f"{path}: key {twice!r} stands twice in one object, expected once; "
+                            f"{remedy}")  # fmt: skip
+        return entries
+
+    try:
+        hook = unique if keys_name_items else None
+        found = json.loads(path.read_bytes(), object_pairs_hook=hook)
+    except FileNotFoundError:
+        raise DataError(f"{path}: file missing, expected it there; {remedy}") from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}, byte {error.start + 1}: not UTF-8, expected UTF-8; "
+                        f"{remedy}") from None  # fmt: skip
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}, row {error.lineno}: not JSON ({error.msg}), expected a whole "
+                        f"JSON file; {remedy}") from None  # fmt: skip
+    if not isinstance(found, kind) or not found:
+        what = f"an empty {kind.__name__}" if isinstance(found, kind) else type(found).__name__
+        raise DataError(f"{path}: {what}, expected a {kind.__name__} with entries; {remedy}")
+    return found
+
+
+def put(path: Path, octets: bytes) -> None:
+    """Write a file aside in its folder, then move it into place: never a half-written file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        aside.write_bytes(octets)
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def put_json(path: Path, value) -> None:
+    """Write a value as JSON, in UTF-8, aside first."""
+    put(path, json.dumps(value, ensure_ascii=False, indent=0).encode())
+
+
+def text(entry: dict, key: str) -> str:
+    """A field that must be a string with something in it; as it is written.
+
+    Raises
+    ------
+    ValueError, KeyError
+        For the caller, who knows the file and the row.
+    """
+    value = entry[key]
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"{key} is {value!r}, not a text")
+    return value
+
+
+def picture(entry: dict, key: str) -> str:
+    """A field that must name a file below the folder of pictures, "/" between folders."""
+    name = text(entry, key)
+    path = PurePosixPath(name)
+    if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in name:
+        raise ValueError(f"{key} {name!r} leaves the folder of pictures")
+    return name
+
+
+def whole(entry: dict, key: str) -> int:
+    """A field that must be a whole number; 3.0 is one, true is none."""
+    value = entry[key]
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value // 1:
+        raise ValueError(f"{key} is {value!r}, not a whole number")
+    return int(value)

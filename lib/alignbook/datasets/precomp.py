@@ -1,0 +1,272 @@
+"""Precomputed region features as VSE++ and SCAN hand them round.
+
+    DIR/{split}_ims.npy    (N, K, D) float32, 36 regions of 2,048 numbers as published
+    DIR/{split}_caps.txt   one caption a line, five an image in order
+    DIR/{split}_ids.txt    optional: names of the images, one an image or one a caption
+
+The splits are train, dev and test; "testall" (COCO: 5,000 images, of which test holds the first
+1,000) is the test split where its features are there.
+
+Some files hold every image once, others five times, once for each caption (dev and test as
+published). Counts tell which: five captions a row, or as many captions as rows. In the second case
+rows of a sample of images are compared, and only every fifth is used. Features are never copied:
+a data set made from them holds captions and the place of the features,
+and is prepared again when these files change.
+
+To look at every number takes minutes (the training features of COCO have 33 GB). When a folder is
+checked, 64 images of each split, evenly spaced, are; all others when they are read, row by row
+(`store.RegionFeatures`). Both name the row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from alignbook.datasets.files import put
+from alignbook.datasets.photographs import read_lines, writable
+from alignbook.datasets.store import CAPTIONS_PER_IMAGE, SPLITS, DataError
+
+# Images of each file as published; COCO's dev features go round with 5,000 images and with 1,000.
+SIZES = {
+    "f30k_precomp": {"train": (29000,), "dev": (1014,), "test": (1000,)},
+    "coco_precomp": {
+        "train": (113287,), "dev": (5000, 1000), "test": (1000,), "testall": (5000,),
+    },
+    "precomp": {},
+}  # fmt: skip
+REMEDY = (
+    "the features go round as data.zip of SCAN's authors, with folders f30k_precomp (train_ims.npy "
+    "8.6 GB) and coco_precomp (33 GB): put the whole folder there"
+)
+SAMPLE = 64  # images of a split that are looked at before the work
+
+
+@dataclass
+class Precomp:
+    """A collection of features as found: nothing read but captions and a sample.
+
+    ``names`` and ``captions`` of each split; ``files``, ``shapes`` and ``steps`` say where its
+    features lie; ``notes`` are facts worth noting; ``problems`` sentences for a person.
+    """
+
+    name: str
+    folder: Path
+    names: dict[str, list[str]] = field(default_factory=dict)
+    captions: dict[str, list[str]] = field(default_factory=dict)
+    files: dict[str, Path] = field(default_factory=dict)
+    shapes: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    steps: dict[str, int] = field(default_factory=dict)
+    sources: list[Path] = field(default_factory=list)
+    notes: dict[str, int | str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def features(self, limits: dict[str, int]) -> list[dict]:
+        """Where the features of each split lie, and how many of its images are taken."""
+        return [{"file": str(path.resolve()), "step": self.steps[split],
+                 "images": len(self.names[split][: limits[split] or None]),
+                 "bytes": path.stat().st_size}
+                for split, path in self.files.items()]  # fmt: skip
+
+    def fingerprint(self) -> str:
+        """Hash of the text files, and of each feature file's name, size and mtime."""
+        digest = hashlib.sha256()
+        for source in self.sources:
+            digest.update(hashlib.sha256(source.read_bytes()).digest())
+        for split, path in self.files.items():
+            stat = path.stat()
+            digest.update(f"{path.name}\t{stat.st_size}\t{stat.st_mtime_ns}\t{self.steps[split]}\n"
+                          .encode())  # fmt: skip
+        return digest.hexdigest()
+
+
+def read(folder: Path, name: str = "precomp", sizes: dict | None = None) -> Precomp:
+    """Read captions and names, and map the features.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds the files.
+    name : str
+        "f30k_precomp" or "coco_precomp", of the published sizes; "precomp", of any.
+    sizes : dict, optional
+        File prefix ("train", "dev", "test", "testall") → numbers of images it may hold.
+
+    Returns
+    -------
+    Precomp
+        What is wrong stands in its ``problems``.
+    """
+    found = Precomp(name, folder)
+    allowed = SIZES[name] if sizes is None else sizes
+    for split in SPLITS:
+        whole = split == "test" and (folder / "testall_ims.npy").is_file()
+        _read_split(found, split, "testall" if whole else split, allowed)
+    if found.problems:
+        return found
+    widths = {split: shape[1:] for split, shape in found.shapes.items()}
+    for split in SPLITS:
+        if widths[split] != widths["train"]:
+            found.problems.append(
+                f"{found.files[split]}: regions and width {widths[split]}, expected "
+                f"{widths['train']} as in {found.files['train'].name}; {REMEDY}"
+            )
+    listed = [each for names in found.names.values() for each in names]
+    if len(set(listed)) != len(listed):  # numbered anew in each split
+        found.names = {s: [f"{s}-{each}" for each in names] for s, names in found.names.items()}
+    return found
+
+
+def write(folder: Path, names: dict[str, list[str]], captions: dict[str, list[str]],
+          features: dict) -> None:  # fmt: skip
+    """Write the three files of train, dev and test, every image once.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it isn't there.
+    names, captions : dict
+        Names of each split's images, five captions of each name.
+    features : dict
+        Split → array ``(n, K, D)`` or anything that slices to one; stored as float32.
+
+    Raises
+    ------
+    DataError
+        A name or caption that could not be read back, or features of another number of images.
+    """
+    members = writable(names, captions, forbidden="\n\r")
+    folder.mkdir(parents=True, exist_ok=True)
+    for split in SPLITS:
+        shape = (len(names[split]), *np.shape(features[split])[1:])
+        if np.shape(features[split]) != shape or len(shape) != 3:
+            raise DataError(f"{split}: features {np.shape(features[split])}, expected "
+                            f"({len(names[split])}, K, D): one row an image")  # fmt: skip
+        path = folder / f"{split}_ims.npy"
+        aside = path.with_name(f".making-{os.getpid()}-{path.name}")
+        try:
+            rows = np.lib.format.open_memmap(aside, "w+", np.float32, shape)
+            for start in range(0, len(rows), 256):
+                rows[start : start + 256] = features[split][start : start + 256]
+            rows.flush()
+            del rows
+            os.replace(aside, path)
+        finally:
+            aside.unlink(missing_ok=True)
+        put(folder / f"{split}_ids.txt", "".join(f"{each}\n" for each in names[split]).encode())
+        lines = [f"{text}\n" for where, _, texts in members if where == split for text in texts]
+        put(folder / f"{split}_caps.txt", "".join(lines).encode())
+
+
+def open_features(path: Path) -> np.ndarray:
+    """Map a file of features, ``(N, K, D)`` of float16 or float32.
+
+    Raises
+    ------
+    DataError
+        Missing, cut short, a pickle, or of another type or form.
+    """
+    wanted = "expected (images, regions, width) of float32, 36 and 2,048 as published"
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise DataError(f"{path}: file missing; {REMEDY}") from None
+    except (ValueError, EOFError, OSError) as error:
+        raise DataError(f"{path}: not a whole .npy file of numbers ({error}), {wanted}; "
+                        f"{REMEDY}") from None  # fmt: skip
+    if not isinstance(array, np.ndarray) or array.dtype not in (np.float32, np.float16):
+        raise DataError(f"{path}: {getattr(array, 'dtype', 'an archive')}, {wanted}; {REMEDY}")
+    if array.ndim != 3 or 0 in array.shape or not array.flags.c_contiguous:
+        order = "" if array.flags.c_contiguous else " in Fortran order"
+        raise DataError(f"{path}: shape {array.shape}{order}, {wanted}; {REMEDY}")
+    return array
+
+
+def _read_split(found: Precomp, split: str, file: str, sizes: dict) -> None:
+    folder, problems = found.folder, found.problems
+    before = len(problems)
+    caps, ims, ids = (folder / f"{file}_{end}" for end in ("caps.txt", "ims.npy", "ids.txt"))
+    captions: list[str] = []
+    if caps.is_file():
+        captions = [line.strip() for line in read_lines(caps, problems, REMEDY)]
+        empty = [row for row, text in enumerate(captions, 1) if not text]
+        if empty and len(problems) == before:
+            problems.append(f"{caps}, row {empty[0]}: empty caption, which shifts every pair after "
+                            f"it; expected a sentence a row; {REMEDY}")  # fmt: skip
+    else:
+        problems.append(f"{caps}: file missing; {REMEDY}")
+    try:
+        features = open_features(ims)
+    except DataError as error:
+        problems.append(str(error))
+    if len(problems) > before:
+        return
+
+    rows, step = len(features), 0
+    if len(captions) == CAPTIONS_PER_IMAGE * rows:
+        step = 1
+    elif len(captions) == rows and rows % CAPTIONS_PER_IMAGE == 0:
+        step = CAPTIONS_PER_IMAGE
+    if not step:
+        problems.append(
+            f"{caps}: {len(captions):,} captions for {rows:,} rows of {ims.name}, expected "
+            f"{CAPTIONS_PER_IMAGE * rows:,}, or as many as rows, each image repeated five times; "
+            f"{REMEDY}"
+        )
+        return
+    n = rows // step
+    if n not in (expected := sizes.get(file, (n,))):
+        numbers = " or ".join(f"{each:,}" for each in expected)
+        problems.append(f"{ims}: {n:,} images, expected {numbers}; {REMEDY}, or use precomp=DIR "
+                        "for features of your own")  # fmt: skip
+    _check_sample(ims, features, step, problems)
+    names = _names(ids, n, problems) if ids.is_file() else [f"{file}-{i:06}" for i in range(n)]
+    found.names[split], found.captions[split] = names, captions
+    found.files[split], found.steps[split] = ims, step
+    found.shapes[split] = (n, *features.shape[1:])
+    found.sources += [caps, ids] if ids.is_file() else [caps]
+    found.notes[f"{split} features"] = f"{ims.name}, " + (
+        "one row an image" if step == 1 else f"every fifth of {rows:,} rows")  # fmt: skip
+
+
+def _check_sample(path: Path, features: np.ndarray, step: int, problems: list[str]) -> None:
+    """A few images, evenly spaced: are they numbers, and repeated where they should be?"""
+    n = len(features) // step
+    for image in np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int)):
+        block = features[image * step : (image + 1) * step]
+        bad = np.flatnonzero(~np.isfinite(block).all(axis=(1, 2)))
+        if len(bad):
+            problems.append(f"{path}, image row {image * step + bad[0]}: a feature is not a finite "
+                            f"number, expected whole features; {REMEDY}")  # fmt: skip
+            return
+        other = np.flatnonzero((block != block[0]).any(axis=(1, 2)))
+        if len(other):
+            problems.append(
+                f"{path}, image row {image * step + other[0]}: differs from row {image * step}; "
+                "with as many captions as rows, every image was expected five times: give five "
+                f"captions an image; {REMEDY}"
+            )
+            return
+
+
+def _names(path: Path, n: int, problems: list[str]) -> list[str]:
+    """Names of n images; a file with one for each caption repeats each five times."""
+    lines = [line.strip() for line in read_lines(path, problems, REMEDY)]
+    step = CAPTIONS_PER_IMAGE if len(lines) == CAPTIONS_PER_IMAGE * n else 1
+    if len(lines) != step * n:
+        problems.append(f"{path}: {len(lines):,} ids for {n:,} images, expected one an image or "
+                        f"one a caption; {REMEDY}")  # fmt: skip
+        return lines
+    seen: dict[str, int] = {}
+    for row, line in enumerate(lines):
+        image = row // step
+        if not line or seen.setdefault(line, image) != image or lines[image * step] != line:
+            each = "five alike for every image" if step > 1 else "each once"
+            problems.append(f"{path}, row {row + 1}: id {line!r}, expected no empty one and "
+                            f"{each}; {REMEDY}")  # fmt: skip
+            break
+    return lines[::step]

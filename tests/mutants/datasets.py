@@ -1,0 +1,32 @@
+"""Wrong versions of the readers: shifted rows, wrong boxes, pairs that don't belong together."""
+
+MUTANTS = [
+    ("every fifth row read as every row", "datasets/store.py",
+     "(rows - self._ends[i] + images) * step", "rows - self._ends[i] + images",
+     "test_precomp.py"),
+    ("rows of a later file not counted from its own start", "datasets/store.py",
+     "(rows - self._ends[i] + images) * step", "rows * step", "test_precomp.py"),
+    ("features that are no numbers are let through when read", "datasets/store.py",
+     "not np.isfinite(buffer).all()", "not np.isfinite(buffer).any()", "test_precomp.py"),
+    ("repeated images are not compared", "datasets/precomp.py", "(block != block[0])",
+     "(block != block)", "test_precomp.py"),
+    ("names of repeated images are the first rows'", "datasets/precomp.py", "lines[::step]",
+     "lines[:n]", "test_precomp.py"),
+    ("boxes x, y, width, height taken for corners", "datasets/coco.py",
+     "zip((x + width, y + height), limits", "zip((width, height), limits", "test_coco.py"),
+    ("boxes rounded, not held", "datasets/coco.py", "np.ceil(round(high, 2))",
+     "np.floor(round(high, 2))", "test_coco.py"),
+    ("test begins within dev", "datasets/coco.py", 'listed["val"][half : 2 * half]',
+     'listed["val"][half - 1 : 2 * half - 1]', "test_coco.py"),
+    ("regions of the least confident first", "datasets/regions.py",
+     "use = (row_of[owner[here]] >= 0) & (within[here] < least)",
+     "use = row_of[owner[here]] >= 0\n        within[here] %= least", "test_regions.py"),
+    ("regions in the file's order, not the photographs'", "datasets/regions.py",
+     "row_of[chosen] = np.arange(len(chosen))", "row_of[np.sort(chosen)] = np.arange(len(chosen))",
+     "test_regions.py"),
+    ("a caption ends at its first comma", "datasets/captions_csv.py",
+     "photo, found, text = line.partition(bar)", "photo, found, text = (line.split(bar)[0], "
+     "bar in line, (line.split(bar) + [''])[1])", "test_captions_csv.py"),
+    ("quotes stay doubled", "datasets/captions_csv.py", """text[1:-1].replace('""', '"').strip()""",
+     "text[1:-1].strip()", "test_captions_csv.py"),
+]
