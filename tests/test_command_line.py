@@ -45,6 +45,16 @@ def everything(root: Path) -> set[Path]:
         (["--spread", "thin"], ["--spread"]),
         (["--prof", "smoke"], ["--prof"]),
         (["--no-such-option"], ["--no-such-option"]),
+        (["--profile", "paper", "zzz"], ["unknown target 'zzz'"]),
+        (["--profile", "paper", "--set", "zzz=1"], ["unknown setting 'zzz'"]),
+        (["--profile", "paper", "--data", "zzz=here"], ["zzz", "coco_precomp=DIR"]),
+        (["pack"], ["FILE"]),
+        (["pack", "new.tar.gz", "--profil", "smoke"], ["--profil"]),
+        (["pack", "new.tar.gz", "--data", "coco"], ["no results of coco", "no results yet"]),
+        (["pack", "new.tar.gz"], ["nothing to pack", "./run_all.sh"]),
+        (["pack", "README.md"], ["README.md: exists already"]),
+        (["unpack", "README.md"], ["README.md: not a whole pack"]),
+        (["unpack", "no/such.tar.gz"], ["no/such.tar.gz: No such file"]),
     ],
     ids=" ".join,
 )
@@ -70,7 +80,8 @@ def test_results_that_cannot_be_written_are_refused(workbook_copy):
 def test_help_tells_everything(copy):
     done = copy.run("--help")
     assert done.returncode == 0
-    for word in ("--profile", "--data", "--set", "--dry-run", "test", "lab", "doctor", "lock"):
+    uses = ("test", "lab", "doctor", "pack FILE", "unpack FILE", "lock")
+    for word in ("--profile", "--data", "--set", "--dry-run", *uses):
         assert word in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
 
@@ -98,6 +109,41 @@ def test_dry_run_spreads_arms(copy):
     done = copy.run("--dry-run", "--spread", "arm", "--profile", "smoke", "chan-T3")
     for arm in exhibits.EXHIBITS["chan-T3"].arms:
         assert f"arms/chan-T3/{exhibits.slug(arm)}.csv " in done.stdout
+
+
+def test_the_paper_profile_says_what_it_lacks(copy):
+    before = everything(copy.root)
+    listed = copy.run("--profile", "paper", "--dry-run")
+    assert listed.returncode == 0, listed.stderr
+    assert "train_ims.npy, 33.4 GB, missing" in listed.stdout and "GPU hours" in listed.stdout
+    refused = copy.run("--profile", "paper")
+    assert refused.returncode == 2
+    assert refused.stdout == listed.stdout and "not started" in refused.stderr
+    elsewhere = copy.run("--profile", "paper", "--data", "coco_precomp=no/such", "chan")
+    assert elsewhere.returncode == 2 and f"put into {copy.root}/no/such/" in elsewhere.stdout
+    assert everything(copy.root) == before
+
+
+def test_the_paper_profile_goes_on_with_what_is_there(monkeypatch, capsys):
+    from alignbook import paper
+
+    asked_of = []
+
+    def plan(*arguments):
+        asked_of.append(arguments)
+        return paper.Plan("the list", "coco_precomp=/there")
+
+    monkeypatch.setattr(paper, "plan", plan)
+    asked = command_line.parser().parse_args(
+        ["--profile", "paper", "--seeds", "2", "--set", "chan_steps=5", "chan"]
+    )
+    assert command_line.list_needs(asked) is None
+    assert asked.data == "coco_precomp=/there" and capsys.readouterr().out == ""
+    settings = {"chan_steps": "5", "seeds": "2"}
+    assert asked_of == [(["11_chan_ablations"], "world", settings)]
+    asked.dry_run = True
+    assert command_line.list_needs(asked) is None
+    assert capsys.readouterr().out == "the list\n"
 
 
 def test_relative_data_folder_is_taken_from_where_the_user_stands(copy, tmp_path):

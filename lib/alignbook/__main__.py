@@ -29,6 +29,8 @@ other uses:
   ./run_all.sh test [PYTEST ARGUMENTS]   every test, the smoke profile of every notebook included
   ./run_all.sh lab [JUPYTER ARGUMENTS]   the notebooks in JupyterLab, on this machine only
   ./run_all.sh doctor                    versions, devices, data found, and what is missing
+  ./run_all.sh pack FILE                 trained runs into one file, for a class without training
+  ./run_all.sh unpack FILE               such a file's runs into the run store, hash-checked
   ./run_all.sh lock                      compute requirements.lock from requirements.in again
 
 examples:
@@ -36,6 +38,7 @@ examples:
   ./run_all.sh --profile smoke chan-T3                   one table, in small, within minutes
   ./run_all.sh --data flickr8k=../flickr8k chan          on photographs of your own
   ./run_all.sh --dry-run                                 what would be computed, and why
+  ./run_all.sh --profile paper --dry-run                 what the papers' own settings take
 
 Starting again goes on where the last start ended. Results: results/<data>-<profile>/.
 """
@@ -65,6 +68,10 @@ def main(arguments: list[str]) -> int:
         return doctor.main()
     for name in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal is a Ctrl-C
         signal.signal(name, signal.default_int_handler)
+    if arguments[:1] in (["pack"], ["unpack"]):
+        from alignbook import pack
+
+        return pack.main(arguments)
     try:
         return run(parser().parse_args(arguments))
     except Refused as refusal:
@@ -100,7 +107,8 @@ def parser() -> argparse.ArgumentParser:
         "--data",
         metavar="D",
         default="world",
-        help="world (made here, the default), flickr8k=DIR, flickr30k=DIR or coco=DIR",
+        help="world (made here, the default), flickr8k=DIR, flickr30k=DIR, coco=DIR, "
+        "f30k_precomp=DIR, coco_precomp=DIR or precomp=DIR",
     )
     option("--seeds", metavar="N", type=positive, help="train N times (default: the profile's)")
     option("--jobs", metavar="N", type=positive, help="use N cores (default: all there are)")
@@ -131,6 +139,8 @@ def positive(text: str) -> int:
 def run(asked: argparse.Namespace) -> int:
     """The main job: check, write the settings down, walk the graph, name the results."""
     started = time.monotonic()
+    if asked.profile == "paper" and (code := list_needs(asked)) is not None:
+        return code
     notebooks, settings = check(asked)
     cores = asked.jobs or available_cores()
     if asked.dry_run:
@@ -153,6 +163,30 @@ def run(asked: argparse.Namespace) -> int:
     return 0
 
 
+def list_needs(asked: argparse.Namespace) -> int | None:
+    """What the paper profile needs, printed; the exit code, None if the run can go on.
+
+    Without --data the run takes the papers' data from the project's data folder.
+    """
+    from alignbook import paper
+
+    overrides = changed(asked.set) | ({"seeds": str(asked.seeds)} if asked.seeds else {})
+    try:
+        plan = paper.plan(exhibits.resolve(asked.targets), asked.data, overrides)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+    if asked.dry_run or not plan.data:
+        print(plan.text)
+    if plan.data:
+        asked.data = plan.data
+        return None
+    if asked.dry_run:
+        return 0
+    print("run_all.sh: not started, see above; a notebook that is ready starts by its name",
+          file=sys.stderr)  # fmt: skip
+    return 2
+
+
 def check(asked: argparse.Namespace) -> tuple[list[str], dict]:
     """Notebooks and settings behind a command line; `Refused` before any work starts."""
     profile = asked.profile or "laptop"
@@ -164,12 +198,7 @@ def check(asked: argparse.Namespace) -> tuple[list[str], dict]:
         notebooks = exhibits.resolve(asked.targets)
     except ValueError as error:
         raise Refused(str(error)) from None
-    changed = {}
-    for text in asked.set:
-        name, equals, value = text.partition("=")
-        if not (name and equals and value):
-            raise Refused(f"--set {text}: expected key=value, such as --set seeds=3")
-        changed[name] = value
+    overrides = changed(asked.set)
     from alignbook import datasets
 
     data = check_data(asked.data)
@@ -178,19 +207,32 @@ def check(asked: argparse.Namespace) -> tuple[list[str], dict]:
     except ValueError as error:
         raise Refused(str(error)) from None
     try:
-        profiles.get(profile, data.partition("=")[0], changed)
+        profiles.get(profile, data.partition("=")[0], overrides)
     except ValueError as error:
         raise Refused(f"--set: {error}") from None
+    if ":" in overrides.get("base", ""):
+        overrides["base"] = check_base(overrides["base"])
     check_device(asked.device)
     check_writable(ROOT / "results")
     return notebooks, {
         "profile": profile,
         "data": data,
         "seeds": asked.seeds,
-        "set": changed,
+        "set": overrides,
         "device": asked.device,
         "source": datasets.source(data),  # photographs that change are read again
     }
+
+
+def changed(settings: list[str]) -> dict[str, str]:
+    """What --set changes, by key."""
+    overrides = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise Refused(f"--set {text}: expected key=value, such as --set seeds=3")
+        overrides[name] = value
+    return overrides
 
 
 def check_data(spec: str) -> str:
@@ -202,6 +244,18 @@ def check_data(spec: str) -> str:
         spec = f"{name}={Path(folder).expanduser().resolve()}"
     if problems := datasets.check(spec):
         raise Refused("\n  ".join([f"--data {spec}:", *problems]))
+    return spec
+
+
+def check_base(spec: str) -> str:
+    """A pretrained model's spec with its file made absolute, once nothing speaks against it."""
+    from alignbook import pretrained
+
+    form, _, place = spec.partition(":")
+    if form in ("checkpoint", "huggingface") or Path(place).expanduser().is_dir():
+        spec = f"{form}:{Path(place).expanduser().resolve()}"
+    if problems := pretrained.problems(spec):
+        raise Refused("\n  ".join([f"--set base={spec}:", *problems]))
     return spec
 
 

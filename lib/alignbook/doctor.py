@@ -132,7 +132,7 @@ def data_sets() -> list[Finding]:
         Finding("data", "ALIGNBOOK_DATA", named or "not set"),
         Finding("data", "world", "made here when needed"),
     ]
-    for name in ("flickr8k", "flickr30k", "coco"):
+    for name in ("flickr8k", "flickr30k", "coco", "f30k_precomp", "coco_precomp"):
         folders = [place / name for place in places if (place / name).is_dir()]
         if not folders:
             remedy = f"get it from its authors, then give --data {name}=DIR (see README.md)"

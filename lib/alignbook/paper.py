@@ -1,0 +1,496 @@
+"""The paper profile's list: what each notebook needs of the papers' data and weights, and its cost.
+
+``./run_all.sh --profile paper --dry-run`` prints it: what is there, what is missing, where that is
+usually had and where to put it. Without --dry-run the run starts if nothing is missing, and
+otherwise stops with the same list.
+
+A chapter that is added puts its notebook into `NOTEBOOKS`, with needs out of `RESOURCES`, and its
+exhibits' cost into `COSTS`. Nothing heavy is imported: the list stands within a second, unless
+there are weights to look into.
+"""
+
+import dataclasses
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from alignbook import ROOT, exhibits, profiles
+from alignbook.profiles import Profile
+
+WIDTH = 100
+THERE, MISSING, OPEN = "✓", "✗", "–"
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a resource, or a folder ("name/"); ``name`` may list alternatives: "a|b".
+
+    ``size`` are the bytes expected, about; a file below ``least`` is cut short.
+    """
+
+    name: str
+    size: float
+    least: float = 1
+
+
+@dataclass(frozen=True)
+class Resource:
+    """Something a person brings, and the notebooks that need it.
+
+    ``folder`` lies below data/ unless --data names another; ``weights`` is the spec of a
+    pretrained model that lies there (`alignbook.pretrained`).
+    """
+
+    what: str
+    folder: str
+    files: tuple[File, ...]
+    where: str
+    used_by: tuple[str, ...] = ()
+    weights: str = ""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a notebook takes: its paper's data set, further resources, and what it can do without.
+
+    ``pictures``: it looks at photographs, so that --data with features alone can't stand in.
+    ``settings`` are the fields of the profile that matter to it.
+    """
+
+    data: str
+    others: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    pictures: bool = False
+    settings: tuple[str, ...] = ()
+
+
+# --- What the papers need ------------------------------------------------------------------------
+
+KB, MB, GB = 1e3, 1e6, 1e9
+REGIONS, FEATURE = 36, 2048  # boxes an image, numbers a box
+HEADER = 128  # bytes before the numbers of a .npy file
+
+
+def features(split: str, images: int, least: int = 0) -> File:
+    """A precomp file of region features: images × 36 × 2,048 numbers of four bytes.
+
+    ``least`` images have to be there; all of them unless told.
+
+    >>> amount(features("train", 113287).size)
+    '33.4 GB'
+    """
+    image = REGIONS * FEATURE * 4
+    return File(f"{split}_ims.npy", HEADER + images * image, HEADER + (least or images) * image)
+
+
+def noise(name: str, rows: int) -> File:
+    """A noise index: one whole number of eight bytes a row."""
+    return File(name, HEADER + rows * 8, HEADER + rows * 8)
+
+
+RESOURCES = {
+    "coco_precomp": Resource(
+        "COCO's region features and captions (SCAN's)", "coco_precomp",
+        (
+            features("train", 113287), File("train_caps.txt", 31 * MB, 20 * MB),
+            features("dev", 5000, 1000), File("dev_caps.txt", 1.4 * MB, 200 * KB),
+            features("testall", 5000), File("testall_caps.txt", 1.4 * MB, MB),
+        ),
+        "in the data archive of SCAN's authors, which several later repositories point to",
+        ("10_chan", "12_chan_codebook", "13_chan_efficiency", "14_chan_attention",
+         "43_gsl_identification"),
+    ),
+    "f30k_precomp": Resource(
+        "Flickr30K's region features and captions (SCAN's)", "f30k_precomp",
+        (
+            features("train", 29000), File("train_caps.txt", 9.4 * MB, 6 * MB),
+            features("dev", 1014), File("dev_caps.txt", 335 * KB, 200 * KB),
+            features("test", 1000), File("test_caps.txt", 329 * KB, 200 * KB),
+        ),
+        "in the data archive of SCAN's authors, beside COCO's",
+        ("10_chan", "12_chan_codebook", "40_gsl", "41_gsl_threshold", "42_gsl_cost",
+         "44_gsl_retrieval"),
+    ),
+    "coco": Resource(
+        "COCO's photographs and Karpathy's split", "coco",
+        (File("dataset_coco.json", 144 * MB, 100 * MB), File("train2014/|Images/", 13 * GB),
+         File("val2014/|Images/", 6 * GB)),
+        "photographs on the COCO site; the split in Karpathy's caption_datasets archive (36 MB)",
+        ("20_comalign", "30_covalign", "31_covalign_loss_weights", "32_covalign_regions",
+         "33_covalign_projection"),
+    ),
+    "flickr30k": Resource(
+        "Flickr30K's photographs and Karpathy's split", "flickr30k",
+        (File("dataset_flickr30k.json", 38 * MB, 20 * MB),
+         File("Images/|images/|flickr30k-images/|flickr30k_images/", 4.4 * GB)),
+        "photographs on request from the University of Illinois; the split in Karpathy's "
+        "caption_datasets archive (36 MB)",
+        ("20_comalign", "22_comalign_ablations", "30_covalign", "44_gsl_retrieval"),
+    ),
+    "coco2017": Resource(
+        "COCO val2017: ComAlign's target, SugarCrepe's pictures", "coco2017",
+        (File("annotations/captions_val2017.json", 3.9 * MB, 3 * MB),
+         File("annotations/instances_val2017.json", 20 * MB, 15 * MB),
+         File("val2017/", 0.8 * GB)),
+        "on the COCO site: val2017 and annotations_trainval2017",
+        ("20_comalign", "21_comalign_compositional", "24_comalign_hyperparameters"),
+    ),
+    "visual_genome": Resource(
+        "Visual Genome: pictures, boxes, region descriptions", "visual_genome",
+        (File("image_data.json", 17 * MB, 10 * MB), File("objects.json", 410 * MB, 300 * MB),
+         File("attributes.json", 460 * MB, 300 * MB),
+         File("relationships.json", 710 * MB, 300 * MB),
+         File("region_descriptions.json", 710 * MB, 400 * MB), File("VG_100K/", 9.7 * GB),
+         File("VG_100K_2/", 5.5 * GB)),
+        "on Visual Genome's site, the latest version of each file",
+        ("20_comalign", "21_comalign_compositional", "22_comalign_ablations",
+         "23_comalign_similarity", "24_comalign_hyperparameters"),
+    ),
+    "aro": Resource(
+        "ARO: VG-Relation and VG-Attribution", "aro",
+        (File("visual_genome_relation.json", 8.9 * MB, 6 * MB),
+         File("visual_genome_attribution.json", 9.5 * MB, 6 * MB), File("images/", 1.2 * GB)),
+        "through ARO's repository; images/ are the photographs of Visual Genome it names",
+        ("21_comalign_compositional",),
+    ),
+    "svo_probes": Resource(
+        "SVO-Probes", "svo_probes",
+        (File("svo_probes.csv", 10 * MB, 5 * MB), File("images/", 4 * GB)),
+        "the table in its repository; the pictures by the addresses in it, as <image id>.jpg",
+        ("21_comalign_compositional",),
+    ),
+    "sugarcrepe": Resource(
+        "SugarCrepe, over COCO val2017", "sugarcrepe",
+        tuple(File(f"{kind}.json", size * KB, size * KB / 2) for kind, size in (
+            ("add_att", 159), ("add_obj", 485), ("replace_att", 177), ("replace_obj", 361),
+            ("replace_rel", 313), ("swap_att", 155), ("swap_obj", 58))),
+        "in the data folder of SugarCrepe's repository",
+        ("21_comalign_compositional",),
+    ),
+    "clip-b32": Resource(
+        "CLIP ViT-B/32, OpenAI's weights", "weights",
+        (File("ViT-B-32-quickgelu-openai.safetensors|ViT-B-32-quickgelu-openai.bin", 605 * MB,
+              290 * MB),),
+        "in the open_clip release on the model hub; not OpenAI's own .pt, which runs code",
+        ("20_comalign", "21_comalign_compositional", "22_comalign_ablations",
+         "23_comalign_similarity", "24_comalign_hyperparameters"),
+        weights="openclip:ViT-B-32-quickgelu/openai",
+    ),
+    "clip-l14": Resource(
+        "CLIP ViT-L/14, OpenAI's weights", "weights",
+        (File("ViT-L-14-quickgelu-openai.safetensors|ViT-L-14-quickgelu-openai.bin", 1.71 * GB,
+              0.8 * GB),),
+        "in the open_clip release on the model hub",
+        ("20_comalign", "21_comalign_compositional"),
+        weights="openclip:ViT-L-14-quickgelu/openai",
+    ),
+    "coca": Resource(
+        "CoCa ViT-L/14, trained on LAION-2B", "weights",
+        (File("coca_ViT-L-14-laion2b_s13b_b90k.safetensors|coca_ViT-L-14-laion2b_s13b_b90k.bin",
+              2.55 * GB, 1.2 * GB),),
+        "in the open_clip release on the model hub",
+        ("20_comalign", "21_comalign_compositional"),
+        weights="openclip:coca_ViT-L-14/laion2b_s13b_b90k",
+    ),
+    "negclip": Resource(
+        "NegCLIP, a ViT-B/32", "weights",
+        (File("negclip.pth", 1.8 * GB, 290 * MB), File("negclip.pth.json", KB)),
+        "through ARO's repository; negclip.pth.json says its activation and "
+        "preprocessing, and once the weights are there the list says how to write it",
+        ("20_comalign", "21_comalign_compositional"),
+        weights="checkpoint:{folder}/negclip.pth",
+    ),
+    "vit-b16": Resource(
+        "ViT-B/16 at 224 pixels, trained on ImageNet", "weights/vit_base_patch16_224",
+        (File("model.safetensors", 346 * MB, 170 * MB), File("config.json", KB)),
+        "in timm's release on the model hub",
+        ("30_covalign", "31_covalign_loss_weights", "32_covalign_regions",
+         "33_covalign_projection"),
+    ),
+    "bert": Resource(
+        "BERT base, uncased", "weights/bert-base-uncased",
+        (File("model.safetensors", 440 * MB, 220 * MB), File("config.json", KB),
+         File("tokenizer.json|vocab.txt", 466 * KB, 200 * KB)),
+        "on the model hub, under its own name",
+        ("10_chan", "30_covalign", "31_covalign_loss_weights", "32_covalign_regions",
+         "33_covalign_projection"),
+    ),
+    "glove": Resource(
+        "GloVe word vectors, 300 wide, of 840 billion words", "glove",
+        (File("glove.840B.300d.txt", 5.65 * GB, 5 * GB),),
+        "on the Stanford NLP group's GloVe page, 2.2 GB zipped",
+        ("10_chan", "12_chan_codebook"),
+    ),
+    "noise_index": Resource(
+        "noise index files, as the rivals publish them", "noise_index",
+        tuple(noise(f"f30k_precomp_{rate}.npy", 145000) for rate in ("0.2", "0.4", "0.6"))
+        + (noise("coco_precomp_0.4.npy", 113287),),
+        "in the repositories of the noisy-correspondence papers, under many names; without them "
+        "the workbook draws its own",
+        ("40_gsl", "41_gsl_threshold", "42_gsl_cost", "43_gsl_identification"),
+    ),
+}  # fmt: skip
+
+NOTEBOOKS = {
+    "02_data": Needs("coco_precomp"),
+    "03_base_models": Needs(
+        "coco", others=("clip-b32", "clip-l14", "coca", "negclip"), pictures=True,
+    ),
+    "11_chan_ablations": Needs(
+        "coco_precomp", optional=("glove",),
+        settings=("seeds", "chan_trials", "chan_steps", "chan_batch", "chan_dim", "chan_regions",
+                  "chan_learning_rate", "chan_all_violations"),
+    ),
+}  # fmt: skip
+
+
+# --- What it costs -------------------------------------------------------------------------------
+
+SPEED = 1e13  # operations a second that a data-centre GPU reaches on these shapes, in float32
+
+
+def chan_table_3(profile: Profile) -> tuple[float, str]:
+    """GPU hours of CHAN's Table 3, and what they are reckoned from.
+
+    Operations of a step, forward and twice that backward: similarities of all pairs of a batch,
+    and the two encoders. A caption is taken at 25 words, the longest of a batch.
+    """
+    arms = [a for a in exhibits.EXHIBITS["chan-T3"].arms if a != exhibits.BASE_MODEL]
+    controls = sum(arm in exhibits.CONTROLS for arm in arms)
+    tuned = profile.chan_trials if profile.chan_trials > 1 else 0
+    trainings = (len(arms) - controls) * (tuned + profile.seeds) + controls
+    b, d, words = profile.chan_batch, profile.chan_dim, 25
+    pairs = b * b * profile.chan_regions * words * d
+    images = b * profile.chan_regions * d * (FEATURE + 4 * d)
+    texts = b * words * 2 * 3 * d * (300 + d)
+    step = 6 * (pairs + images + texts)
+    hours = trainings * profile.chan_steps * step / SPEED / 3600
+    return hours, (
+        f"{trainings} trainings × {profile.chan_steps:,} steps × {step / SPEED:.2f} s: {step:.1e} "
+        f"operations a step at {SPEED / 1e12:.0f} TFLOP/s, an estimate, right within a factor of 3"
+    )
+
+
+COSTS: dict[str, Callable[[Profile], tuple[float, str]]] = {"chan-T3": chan_table_3}
+
+
+# --- What is there -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Found:
+    """A resource as it lies here: its folder, each file with what is wrong with it (or "")."""
+
+    resource: Resource
+    folder: Path
+    files: tuple[tuple[File, str], ...]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def ready(self) -> bool:
+        return not self.problems and not any(wrong for _, wrong in self.files)
+
+    @property
+    def missing(self) -> float:
+        """Bytes to come."""
+        return sum(file.size for file, wrong in self.files if wrong)
+
+
+def look(name: str, folder: Path | None = None) -> Found:
+    """Look whether a resource is there and whole.
+
+    Parameters
+    ----------
+    name : str
+        One of `RESOURCES`, or another data set of `datasets.NAMES`.
+    folder : Path, optional
+        Where it lies; below data/ of the project unless told.
+
+    Returns
+    -------
+    Found
+        Files are held against their sizes. Only where all are there are a data set's captions and
+        features, or a model's settings, read as well.
+    """
+    known = RESOURCES.get(name) or Resource("a data set of your own", name, (), "")
+    folder = folder or ROOT / "data" / known.folder
+    files = tuple((file, _wrong(folder, file)) for file in known.files)
+    if any(wrong for _, wrong in files):
+        return Found(known, folder, files)
+    return Found(known, folder, files, tuple(_problems(name, known, folder)))
+
+
+def _wrong(folder: Path, file: File) -> str:
+    """What is wrong with a file, "" if nothing is."""
+    for name in file.name.split("|"):
+        path = folder / name
+        if name.endswith("/"):
+            if path.is_dir():
+                return "" if next(path.iterdir(), None) else "empty folder"
+        elif path.is_file():
+            size = path.stat().st_size
+            return "" if size >= file.least else f"cut short: {amount(size)} there"
+    return "missing"
+
+
+def _problems(name: str, known: Resource, folder: Path) -> list[str]:
+    from alignbook import datasets
+
+    if known.weights:
+        from alignbook import pretrained  # 4 s, only where the weights are there
+
+        return pretrained.problems(known.weights.format(folder=folder))
+    return datasets.check(f"{name}={folder}") if name in datasets.NAMES else []
+
+
+# --- The list ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the chosen notebooks need: the list as text, the data a run takes, None if it can't."""
+
+    text: str
+    data: str | None
+
+
+def plan(notebooks: list[str], data: str = "world", overrides: dict | None = None) -> Plan:
+    """Look at all that some notebooks need in the paper profile.
+
+    Parameters
+    ----------
+    notebooks : names of `exhibits.NOTEBOOKS`.
+    data : "coco_precomp=DIR" and the like as given by --data; "world" means that none was given.
+    overrides : settings given by --set.
+
+    Raises
+    ------
+    ValueError
+        An unknown data set, or settings that `profiles.get` refuses.
+    """
+    from alignbook import datasets
+
+    given, folder = datasets.parse(data)
+    folders = {given: folder.resolve()} if folder else {}
+    kinds = {name: _data_of(name, given) for name in notebooks}
+    needed = {name: [kinds[name], *NOTEBOOKS[name].others] for name in notebooks}
+    wanted = [each for name in notebooks for each in [*needed[name], *NOTEBOOKS[name].optional]]
+    found = {name: look(name, folders.get(name)) for name in dict.fromkeys([*wanted, *RESOURCES])}
+
+    used = {
+        each: [n for n in notebooks if each in (*needed[n], *NOTEBOOKS[n].optional)]
+        + list(found[each].resource.used_by)
+        for each in found
+    }
+    lines, hours = ["paper profile: the papers' settings on the papers' data", ""], 0.0
+    for name in notebooks:
+        profile = profiles.get("paper", kinds[name], overrides)
+        spent, told = _notebook(name, kinds[name], needed[name], found, profile)
+        lines, hours = [*lines, *told, ""], hours + spent
+    lines += ["what these need:"]
+    for name in dict.fromkeys(wanted):
+        lines += _resource(name, found[name], used[name], given)
+    rest = [name for name in RESOURCES if name not in wanted]
+    lines += ["", "what other exhibits of the four papers need, now or in chapters to come:"]
+    for name in rest:
+        lines += _resource(name, found[name], used[name], given, short=True)
+    required = dict.fromkeys(each for name in notebooks for each in needed[name])
+    missing = sum(found[name].missing for name in required)
+    everything = sum(each.missing for each in found.values())
+    lines += ["", f"missing: {amount(missing)} for these notebooks, {amount(everything)} for all "
+              f"four papers; cost: about {hours:.0f} GPU hours"]  # fmt: skip
+
+    ready = all(found[each].ready for each in required)
+    if ready and len(set(kinds.values())) > 1:
+        lines += _wrapped("", "They take different data: start them one by one, with --data "
+                          f"({', '.join(f'{n}: {k}' for n, k in kinds.items())}).")  # fmt: skip
+        ready = False
+    kind = next(iter(kinds.values()))
+    return Plan("\n".join(lines), f"{kind}={found[kind].folder}" if ready else None)
+
+
+def _data_of(notebook: str, given: str) -> str:
+    """The data set a notebook runs on: the one given, unless it lacks the pictures needed."""
+    needs = NOTEBOOKS[notebook]
+    without = needs.pictures and given.endswith("precomp")
+    return needs.data if given == "world" or without else given
+
+
+def _notebook(name: str, kind: str, needed: list[str], found: dict[str, Found],
+              profile: Profile) -> tuple[float, list[str]]:  # fmt: skip
+    """A notebook's GPU hours and lines."""
+    needs = NOTEBOOKS[name]
+    lacking = [each for each in needed if not found[each].ready]
+    state = f"{MISSING} {', '.join(lacking)} missing" if lacking else f"{THERE} ready"
+    lines = [f"{name:{max(len(name) + 1, WIDTH - len(state))}}{state}"]
+    lines += _wrapped("  needs     ", ", ".join(f"{_mark(found[each])} {each}" for each in needed))
+    if needs.optional:
+        told = ", ".join(f"{_mark(found[each], OPEN)} {each}" for each in needs.optional)
+        lines += _wrapped("  may use   ", f"{told} (runs without)")
+    if needs.settings:
+        values = dataclasses.asdict(profile)
+        told = " ".join(f"{field}={values[field]}" for field in needs.settings)
+        lines += _wrapped("  settings  ", told)
+    hours = 0.0
+    for exhibit in exhibits.NOTEBOOKS[name].exhibits:
+        if exhibit in COSTS:
+            spent, basis = COSTS[exhibit](profile)
+            hours += spent
+            lines += _wrapped("  cost      ", f"{exhibit}: {spent:.0f} GPU hours = {basis}")
+    if not hours:
+        lines += _wrapped("  cost      ", "minutes on a GPU: nothing is trained")
+    return hours, lines
+
+
+def _resource(name: str, found: Found, used: list[str], given: str, short=False) -> list[str]:
+    """Lines on one resource; a short one names its files only together."""
+    known = found.resource
+    total = amount(sum(file.size for file in known.files)) if known.files else ""
+    title = f"{_mark(found)} {name:14}{known.what}"
+    lines = [f"{title:{WIDTH - 10}}{total:>10}"]
+    indent = " " * 16
+    if not short:
+        lines += _wrapped(indent, f"for {', '.join(used)}")
+    for problem in found.problems:
+        lines += _wrapped(indent, problem)
+    wrong = [(file, why) for file, why in found.files if why]
+    if wrong and short:
+        lines += _wrapped(indent, f"for {', '.join(used)}")
+    elif wrong:
+        for file, why in found.files:
+            shown = file.name.replace("|", " or ")
+            mark, told = (MISSING, f", {why}") if why else (THERE, "")
+            lines += _wrapped(indent + f"{mark} ", f"{shown}, {amount(file.size)}{told}")
+    if wrong:
+        from alignbook import datasets
+
+        choice = f", or give --data {name}=DIR" if name in datasets.NAMES else ""
+        place = known.folder if found.folder == ROOT / "data" / known.folder else found.folder
+        place = f"data/{place}/" if place == known.folder else f"{place}/"
+        lines += _wrapped(indent, f"put into {place}{choice}; usually had: {known.where}")
+    return lines
+
+
+def _mark(found: Found, missing: str = MISSING) -> str:
+    return THERE if found.ready else missing
+
+
+def _wrapped(indent: str, words: str) -> list[str]:
+    """Words in lines of at most 100 columns, the following ones below the first."""
+    return textwrap.wrap(
+        words, WIDTH, initial_indent=indent, subsequent_indent=" " * len(indent),
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def amount(octets: float) -> str:
+    """Bytes for reading.
+
+    >>> amount(33.41e9), amount(605e6), amount(1234), amount(0)
+    ('33.4 GB', '605 MB', '1 KB', '0 KB')
+    """
+    for unit, size, digits in (("GB", GB, 1), ("MB", MB, 0)):
+        if octets >= size:
+            return f"{octets / size:.{digits}f} {unit}"
+    return f"{octets / KB:.0f} KB"

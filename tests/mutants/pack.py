@@ -1,0 +1,29 @@
+"""Wrong versions of packing; every one must fail its test file."""
+
+FILE, TESTS = "pack.py", "test_pack.py"
+
+MUTANTS = [(name, FILE, snippet, replacement, TESTS) for name, snippet, replacement in [
+    ("hashes are not compared", 'if digest.hexdigest() != entry["sha256"]:', "if False:"),
+    ("missing members are no matter", "    if wanted:\n        raise",
+     "    if False:\n        raise"),
+    ("links are taken", "if entry is None or not info.isreg():", "if entry is None:"),
+    ("names may lead out of the store",
+     "if not MEMBER.fullmatch(name) or Path(name).suffix not in KINDS:",
+     "if Path(name).suffix not in KINDS:"),
+    ("pickles are taken", "if not MEMBER.fullmatch(name) or Path(name).suffix not in KINDS:",
+     "if not MEMBER.fullmatch(name):"),
+    ("another result under a key is no matter", "    if apart:\n        raise",
+     "    if False:\n        raise"),
+    ("runs that are there are replaced", 'if not (store / key / "run.json").exists():', "if True:"),
+    ("a broken pack leaves its parts",
+     "                shutil.rmtree(aside, ignore_errors=True)\n    except",
+     "                pass\n    except"),
+    ("photographs' runs travel", 'if others := ", ".join(sorted(origins - {"world", *kinds})):',
+     'if others := "":'),
+    ("photographs' features travel", 'elif origins != {"world"} and (store',
+     "elif False and (store"),
+    ("inputs stay behind",
+     'waiting += [each for each in records.get(key, {}).get("inputs", ()) if len(each) == 16]',
+     "pass"),
+    ("stale runs travel", "    if everything:", "    if True:"),
+]]
