@@ -9,9 +9,11 @@ from pathlib import Path
 
 from alignbook import ROOT
 from alignbook.exhibits import EXHIBITS, NOTEBOOKS, slug
+from alignbook.exhibits import arms as arms_of
 from alignbook.fingerprint import code_hash
 
 NAMES = ("profile", "data", "seeds", "set", "device", "source")
+KIND = config["data"].partition("=")[0]
 SETTINGS = {name: config[name] for name in NAMES}
 CHOSEN = config["notebooks"]  # names
 SHOWN = [name for notebook in CHOSEN for name in NOTEBOOKS[notebook].exhibits]  # exhibits
@@ -23,18 +25,19 @@ JOB = "exec {PYTHON:q} -m alignbook.jobs"
 DATA = ("alignbook.world", "alignbook.datasets", "alignbook.profiles")
 BASE = (*DATA, "alignbook.base", "alignbook.features", "alignbook.workbook")
 RUNS = tuple(f"alignbook.{name}" for name in ("runs", "jobs", "collect", "exhibits"))
-SHOWING = ("tables", "figures", "reported", "collect", "claims", "explore", "workbook")
+SHOWING = ("tables", "figures", "reported", "collect", "claims", "explore", "datasheet",
+           "basesheet", "workbook")
 PRESENTATION = tuple(f"alignbook.{name}" for name in SHOWING)
 
 
 def arms(exhibit):
     """Files of an exhibit's arms."""
-    return [f"arms/{exhibit}/{slug(arm)}.csv" for arm in EXHIBITS[exhibit].arms]
+    return [f"arms/{exhibit}/{slug(arm)}.csv" for arm in arms_of(exhibit, KIND)]
 
 
 def named(exhibit, file_name):
     """An arm by its file's name."""
-    return {slug(arm): arm for arm in EXHIBITS[exhibit].arms}[file_name]
+    return {slug(arm): arm for arm in arms_of(exhibit, KIND)}[file_name]
 
 
 def exhibit_code(exhibit):

@@ -1,9 +1,11 @@
 """What the tests share: real data, copies of the workbook, and the smoke run made once."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -17,6 +19,46 @@ def skip_unless_required(kind: str, reason: str) -> None:
     if kind in os.environ.get("ALIGNBOOK_REQUIRE", "").split(","):
         pytest.fail(f"{kind} is required here: {reason}", pytrace=False)
     pytest.skip(reason)
+
+
+def pytest_collection_modifyitems(items: list) -> None:
+    """What waits for the training comes last."""
+    items.sort(key=lambda item: "laptop" in item.fixturenames)
+
+
+def pytest_collection_finish(session) -> None:
+    """Start the training of the laptop profile that some tests look at, on a core of its own."""
+    waiting = any("laptop" in item.fixturenames for item in session.items)
+    if not waiting or session.config.option.collectonly:
+        return
+    from test_trained_gate import TRAIN
+
+    session.config.words = tempfile.TemporaryFile("w+")  # its bars would fill a pipe
+    session.config.training = subprocess.Popen(
+        ["nice", sys.executable, "-c", TRAIN],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"},
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=session.config.words,
+        text=True,
+    )
+
+
+def pytest_sessionfinish(session) -> None:
+    """Nothing goes on when the tests have ended; what was trained so far is continued next time."""
+    if training := getattr(session.config, "training", None):
+        training.kill()
+
+
+@pytest.fixture(scope="session")
+def laptop(request) -> dict:
+    """What the training printed: metrics of the laptop profile's CHAN and of its base model."""
+    training = request.config.training
+    told, _ = training.communicate(timeout=1800)
+    words = request.config.words
+    words.seek(0)
+    assert training.returncode == 0, words.read()[-3000:]
+    return json.loads(told.splitlines()[-1])
 
 
 @pytest.fixture(scope="session")

@@ -1,25 +1,27 @@
 """Base models: what a cell shows, how pixels are cut, which token is read."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from alignbook import base, features
+from alignbook import base, features, towers
 from alignbook.encoders import BiGRU
 from alignbook.vocabulary import PAD, UNKNOWN, Vocabulary, tokenize
 
 
 def objects(*rows):
-    columns = "image object x0 y0 x1 y1 shape colour size texture".split()
+    columns = "image object x0 y0 x1 y1 shape colour size texture material".split()
     return pd.DataFrame(rows, columns=columns)
 
 
 def test_cell_labels_by_hand():
     table = objects(
-        (7, 0, 0, 0, 32, 16, "star", "red", "big", "solid"),  # the upper left quarter's top half
-        (7, 1, 0, 0, 64, 64, "ring", "blue", "big", "solid"),  # everything behind it
-        (9, 0, 48, 48, 64, 64, "star", "blue", "big", "solid"),
+        (7, 0, 0, 0, 32, 16, "star", "red", "big", "solid", "matte"),  # the upper left quarter's top half
+        (7, 1, 0, 0, 64, 64, "ring", "blue", "big", "solid", "matte"),  # everything behind it
+        (9, 0, 48, 48, 64, 64, "star", "blue", "big", "solid", "matte"),
     )
     labels = base.cell_labels(table, np.array([9, 7]), size=64, grid=4)
     star, ring = 2, 1  # categories in alphabetical order, from 1; 0 is background
@@ -43,7 +45,7 @@ def test_augment_cuts_windows_and_flips():
 def test_to_float_maps_bytes_to_minus_one_and_one():
     pixels = np.zeros((1, 2, 2, 3), np.uint8)
     pixels[0, 0, 1, 2] = 255
-    out = base.to_float(pixels)
+    out = towers.to_float(pixels)
     assert out.shape == (1, 3, 2, 2) and out[0, 2, 0, 1] == 1 and out[0, 0, 0, 0] == -1
 
 
@@ -51,7 +53,7 @@ def test_to_float_maps_bytes_to_minus_one_and_one():
 def clip():
     torch.manual_seed(0)
     vocabulary = Vocabulary.build(["a red star", "a blue ring"])
-    return base.WorldCLIP(vocabulary, {"shape": 2}).eval(), vocabulary
+    return towers.WorldCLIP(vocabulary, {"shape": 2}).eval(), vocabulary
 
 
 @torch.no_grad()
@@ -75,20 +77,27 @@ def test_a_caption_longer_than_the_context_is_cut(clip):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("recipe", base.MODELS)
+@pytest.mark.parametrize("recipe", base.TOWERS)
 def test_embeddings_are_normalised_and_maps_have_their_width(recipe):
     vocabulary = Vocabulary.build(["a red star"])
-    model = base.MODELS[recipe](vocabulary, {"shape": 2}).eval()
+    model = base.TOWERS[recipe](vocabulary, {"shape": 2}).eval()
     images = torch.rand(2, 3, 64, 64)
     assert torch.allclose(model.encode_image(images).norm(dim=1), torch.ones(2), atol=1e-5)
     assert model.region_map(images).shape == (2, model.region_dim, 8, 8)
     assert model.word_vectors().shape[0] >= len(vocabulary)
 
 
+@torch.no_grad()
+def test_larger_pictures_have_larger_maps():
+    model = towers.WorldCLIP(Vocabulary.build(["a red star"]), {"shape": 2}, 96).eval()
+    image, _, regions = model.encode(torch.rand(1, 3, 96, 96), torch.tensor([[2]]), torch.tensor([1]))
+    assert image.shape == (1, 128) and regions.shape == (1, 128, 12, 12)
+
+
 def test_too_many_words_for_the_clip_are_refused():
-    vocabulary = Vocabulary(tuple(f"w{i}" for i in range(600)))
     with pytest.raises(ValueError, match="vocab_size"):
-        base.WorldCLIP(vocabulary, {})
+        towers.WorldCLIP(Vocabulary(tuple(f"w{i}" for i in range(509))), {})
+    towers.WorldCLIP(Vocabulary(tuple(f"w{i}" for i in range(508))), {})
 
 
 def test_clip_loss_with_one_caption_is_open_clips():
@@ -112,6 +121,142 @@ def test_clip_loss_with_two_captions_against_a_loop():
         to_text.append(-torch.log(s[c // 2, c] / (s[c // 2, c] + sum(others))))
     expected = (sum(to_image) + sum(to_text)) / 12
     assert base.clip_loss(image, text, 5.0).item() == pytest.approx(expected.item(), abs=1e-9)
+
+
+def test_clip_loss_with_negatives_against_a_loop():
+    torch.manual_seed(0)
+    image, text, swaps = (
+        torch.nn.functional.normalize(torch.randn(n, 4), dim=1).double() for n in (3, 3, 2)
+    )
+    s, t = (3.0 * image @ text.T).exp(), (3.0 * image @ swaps.T).exp()
+    to_image = sum(-torch.log(s[i, i] / s[:, i].sum()) for i in range(3))
+    to_text = sum(-torch.log(s[i, i] / (s[i].sum() + t[i].sum())) for i in range(3))
+    ours = base.clip_loss(image, text, 3.0, swaps).item()
+    assert ours == pytest.approx(((to_image + to_text) / 6).item(), abs=1e-9)
+
+
+# --- NegCLIP and CoCa ----------------------------------------------------------------------------
+
+CLASSES = {"red": "colour", "blue": "colour", "orange": "colour", "star": "shape", "ring": "shape",
+           "big": "size"}  # fmt: skip
+
+
+def swaps(caption):
+    rng = np.random.default_rng(0)
+    return {base.swapped(caption, CLASSES, rng) for _ in range(60)}
+
+
+def test_swaps_exchange_words_of_one_class_or_whole_descriptions():
+    assert swaps("the red star is above the blue ring") == {
+        "the blue star is above the red ring", "the red ring is above the blue star",
+        "the blue ring is above the red star",
+    }  # fmt: skip
+    # Around "and" the whole descriptions say the same either way round.
+    assert swaps("a red star and a blue ring") == {
+        "a blue star and a red ring", "a red ring and a blue star"
+    }  # fmt: skip
+    assert swaps("a big star above a red ring") == {
+        "a big ring above a red star", "a red ring above a big star"
+    }  # fmt: skip
+
+
+def test_swaps_mend_the_article_and_leave_what_is_the_same():
+    assert swaps("a red star above an orange star") == {
+        "an orange star above a red star"
+    }  # fmt: skip
+    assert swaps("a red star above a red star") == {""} and swaps("nothing here") == {""}
+
+
+def test_a_batch_with_neighbours_holds_no_image_twice_and_its_own_captions():
+    near = torch.tensor([[1, 1], [0, 0], [9, 9], *[[8, 8]] * 7])
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        images, captions = base.with_neighbours(torch.tensor([0, 1, 2, 3, 4, 5]), near, 5, rng)
+        assert images.tolist() == [0, 1, 2, 9]  # the neighbours of 0 and 1 are there already
+        assert (captions // 5 == images).all()
+
+
+class Flat(torch.nn.Module):
+    """A model whose embedding of a picture is the direction of its first two channels."""
+
+    def __init__(self):
+        super().__init__()
+        self.one = torch.nn.Parameter(torch.ones(1))
+
+    def pixels(self, images):
+        return towers.to_float(images)
+
+    def encode_image(self, images):
+        return torch.nn.functional.normalize(images[:, :2, 0, 0], dim=1)
+
+
+def test_neighbours_are_the_most_alike_of_the_split_and_never_oneself():
+    from types import SimpleNamespace
+
+    angles = np.deg2rad([0, 45, 10, 90])
+    images = np.zeros((5, 2, 2, 3), np.uint8)
+    images[1:, :, :, 0] = np.rint(127.5 + 127 * np.cos(angles))[:, None, None]
+    images[1:, :, :, 1] = np.rint(127.5 + 127 * np.sin(angles))[:, None, None]
+    dataset = SimpleNamespace(images=images, splits={"train": np.arange(1, 5)})
+    near = base.neighbours(Flat(), dataset, "train", count=2)
+    assert near.tolist() == [[2, 1], [2, 3], [0, 1], [1, 2]]
+
+
+@pytest.fixture(scope="module")
+def coca():
+    torch.manual_seed(0)
+    vocabulary = Vocabulary.build(["a red star", "a blue ring above a star"])
+    return towers.WorldCoCa(vocabulary, {"shape": 2}).eval(), vocabulary
+
+
+def test_coca_reads_a_start_token_the_words_and_an_end_token(coca):
+    model, vocabulary = coca
+    ids, lengths = vocabulary.encode(["a red star", "a"])
+    tokens = model.tokens(ids, lengths)[:, :6].tolist()
+    a, red, star = (vocabulary.words.index(w) + 2 for w in ("a", "red", "star"))
+    assert tokens == [[510, a, red, star, 511, 0], [510, a, 511, 0, 0, 0]]
+
+
+@torch.no_grad()
+def test_coca_predicts_a_word_from_those_before_it_and_from_the_picture(coca):
+    model, vocabulary = coca
+    ids, lengths = vocabulary.encode(["a red star"])
+    tokens = model.tokens(ids, lengths)[:, :5]
+    regions = torch.randn(1, 128, 8, 8)
+    logits = model.caption_logits(regions, tokens)
+    later = tokens.clone()
+    later[0, 3] = 7
+    changed = model.caption_logits(regions, later)
+    assert torch.allclose(logits[:, :3], changed[:, :3], atol=1e-5)
+    assert not torch.allclose(logits[:, 3], changed[:, 3], atol=1e-3)
+    assert not torch.allclose(logits, model.caption_logits(-regions, tokens), atol=1e-3)
+
+
+@torch.no_grad()
+def test_caption_loss_is_the_mean_over_words_and_end_tokens(coca):
+    model, vocabulary = coca
+    ids, lengths = vocabulary.encode(["a red star", "a star"])
+    regions = torch.randn(2, 128, 8, 8)
+    tokens, terms = model.tokens(ids, lengths), []
+    for i, length in enumerate(lengths.tolist()):
+        for k in range(length + 1):
+            logits = model.caption_logits(regions[i : i + 1], tokens[i : i + 1, : k + 1])[0, -1]
+            terms.append(-logits.log_softmax(0)[tokens[i, k + 1]])
+    ours = model.caption_loss(regions, ids, lengths).item()
+    assert len(terms) == 7 and ours == pytest.approx((sum(terms) / 7).item(), abs=1e-5)
+
+
+def test_coca_learns_to_write_two_captions(coca):
+    model, vocabulary = copy.deepcopy(coca)
+    captions = ["a red star", "a blue ring above a star"]
+    ids, lengths = vocabulary.encode(captions)
+    images = torch.stack([torch.full((3, 64, 64), v) for v in (-1.0, 1.0)])
+    optimizer = torch.optim.Adam(model.parameters(), 2e-3)
+    for _ in range(40):
+        optimizer.zero_grad()
+        model.caption_loss(model.region_map(images), ids, lengths).backward()
+        optimizer.step()
+    assert model.write(images, vocabulary.words) == captions
 
 
 # --- features ------------------------------------------------------------------------------------

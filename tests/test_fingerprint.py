@@ -1,5 +1,6 @@
 """Keys change with what computes, not with words about it."""
 
+import ast
 import dataclasses
 import math
 from pathlib import Path
@@ -138,3 +139,17 @@ def test_key_refuses_what_has_no_plain_value(part):
 def test_key_refuses_numbers_that_are_none():
     with pytest.raises(ValueError):
         fingerprint.key(math.nan)
+
+
+def test_every_version_of_python_writes_a_tree_the_same():
+    """What ast.unparse and ast.dump write depends on the version; a store moves between them."""
+    source = 'def f(a, *, b=(1, 2)) -> int:\n    return f"{a!r:>{b}}" + "it\'s" if a else -0.5\n'
+    assert fingerprint._written(ast.parse(source)) == (
+        "Module(body=[FunctionDef(args=arguments(args=[arg(arg='a')],kw_defaults=[Tuple("
+        "ctx=Load(),elts=[Constant(value=1),Constant(value=2)])],kwonlyargs=[arg(arg='b')]),"
+        "body=[Return(value=IfExp(body=BinOp(left=JoinedStr(values=[FormattedValue(conversion=114,"
+        "format_spec=JoinedStr(values=[Constant(value='>'),FormattedValue(conversion=-1,"
+        "value=Name(ctx=Load(),id='b'))]),value=Name(ctx=Load(),id='a'))]),op=Add(),"
+        "right=Constant(value=\"it's\")),orelse=UnaryOp(op=USub(),operand=Constant(value=0.5)),"
+        "test=Name(ctx=Load(),id='a')))],name='f',returns=Name(ctx=Load(),id='int'))])"
+    )

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alignbook import chan, claims, collect, explore, figures, reported, tables
+from alignbook import basesheet, claims, collect, datasheet, exhibits, explore, figures, reported, tables
 
 
 def test_t_interval_by_hand():
@@ -54,7 +54,7 @@ def test_summary_is_mean_and_interval_over_seeds():
 
 def test_the_table_puts_each_number_beside_its_own():
     printed = reported.table("chan-T3")
-    table = tables.beside_paper(collect.summarise(metrics()), printed, chan.TABLE_3)
+    table = tables.beside_paper(collect.summarise(metrics()), printed, exhibits.CHAN_TABLE_3)
     by_row = table.set_index([("", "group"), ("", "row")])
     hard = by_row.loc[("Coding Types", "Visual Codebook")]
     assert hard["RSUM", "paper"] == 433.4 and hard["RSUM", "ours"] == pytest.approx(1.6)
@@ -76,10 +76,10 @@ def test_the_printed_table_is_consistent_with_itself():
 
 def test_tables_are_saved_aligned(tmp_path):
     table = tables.beside_paper(collect.summarise(metrics()), reported.table("chan-T3"),
-                                chan.TABLE_3)
+                                exhibits.CHAN_TABLE_3)
     tables.save(table, tmp_path, "t")
     lines = (tmp_path / "tables/t.md").read_text().splitlines()
-    assert len({len(line) for line in lines}) == 1 and len(lines) == len(chan.TABLE_3) + 2
+    assert len({len(line) for line in lines}) == 1 and len(lines) == len(exhibits.CHAN_TABLE_3) + 2
     assert "433.4" in lines[3]
     saved = pd.read_csv(tmp_path / "tables/t.csv")
     assert saved["RSUM ours"][1] == pytest.approx(1.6)
@@ -88,7 +88,7 @@ def test_tables_are_saved_aligned(tmp_path):
 
 
 def test_the_figure_keeps_its_data(tmp_path):
-    lines = explore.dot_lines(metrics(), reported.table("chan-T3"), chan.TABLE_3)
+    lines = explore.dot_lines(metrics(), reported.table("chan-T3"), exhibits.CHAN_TABLE_3)
     assert list(lines.label[:3]) == ["Coding Types", "Cross-Attention", "Visual Codebook"]
     assert lines.loc[2, "paper"] == 433.4
     assert lines.loc[2, "values"] == pytest.approx([0.6, 1.6, 2.6])
@@ -104,7 +104,7 @@ def test_the_figure_keeps_its_data(tmp_path):
 
 def test_figures_are_the_same_bytes_each_time(tmp_path):
     for name in ("a", "b"):
-        lines = explore.dot_lines(metrics(), reported.table("chan-T3"), chan.TABLE_3)
+        lines = explore.dot_lines(metrics(), reported.table("chan-T3"), exhibits.CHAN_TABLE_3)
         figures.save(figures.dots(lines, "title", "note"), tmp_path, name)
     a, b = ((tmp_path / f"figures/{n}.svg").read_bytes() for n in "ab")
     assert a == b
@@ -127,7 +127,7 @@ def test_permuted_captions_are_at_chance():
     n = 300
     scores = np.random.default_rng(0).normal(0, 0.1, (n, 5 * n)).astype(np.float32)
     scores[np.arange(5 * n) // 5, np.arange(5 * n)] += 1
-    table = explore.recall_table(scores, 5)
+    table = basesheet.recall_table(scores, 5)
     assert table.loc["base model", "RSUM"] == 600
     chance = retrieval.evaluate(np.random.default_rng(3).random((n, 5 * n))).rsum
     assert table.loc["captions permuted", "RSUM"] < 3 * chance
@@ -140,4 +140,4 @@ def test_splits_that_share_a_picture_are_found():
         images=np.zeros((2, 1)), captions_per_image=5, names=["a.jpg", "b.jpg"], folder="data/x",
     )
     with pytest.raises(ValueError, match="b.jpg is in two splits"):
-        explore.check_splits(dataset)
+        datasheet.check_splits(dataset)

@@ -116,4 +116,4 @@ def test_table_3_rows_and_arms_name_each_other():
         assert trials == {profile.chan_trials}  # equal numbers for every method
         for candidates in arms.values():
             assert len(set(candidates)) == len(candidates)
-    assert {arm for _, _, arm in chan.TABLE_3} == set(arms)
+    assert {arm for _, _, arm in exhibits.CHAN_TABLE_3} == {*arms, exhibits.BASE_MODEL}

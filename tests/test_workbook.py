@@ -43,9 +43,9 @@ def test_photographs_keep_the_papers_sizes_in_the_paper_profile():
 
 def test_the_architecture_file_is_part_of_the_key(monkeypatch, tmp_path):
     before = base.configure(profiles.get("smoke"))
-    text = (base.CONFIGS / "world-clip.json").read_text()
+    text = (base.towers.CONFIGS / "world-clip.json").read_text()
     (tmp_path / "world-clip.json").write_text(text.replace('"layers": 2', '"layers": 3'))
-    monkeypatch.setattr(base, "CONFIGS", tmp_path)
+    monkeypatch.setattr(base.towers, "CONFIGS", tmp_path)
     assert base.configure(profiles.get("smoke")) != before
 
 

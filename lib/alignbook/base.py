@@ -1,27 +1,32 @@
 """Base vision-language models, trained here because no pretrained weights can be had.
 
-`world-clip` is a small CLIP built by open_clip from `base_configs/world-clip.json`; while it
-learns to match, heads on its region map name the object's shape, colour, size and texture in each
-cell, as the detector behind the field's region features learnt Visual Genome's objects and
-attributes.
-`photo-tower` is a plain convolutional two-tower for photographs, where no boxes are given.
+In the world there are four, as in ComAlign's Table I: `world-clip`, `world-clip-large`,
+`world-coca` and `world-negclip`, which goes on from `world-clip` with hard negatives. Photographs
+have `photo-tower`. A base named `openclip:…`, `checkpoint:…` or `huggingface:…` is not trained
+but loaded (`pretrained.py`). The architectures are in `towers.py`.
 """
 
 import hashlib
-import logging
+import importlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
 from torch.nn import functional as F
 
-from alignbook import retrieval, training
-from alignbook.vocabulary import PAD, UNKNOWN, Vocabulary
+from alignbook import retrieval, towers, training
+from alignbook.vocabulary import Vocabulary
 
-ATTRIBUTES = ("shape", "colour", "size", "texture")
-CONFIGS = Path(__file__).parent / "base_configs"
+ATTRIBUTES = ("shape", "colour", "size", "texture", "material")
+WORLD = ("world-clip", "world-clip-large", "world-coca", "world-negclip")
+TOWERS = {
+    "world-clip": towers.WorldCLIP,
+    "world-clip-large": towers.WorldCLIPLarge,
+    "world-coca": towers.WorldCoCa,
+    "world-negclip": towers.WorldCLIP,
+    "photo-tower": towers.PhotoTower,
+}
 
 
 @dataclass(frozen=True)
@@ -29,8 +34,10 @@ class Config:
     """How a base model is trained; every field is part of the run key.
 
     `captions` of each image enter a step: pictures cost far more than words do, so a tower that
-    sees all five at once learns more from each picture. `architecture` is the hash of the model's
-    configuration file.
+    sees all five at once learns more from each picture. `caption_weight` is CoCa's λ_cap (2 in its
+    paper, beside a contrastive loss of weight 1). `hard_negatives` are NegCLIP's: a swapped
+    caption for each caption, and half of each batch neighbours of the other half. `architecture`
+    is the hash of the model's configuration file.
     """
 
     recipe: str = "world-clip"
@@ -40,152 +47,28 @@ class Config:
     learning_rate: float = 1.5e-3
     weight_decay: float = 0.02
     min_count: int = 1
+    caption_weight: float = 0.0
+    hard_negatives: bool = False
     architecture: str = ""
 
 
-def configure(profile) -> Config:
-    """The config of a profile's base model."""
+def configure(profile, recipe: str = "") -> Config:
+    """The config of a profile's base model, or of another recipe at the profile's budget."""
+    recipe = recipe or profile.base
     sizes = dict(epochs=profile.base_epochs, batch=profile.base_batch)
-    if profile.base == "world-clip":
-        text = (CONFIGS / "world-clip.json").read_bytes()
-        return Config(**sizes, architecture=hashlib.sha256(text).hexdigest()[:16])
-    return Config(
-        profile.base, **sizes, captions=5, learning_rate=2e-3, weight_decay=0.05, min_count=4
-    )
-
-
-class WorldCLIP(nn.Module):
-    """open_clip's CLIP with a region map: stages 2 and 3 of its ResNet, joined on an 8×8 grid."""
-
-    region_dim, region_maximum = 128, False
-
-    def __init__(self, vocabulary: Vocabulary, classes: dict[str, int]):
-        super().__init__()
-        import open_clip
-
-        open_clip.add_model_config(CONFIGS)
-        logging.disable(logging.WARNING)  # "no pretrained weights loaded": there are none
-        self.clip = open_clip.create_model("world-clip").to(memory_format=torch.channels_last)
-        logging.disable(logging.NOTSET)
-        settings = open_clip.get_model_config("world-clip")["text_cfg"]
-        self.context, self.eos = settings["context_length"], settings["eos_id"]
-        if len(vocabulary) > self.eos:
-            raise ValueError(
-                f"world-clip has room for {self.eos - 2} words, the captions have "
-                f"{len(vocabulary) - 2}: raise vocab_size and eos_id in world-clip.json"
-            )
-        widths = self.clip.visual.layer2[-1].conv3.out_channels
-        self.neck = nn.Conv2d(widths * 3, self.region_dim, 1)
-        self.heads = nn.ModuleDict(
-            {a: nn.Conv2d(self.region_dim, n + 1, 1) for a, n in classes.items()}
+    if recipe == "photo-tower":
+        return Config(
+            recipe, **sizes, captions=5, learning_rate=2e-3, weight_decay=0.05, min_count=4
         )
-
-    def _stages(self, images):
-        v = self.clip.visual
-        images = images.contiguous(memory_format=torch.channels_last)
-        middle = v.layer2(v.layer1(v.stem(images)))
-        deep = v.layer3(middle)
-        return middle, deep
-
-    def _join(self, middle, deep):
-        return self.neck(torch.cat([middle, F.interpolate(deep, scale_factor=2)], dim=1))
-
-    def region_map(self, images: torch.Tensor) -> torch.Tensor:
-        """images `(B, 3, 64, 64) float` → `(B, 128, 8, 8) float`."""
-        return self._join(*self._stages(images))
-
-    def encode(self, images, ids, lengths):
-        """Image and text embeddings `(B, 128)`, normalised, and the region map."""
-        middle, deep = self._stages(images)
-        pooled = self.clip.visual.attnpool(self.clip.visual.layer4(deep))
-        image = F.normalize(pooled, dim=-1)
-        return image, self.encode_text(ids, lengths), self._join(middle, deep)
-
-    def encode_image(self, images):
-        """images `(B, 3, H, W) float` → `(B, 128) float`, normalised."""
-        v = self.clip.visual
-        return F.normalize(v.attnpool(v.layer4(self._stages(images)[1])), dim=-1)
-
-    def encode_text(self, ids, lengths):
-        """ids `(B, L) int64` → `(B, 128) float`, normalised; an end token follows the words."""
-        tokens = ids.new_full((len(ids), self.context), PAD)
-        width = min(ids.shape[1], self.context - 1)
-        tokens[:, :width] = ids[:, :width]
-        end = lengths.clamp(max=self.context - 1)
-        tokens[torch.arange(len(ids)), end] = self.eos
-        return self.clip.encode_text(tokens, normalize=True)
-
-    def scale(self):
-        """The factor on the cosines, learnt, at most 100."""
-        return self.clip.logit_scale.exp().clamp(max=100)
-
-    def word_vectors(self):
-        """The vectors of the words `(512, 128) float`, by vocabulary id."""
-        return self.clip.token_embedding.weight.data
-
-
-class PhotoTower(nn.Module):
-    """Six convolutions with batch normalisation, maximum + mean pooling; mean of word vectors."""
-
-    region_dim, region_maximum, dim, crop = 256, True, 256, 64
-
-    def __init__(self, vocabulary: Vocabulary, classes: dict[str, int]):
-        super().__init__()
-        layers, channels = [], 3
-        for width, stride in ((32, 2), (64, 2), (128, 2), (128, 1), (192, 1), (256, 1)):
-            layers += [
-                nn.Conv2d(channels, width, 3, stride, 1, bias=False),
-                nn.BatchNorm2d(width),
-                nn.ReLU(inplace=True),
-            ]
-            channels = width
-        self.trunk = nn.Sequential(*layers).to(memory_format=torch.channels_last)
-        self.project = nn.Linear(channels, self.dim)
-        self.vectors = nn.Embedding(len(vocabulary), self.dim, padding_idx=PAD)
-        self.hidden, self.text_project = (
-            nn.Linear(self.dim, self.dim), nn.Linear(self.dim, self.dim)
-        )  # fmt: skip
-        self.dropout = nn.Dropout(0.2)
-        self.log_scale = nn.Parameter(torch.tensor(np.log(1 / 0.07), dtype=torch.float32))
-
-    def region_map(self, images):
-        """images `(B, 3, H, W) float` → `(B, 256, H/8, W/8) float`."""
-        return self.trunk(images.contiguous(memory_format=torch.channels_last))
-
-    def encode_image(self, images):
-        """images `(B, 3, H, W) float` → `(B, dim) float`, normalised."""
-        regions = self.region_map(images)
-        pooled = regions.amax((2, 3)) + regions.mean((2, 3))
-        return F.normalize(self.project(self.dropout(pooled)), dim=-1)
-
-    def encode_text(self, ids, lengths):
-        """ids `(B, L) int64`, lengths `(B,)` → `(B, dim) float`, normalised."""
-        if self.training:  # word dropout
-            lost = (torch.rand(ids.shape, device=ids.device) < 0.1) & (ids != PAD)
-            ids = ids.masked_fill(lost, UNKNOWN)
-        mean = self.dropout(self.vectors(ids)).sum(1) / lengths[:, None]
-        return F.normalize(self.text_project(mean + F.relu(self.hidden(mean))), dim=-1)
-
-    def encode(self, images, ids, lengths):
-        """Image and text embeddings `(B, dim)`, normalised, and None: photographs have no boxes."""
-        return self.encode_image(images), self.encode_text(ids, lengths), None
-
-    def scale(self):
-        """The factor on the cosines, learnt, at most 100."""
-        return self.log_scale.exp().clamp(max=100)
-
-    def word_vectors(self):
-        """The vectors of the words `(V, dim) float`, by vocabulary id."""
-        return self.vectors.weight.data
-
-
-MODELS = {"world-clip": WorldCLIP, "photo-tower": PhotoTower}
-
-
-def to_float(images: np.ndarray) -> torch.Tensor:
-    """Pixels `(B, H, W, 3) uint8` → `(B, 3, H, W) float` in [-1, 1]."""
-    pixels = np.array(images, np.float32).transpose(0, 3, 1, 2)
-    return torch.from_numpy(pixels) / 127.5 - 1
+    file = "world-clip-large.json" if recipe == "world-clip-large" else "world-clip.json"
+    text = (towers.CONFIGS / file).read_bytes()
+    common = dict(architecture=hashlib.sha256(text).hexdigest()[:16])
+    if recipe == "world-coca":
+        return Config(recipe, **sizes, **common, caption_weight=2.0)
+    if recipe == "world-negclip":  # fine-tuned: a quarter of the epochs, a fifth of the rate [A]
+        sizes["epochs"] = max(1, profile.base_epochs // 4)
+        return Config(recipe, **sizes, **common, learning_rate=3e-4, hard_negatives=True)
+    return Config(recipe, **sizes, **common)
 
 
 def augment(images: torch.Tensor, crop: int) -> torch.Tensor:
@@ -201,7 +84,7 @@ def augment(images: torch.Tensor, crop: int) -> torch.Tensor:
     return out
 
 
-def cell_labels(objects, rows: np.ndarray, size: int, grid: int = 8) -> dict[str, torch.Tensor]:
+def cell_labels(objects, rows: np.ndarray, size: int, grid: int) -> dict[str, torch.Tensor]:
     """What each cell of a grid shows: `(N, grid, grid) int64` per attribute, 0 for background.
 
     A cell belongs to the object whose box holds its centre, to the smallest where boxes overlap.
@@ -223,50 +106,166 @@ def cell_labels(objects, rows: np.ndarray, size: int, grid: int = 8) -> dict[str
     return {a: torch.from_numpy(labels[a]) for a in ATTRIBUTES}
 
 
-def clip_loss(image: torch.Tensor, text: torch.Tensor, scale) -> torch.Tensor:
-    """CLIP's symmetric cross-entropy with several captions an image.
+def clip_loss(image: torch.Tensor, text: torch.Tensor, scale, negatives=None) -> torch.Tensor:
+    """CLIP's symmetric cross-entropy with several captions an image, and NegCLIP's with swaps.
 
     image `(B, d)`, text `(B·c, d)`, both normalised, captions of image i in rows c·i … c·i + c−1;
     → scalar. A caption has to find its image among the B; an image each of its captions among all
-    those of other images, its own others left out. With c = 1 this is CLIP's loss.
+    those of other images, its own others left out, and among the `negatives` `(M, d)`, captions
+    that belong to no image. With c = 1 and no negatives this is CLIP's loss.
     """
     each = len(text) // len(image)
     owner = torch.arange(len(image), device=image.device).repeat_interleave(each)
     logits = scale * image @ text.T
     own = owner == torch.arange(len(image), device=image.device)[:, None]
-    others = logits.masked_fill(own, -torch.inf).logsumexp(1, keepdim=True)
+    others = logits.masked_fill(own, -torch.inf)
+    if negatives is not None:
+        others = torch.cat([others, scale * image @ negatives.T], dim=1)
+    others = others.logsumexp(1, keepdim=True)
     to_text = F.softplus(others - logits[own].view(-1, each)).mean()
     return (F.cross_entropy(logits.T, owner) + to_text) / 2
 
 
+# --- NegCLIP's hard negatives --------------------------------------------------------------------
+
+
+def swapped(caption: str, classes: dict[str, str], rng: np.random.Generator) -> str:
+    """A caption with two of its words of one class exchanged, or two whole descriptions.
+
+    Parameters
+    ----------
+    classes : the class of every word that may move: {"red": "colour", "star": "shape", …}.
+
+    Returns
+    -------
+    str
+        "" where nothing can be exchanged. Descriptions are exchanged only around a relation, as
+        "a star and a ring" says the same either way round.
+
+    Examples
+    --------
+    >>> classes = {"red": "colour", "blue": "colour"}
+    >>> swapped("a red star above a blue ring", classes, np.random.default_rng(0))
+    'a blue star above a red ring'
+    """
+    words = caption.split()
+    runs, at = [], 0  # descriptions: runs of words that have a class
+    while at < len(words):
+        end = at
+        while end < len(words) and words[end] in classes:
+            end += 1
+        if end > at:
+            runs.append((at, end))
+        at = end + 1
+    options = []
+    for i, (a0, a1) in enumerate(runs):
+        for b0, b1 in runs[i + 1 :]:
+            if set(words[a1:b0]) - {"a", "an", "the", "and", "with"} and (
+                words[a0:a1] != words[b0:b1]
+            ):
+                options.append(words[:a0] + words[b0:b1] + words[a1:b0] + words[a0:a1] + words[b1:])
+            for a in range(a0, a1):
+                for b in range(b0, b1):
+                    if classes[words[a]] == classes[words[b]] and words[a] != words[b]:
+                        moved = list(words)
+                        moved[a], moved[b] = words[b], words[a]
+                        options.append(moved)
+    if not options:
+        return ""
+    chosen = options[rng.integers(len(options))]
+    for i, (word, following) in enumerate(zip(chosen, chosen[1:], strict=False)):
+        if word in ("a", "an"):  # else the article gives the exchange away
+            vowel = following[0] in "aeiou" or following == "hourglass"
+            chosen[i] = "an" if vowel else "a"
+    return " ".join(chosen)
+
+
+@torch.inference_mode()
+def neighbours(model, dataset, split: str, count: int = 3) -> torch.Tensor:
+    """The pictures of a split that a model finds most alike, `(N, count) int64` places in it."""
+    device = next(model.parameters()).device
+    rows = dataset.splits[split]
+    vectors = torch.cat([
+        model.encode_image(model.pixels(dataset.images[rows[i : i + 250]]).to(device))
+        for i in range(0, len(rows), 250)
+    ])
+    found = []
+    for start in range(0, len(vectors), 1000):
+        likeness = vectors[start : start + 1000] @ vectors.T
+        here = torch.arange(len(likeness), device=device)
+        likeness[here, start + here] = -torch.inf
+        found.append(likeness.topk(min(count, len(vectors) - 1), dim=1).indices.cpu())
+    return torch.cat(found)
+
+
+def with_neighbours(images: torch.Tensor, near: torch.Tensor, each: int, rng):
+    """Half of a batch of images and one neighbour of each, none twice, and a caption of each.
+
+    images `(B,)`, near `(N, count)` → images `(≤ B,)`, captions `(≤ B,)`, int64.
+    """
+    half = images[: max(1, len(images) // 2)]
+    picked = torch.from_numpy(rng.integers(near.shape[1], size=len(half)))
+    both = torch.cat([half, near[half, picked]])
+    first = np.sort(np.unique(both.numpy(), return_index=True)[1])
+    both = both[first]
+    return both, both * each + torch.from_numpy(rng.integers(each, size=len(both)))
+
+
+# --- training ------------------------------------------------------------------------------------
+
+
 def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
-    """Train the base model on the training split; leave weights and vocabulary in `folder`.
+    """Train a base model on the training split; leave weights in `folder`, return its recalls.
 
     The loss is CLIP's with a learnt scale; in the world the cross-entropy of the cells' attributes
-    is added with weight 1.
+    is added with weight 1, in CoCa that of the caption's words. NegCLIP starts from the run that
+    is its second input.
     """
-    (dataset,) = inputs
+    dataset, *start = inputs
     torch.set_num_threads(1)  # two threads gain nothing on models this small
     torch.manual_seed(seed)
     vocabulary = Vocabulary.build(dataset.captions_of("train"), config.min_count)
-    ids, lengths = vocabulary.encode(dataset.captions_of("train"))
+    captions = dataset.captions_of("train")
+    ids, lengths = vocabulary.encode(captions)
     rows, each = dataset.splits["train"], dataset.captions_per_image
     batch = min(config.batch, len(rows))
     model = build(config, vocabulary, dataset).to(device)
+    if start:
+        model.load_state_dict(start[0].weights())
     labelled = hasattr(model, "heads")
-    labels = cell_labels(dataset.objects, rows, dataset.images.shape[1]) if labelled else {}
+    size = dataset.images.shape[1]
+    labels = cell_labels(dataset.objects, rows, size, size // 8) if labelled else {}
+    if config.hard_negatives:
+        near = neighbours(model.eval(), dataset, "train")
+        classes = {word: a for a in ATTRIBUTES for word in dataset.objects[a].unique()}
+        rng = np.random.default_rng([seed, 4])
+        swaps = [swapped(caption, classes, rng) for caption in captions]
+        swap_ids, _ = vocabulary.encode(swaps)
+        can_swap = torch.tensor([bool(swap) for swap in swaps])
 
     def loss_at(step):
         images, captions = training.pairs_in_batch(len(rows), batch, each, seed, step)
+        if config.hard_negatives:
+            rng = np.random.default_rng([seed, 3, step])
+            images, captions = with_neighbours(images, near, each, rng)
         if config.captions > 1:
             captions = (images[:, None] * each + torch.arange(config.captions)).flatten()
-        pixels = to_float(dataset.images[rows[images.numpy()]])
+        pixels = model.pixels(dataset.images[rows[images.numpy()]])
         if not labelled:
             pixels = augment(pixels, model.crop)
         seen = lengths[captions]
-        words = ids[captions, : int(seen.max())]
-        image, text, regions = model.encode(pixels.to(device), words.to(device), seen.to(device))
-        loss = clip_loss(image, text, model.scale())
+        words = ids[captions, : int(seen.max())].to(device)
+        image, text, regions = model.encode(pixels.to(device), words, seen.to(device))
+        negatives = None
+        if config.hard_negatives:
+            which = captions[can_swap[captions]]
+            negatives = model.encode_text(
+                swap_ids[which, : int(seen.max())].to(device), lengths[which].to(device)
+            )
+        loss = clip_loss(image, text, model.scale(), negatives)
+        if config.caption_weight:
+            caption = model.caption_loss(regions, words, seen.to(device))
+            loss = loss + config.caption_weight * caption
         for attribute in labels:
             target = labels[attribute][images].to(device)
             loss = loss + F.cross_entropy(model.heads[attribute](regions), target) / len(labels)
@@ -284,40 +283,61 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     outcome = training.fit(
         model, optimizer, schedule, steps, loss_at, folder, f"base {config.recipe}", clip=1.0
     )
-    metrics = training.save(model, outcome, folder)
-    for split in ("dev", "test"):
-        scores = similarity(model, vocabulary, dataset, split)
-        metrics |= retrieval.evaluate(scores, dataset.captions_per_image).named(split)
-    return metrics
+    return training.save(model, outcome, folder) | recalls(model, vocabulary, dataset)
 
 
 def build(config: Config, vocabulary: Vocabulary, dataset):
     """An untrained model; in the world with a head for each attribute of the gold objects."""
     classes = {}
-    if config.recipe == "world-clip":
+    if config.recipe in WORLD:
         classes = {a: dataset.objects[a].nunique() for a in ATTRIBUTES}
-    return MODELS[config.recipe](vocabulary, classes)
+    return TOWERS[config.recipe](vocabulary, classes, dataset.images.shape[1])
+
+
+def recalls(model, vocabulary, dataset) -> dict:
+    """Recalls on dev and test by their names."""
+    found = {}
+    for split in ("dev", "test"):
+        scores = similarity(model, vocabulary, dataset, split)
+        found |= retrieval.evaluate(scores, dataset.captions_per_image).named(split)
+    return found
 
 
 @torch.inference_mode()
-def similarity(model, vocabulary: Vocabulary, dataset, split: str) -> torch.Tensor:
+def similarity(model, vocabulary, dataset, split: str) -> torch.Tensor:
     """Cosines of whole images and whole captions of a split, `(N, 5·N) float`."""
-    device = next(model.parameters()).device
     rows = dataset.splits[split]
-    ids, lengths = vocabulary.encode(dataset.captions_of(split))
-    images = [
-        model.encode_image(to_float(dataset.images[rows[i : i + 250]]).to(device))
-        for i in range(0, len(rows), 250)
-    ]
-    texts = [
+    images = embed_images(model, (dataset.images[rows[i : i + 250]]
+                                  for i in range(0, len(rows), 250)))  # fmt: skip
+    return images @ embed_captions(model, vocabulary, dataset.captions_of(split)).T
+
+
+@torch.inference_mode()
+def embed_images(model, batches) -> torch.Tensor:
+    """Embeddings of batches of pictures `(B, H, W, 3) uint8`, `(N, d) float`, normalised."""
+    device = next(model.parameters()).device
+    return torch.cat([model.encode_image(model.pixels(batch).to(device)) for batch in batches])
+
+
+@torch.inference_mode()
+def embed_captions(model, vocabulary, captions: list[str]) -> torch.Tensor:
+    """Embeddings of captions, `(M, d) float`, normalised."""
+    device = next(model.parameters()).device
+    ids, lengths = vocabulary.encode(captions)
+    return torch.cat([
         model.encode_text(ids[i : i + 1000].to(device), lengths[i : i + 1000].to(device))
         for i in range(0, len(ids), 1000)
-    ]
-    return torch.cat(images) @ torch.cat(texts).T
+    ])
 
 
 def load(run, dataset):
-    """The trained model of a base run, in evaluation mode, and its vocabulary."""
+    """The trained model of a base run, in evaluation mode, and its vocabulary.
+
+    A model that was loaded rather than trained is opened by the module that made the run
+    (`pretrained.py`); that module's code is part of the run's key.
+    """
+    if run.record["module"] != __name__:
+        return importlib.import_module(run.record["module"]).restore(run)
     config = Config(**run.config)
     vocabulary = Vocabulary.build(dataset.captions_of("train"), config.min_count)
     model = build(config, vocabulary, dataset)

@@ -25,8 +25,11 @@ def arm(book, exhibit: str, name: str) -> pd.DataFrame:
     columns = ["exhibit", "arm", "role", "seed", "key"]
     if name == exhibits.BASE_MODEL:
         return pd.DataFrame([(exhibit, name, "report", 0, book.base().key)], columns=columns)
+    if exhibit == "base-models":
+        found = [(seed, book.measured(name, seed).key) for seed in book.base_seeds]
+        return pd.DataFrame([(exhibit, name, "report", *each) for each in found], columns=columns)
     module = importlib.import_module(exhibits.EXHIBITS[exhibit].module)
-    inputs = (book.dataset(), book.features(), book.base())
+    inputs = book.inputs()
     candidates = module.arms(exhibit, book.profile)[name]
     chosen, trials = candidates[0], []
     if len(candidates) > 1:
@@ -40,7 +43,7 @@ def arm(book, exhibit: str, name: str) -> pd.DataFrame:
 
 def arms(book, exhibit: str) -> pd.DataFrame:
     """The runs of all arms of an exhibit, as `arm` lists them."""
-    names = exhibits.EXHIBITS[exhibit].arms
+    names = exhibits.arms(exhibit, book.kind)
     return pd.concat([arm(book, exhibit, name) for name in names], ignore_index=True)
 
 
@@ -75,6 +78,12 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
             metrics.append((row.exhibit, row.arm, column, f"test {column}", row.seed,
                             round(run.metrics[f"test {column}"], 6), queries[column.split()[0]],
                             dataset.name, book.profile.name, "test", f"{protocol} [{protocol.id}]"))
+        for metric, n in run.metrics.get("asked", {}).items():  # on domain B, and on probes
+            name = f"{dataset.name} B" if metric.startswith("B ") else dataset.name
+            column = metric.removeprefix("test ").replace("B test", "B")
+            metrics.append((row.exhibit, row.arm, column, metric, row.seed,
+                            round(run.metrics[metric], 6), n, name, book.profile.name, "test",
+                            "half is chance" if "R" not in column else f"{protocol} of B"))
     metrics = pd.DataFrame(metrics, columns=[
         "exhibit", "row", "column", "metric", "seed", "value", "n", "dataset", "profile", "split",
         "protocol",

@@ -23,11 +23,15 @@ class Notebook:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One table or figure: the module that defines its arms, the notebook that shows it."""
+    """One table or figure: the module that defines its arms, the notebook that shows it.
+
+    ``arms`` are those in the world, ``photographs`` those elsewhere where they are others.
+    """
 
     module: str
     notebook: str
     arms: tuple[str, ...]
+    photographs: tuple[str, ...] = ()
 
 
 # The arm that is the base model itself: whole pictures against whole captions, trained once.
@@ -35,13 +39,21 @@ BASE_MODEL = "base-model"
 
 NOTEBOOKS = {
     "02_data": Notebook(needs=("data",), expected={"smoke": 15, "laptop": 15}),
-    "03_base_models": Notebook(needs=("base",), expected={"smoke": 20, "laptop": 25}),
+    "03_base_models": Notebook(
+        needs=("base",), exhibits=("base-models",), expected={"smoke": 20, "laptop": 25}
+    ),
     "11_chan_ablations": Notebook(
         needs=("base",), exhibits=("chan-T3",), expected={"smoke": 15, "laptop": 30}
     ),
 }
 
 EXHIBITS = {
+    "base-models": Exhibit(  # ours: no table of a paper
+        module="alignbook.transfer",
+        notebook="03_base_models",
+        arms=("world-clip", "world-clip-large", "world-coca", "world-negclip"),
+        photographs=(BASE_MODEL,),
+    ),
     "chan-T3": Exhibit(
         module="alignbook.chan",
         notebook="11_chan_ablations",
@@ -61,8 +73,37 @@ EXHIBITS = {
 }
 
 
+# Table 3 as printed: (group, row, arm). The LSE row of the poolings is the visual codebook's run;
+# the controls are ours and have nothing beside them.
+CHAN_TABLE_3 = (
+    ("Coding Types", "Cross-Attention", "cross-attention"),
+    ("Coding Types", "Visual Codebook", "visual-codebook"),
+    ("Coding Types", "Textual Codebook", "textual-codebook"),
+    ("Pooling Types", "Max-Pooling", "max"),
+    ("Pooling Types", "Average-Pooling", "average"),
+    ("Pooling Types", "Sum-Pooling", "sum"),
+    ("Pooling Types", "Softmax-Pooling", "softmax"),
+    ("Pooling Types", "LSE-Pooling", "visual-codebook"),
+    ("Controls (ours)", "Cross-Attention, τ = 1/9", "cross-attention-1/9"),
+    ("Controls (ours)", "Captions permuted in training", "permuted"),
+    ("Controls (ours)", "Base model, whole against whole", BASE_MODEL),
+)
+
 # Arms the paper lacks, run with the first seed only and without trials.
 CONTROLS = ("permuted",)
+
+
+def arms(exhibit: str, data: str) -> tuple[str, ...]:
+    """The arms of an exhibit on a data set, by its name.
+
+    >>> arms("base-models", "flickr8k")
+    ('base-model',)
+    """
+    found = EXHIBITS[exhibit]
+    names = found.arms if data == "world" else found.photographs or found.arms
+    if data.endswith("precomp"):  # region features without pictures: nothing to train a base on
+        names = tuple(name for name in names if name != BASE_MODEL)
+    return names
 
 
 def slug(arm: str) -> str:

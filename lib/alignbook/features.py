@@ -5,6 +5,7 @@ most salient first, so that "the top K regions" are the first K.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,9 @@ import torch
 from torch.nn import functional as F
 
 from alignbook import base
+
+
+BATCH = 64  # images at a time: a large model's pixels and maps stay below a gigabyte
 
 
 @dataclass(frozen=True)
@@ -71,18 +75,38 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
         folder / "features.npy", "w+", np.float16, (n, config.kept, model.region_dim)
     )
     order = np.lib.format.open_memmap(folder / "order.npy", "w+", np.uint8, (n, config.kept))
-    for start in range(0, n, 256):
-        pixels = base.to_float(dataset.images[start : start + 256]).to(device)
+    for start in range(0, n, BATCH):
+        pixels = model.pixels(dataset.images[start : start + BATCH]).to(device)
         grid = model.region_map(pixels)
         regions = pool_windows(grid, config.levels, model.region_maximum)
         ranked = saliency(regions).argsort(dim=1, descending=True, stable=True)[:, : config.kept]
         chosen = regions.gather(1, ranked[..., None].expand(-1, -1, regions.shape[2]))
         if not torch.isfinite(chosen).all() or chosen.abs().max() > 65000:
             raise FloatingPointError(f"features of images {start}… do not fit into float16")
-        features[start : start + 256] = chosen.cpu().numpy()
-        order[start : start + 256] = ranked.cpu().numpy()
+        features[start : start + BATCH] = chosen.cpu().numpy()
+        order[start : start + BATCH] = ranked.cpu().numpy()
     features.flush(), order.flush()
     return {"images": n, "regions": config.kept, "width": model.region_dim, "side": grid.shape[-1]}
+
+
+@dataclass(frozen=True)
+class Given:
+    """Region features that came with a data set, such as precomp files; read like a run's."""
+
+    dataset: object
+
+    @property
+    def key(self) -> str:
+        return self.dataset.fingerprint
+
+    @cached_property
+    def metrics(self) -> dict:
+        images, regions, width = self.dataset.regions.shape
+        return {"images": images, "regions": regions, "width": width}
+
+    def array(self, name: str):
+        """`features`: an object of shape `(N, K, D)` that reads the rows asked for."""
+        return {"features": self.dataset.regions}[name]
 
 
 def batch(features: np.ndarray, rows: np.ndarray, regions: int) -> torch.Tensor:
@@ -92,4 +116,4 @@ def batch(features: np.ndarray, rows: np.ndarray, regions: int) -> torch.Tensor:
     """
     if regions > features.shape[1]:
         raise ValueError(f"{regions} regions asked for, {features.shape[1]} are stored an image")
-    return torch.from_numpy(features[rows, :regions].astype(np.float32))
+    return torch.from_numpy(features[rows, :regions].astype(np.float32, copy=False))

@@ -18,7 +18,9 @@ PACKAGE = Path(__file__).resolve().parent
 PRESENTATION = (
     "alignbook",
     "alignbook.__main__",
+    "alignbook.basesheet",
     "alignbook.claims",
+    "alignbook.datasheet",
     "alignbook.doctor",
     "alignbook.execute",
     "alignbook.exhibits",
@@ -27,6 +29,8 @@ PRESENTATION = (
     "alignbook.fingerprint",
     "alignbook.jobs",
     "alignbook.lifeline",
+    "alignbook.pack",
+    "alignbook.paper",
     "alignbook.progress",
     "alignbook.reported",
     "alignbook.tables",
@@ -155,7 +159,7 @@ def _read(module: str) -> tuple[str, tuple[str, ...]]:
             imported.update(f"{source}.{alias.name}" for alias in node.names)
     parents = {part for name in imported | {module} for part in _parents(name)}
     known = {name for name in imported | parents if _file(name) is not None} - {module}
-    return ast.unparse(_without_words(tree)), tuple(sorted(known))
+    return _written(_without_words(tree)), tuple(sorted(known))
 
 
 def _parents(module: str) -> list[str]:
@@ -175,6 +179,21 @@ def _without_words(tree: ast.Module) -> ast.Module:
                     kept = [ast.Pass()]
                 setattr(node, field, kept)
     return tree
+
+
+def _written(value: object) -> str:
+    """A syntax tree as text, the same in every version of Python that can read the code.
+
+    Empty fields are left out: versions add some. `ast.unparse` and `ast.dump` write the same tree
+    differently from version to version, and a run store moves between machines.
+    """
+    if isinstance(value, ast.AST):
+        fields = ((name, getattr(value, name, None)) for name in sorted(value._fields))
+        inner = (f"{name}={_written(each)}" for name, each in fields if each is not None and each != [])
+        return f"{type(value).__name__}({','.join(inner)})"
+    if isinstance(value, list):
+        return f"[{','.join(map(_written, value))}]"
+    return repr(value)
 
 
 def _is_words(statement: ast.stmt) -> bool:

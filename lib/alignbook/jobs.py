@@ -6,6 +6,7 @@ Each leaves files under the results folder, written aside and renamed, and print
 import argparse
 import json
 import os
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -27,12 +28,18 @@ def data(book: Workbook) -> None:
 
 
 def base(book: Workbook) -> None:
-    """Train the base model and store its region features; leave their keys in base.json."""
+    """Train or load the base model, store its region features; leave their keys in base.json."""
     began = time.monotonic()
-    print(f"  base {book.profile.base}: {book.profile.base_epochs} epochs …", flush=True)
+    name = book.profile.base
+    loaded = ":" in name or book.dataset().images is None
+    print("  base …" if loaded else f"  base {name}: {book.profile.base_epochs} epochs …", flush=True)
     run, features = book.base(), book.features()
-    write(book.out / "base.json", json.dumps({"base": run.key, "features": features.key}, indent=1))
-    say(f"base {book.profile.base}, test RSUM {run.metrics['test RSUM']:.1f}", began)
+    keys = {"base": run.key if run else None, "features": features.key}
+    write(book.out / "base.json", json.dumps(keys, indent=1))
+    if run:
+        say(f"base {name}, test RSUM {run.metrics['test RSUM']:.1f}", began)
+    else:
+        say(f"base: none, {book.kind} brings its region features", began)
 
 
 def arm(book: Workbook, exhibit: str, name: str) -> None:
@@ -52,7 +59,7 @@ def arm(book: Workbook, exhibit: str, name: str) -> None:
 
 def exhibit(book: Workbook, name: str) -> None:
     """All arms of an exhibit, in one process."""
-    for each in exhibits.EXHIBITS[name].arms:
+    for each in exhibits.arms(name, book.kind):
         arm(book, name, each)
 
 
@@ -65,7 +72,7 @@ def notebook(book: Workbook, name: str) -> None:
     said = json.loads((book.out / "settings.json").read_text())
     execute.run_notebook(ROOT / "notebooks" / f"{name}.ipynb", target, {
         "profile": book.profile.name, "data": book.data, "seeds": said["seeds"] or 0,
-        "settings": " ".join(f"{k}={v}" for k, v in said["set"].items()),
+        "settings": shlex.join(f"{k}={v}" for k, v in said["set"].items()),
         "out": str(book.out.resolve()), "device": book.device,
     })  # fmt: skip
     write(target.with_suffix(".done"), "")

@@ -26,6 +26,7 @@ class Profile:
     # base model
     base: str
     base_epochs: int
+    base_seeds: int
     base_batch: int
     # CHAN
     chan_steps: int
@@ -40,23 +41,25 @@ class Profile:
 WORLD = {
     "smoke": Profile(
         "smoke", seeds=1, train_images=300, dev_images=60, test_images=100, size=64, data_seed=0,
-        base="world-clip", base_epochs=2, base_batch=64,
+        base="world-clip", base_epochs=2, base_seeds=1, base_batch=64,
         chan_steps=12, chan_batch=32, chan_dim=64, chan_regions=36, chan_learning_rate=1e-3,
         chan_all_violations=0.2, chan_trials=2,
     ),
     "laptop": Profile(
         "laptop", seeds=3, train_images=8000, dev_images=500, test_images=1000, size=64,
-        data_seed=0, base="world-clip", base_epochs=8, base_batch=128,
+        data_seed=0, base="world-clip", base_epochs=8, base_seeds=1, base_batch=128,
         chan_steps=250, chan_batch=64, chan_dim=128, chan_regions=36, chan_learning_rate=2e-3,
         chan_all_violations=0.2, chan_trials=3,
     ),
 }
 WORLD["overnight"] = dataclasses.replace(
-    WORLD["laptop"], name="overnight", seeds=5, base_epochs=16, chan_steps=1500, chan_trials=6
+    WORLD["laptop"], name="overnight", seeds=5, base_epochs=16, base_seeds=3,
+    chan_steps=1500, chan_trials=6,
 )
 WORLD["gpu"] = dataclasses.replace(
     WORLD["laptop"], name="gpu", seeds=10, train_images=40000, dev_images=1000, test_images=5000,
-    base_epochs=30, chan_steps=6000, chan_dim=512, chan_batch=256, chan_trials=6,
+    size=96, base_epochs=30, base_seeds=3, chan_steps=6000, chan_dim=512, chan_batch=256,
+    chan_trials=6,
 )
 # The papers' own data: no world stands in for it.
 WORLD["paper"] = dataclasses.replace(
@@ -95,9 +98,12 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
     profile = WORLD[name]
     if data.partition("=")[0] != "world":
         profile = dataclasses.replace(profile, **PHOTOGRAPHS.get(name, PHOTOGRAPHS["others"]))
+        if ":" in (overrides or {}).get("base", ""):  # what most pretrained models look at
+            profile = dataclasses.replace(profile, size=224)
     elif name == "paper":
-        raise ValueError("the paper profile is for the papers' own data: --data coco=DIR or "
-                         "flickr30k=DIR; the world has laptop, overnight and gpu")  # fmt: skip
+        raise ValueError("the paper profile is for the papers' own data, coco_precomp=DIR first of "
+                         "all: see ./run_all.sh --profile paper --dry-run; the world has laptop, "
+                         "overnight and gpu")  # fmt: skip
     fields = {f.name: f.type for f in dataclasses.fields(Profile) if f.name != "name"}
     for key, text in (overrides or {}).items():
         if key not in fields:
@@ -113,7 +119,9 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
             raise ValueError(f"setting {key}={text}: expected {least} or more")
         if fields[key] is float and not 0 < value < 1e9:
             raise ValueError(f"setting {key}={text}: expected a number above 0")
-        if key == "base" and value != profile.base:
-            raise ValueError(f"setting base={text}: the base model of this data is {profile.base}")
+        if key == "base" and value != profile.base and ":" not in value:
+            raise ValueError(f"setting base={text}: the base model of this data is {profile.base}; "
+                             "or openclip:NAME/TAG, openclip:FOLDER, checkpoint:FILE, "
+                             "huggingface:FOLDER")  # fmt: skip
         profile = dataclasses.replace(profile, **{key: value})
     return profile

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,24 +32,68 @@ class Workbook:
         """Reporting seeds, 0 to n-1; tuning uses seeds from 1000 on."""
         return range(self.profile.seeds)
 
-    def dataset(self):
-        """The prepared data set; made on first use, memory-mapped afterwards."""
+    @property
+    def kind(self) -> str:
+        """The data set's name: "world", "flickr8k", …"""
+        return self.data.partition("=")[0]
+
+    @property
+    def base_seeds(self) -> range:
+        """Seeds of the table of base models; the methods start from seed 0."""
+        return range(self.profile.base_seeds)
+
+    def dataset(self, domain: str = "A"):
+        """The prepared data set; made on first use, memory-mapped afterwards.
+
+        The world has two domains, "A" and "B"; photographs have one.
+        """
         from alignbook import datasets
 
-        return datasets.prepare(self.data, self.profile, ROOT / "data")
+        return datasets.prepare(self.data, self.profile, ROOT / "data", domain)
 
-    def base(self):
-        """The stored run of the base model; trained on first use."""
+    def base(self, recipe: str = "", seed: int = 0):
+        """The stored run of a base model, the profile's or that of a recipe; trained on first use.
+
+        A pretrained one ("openclip:…", "checkpoint:…", "huggingface:…") is only measured. None
+        where the data set comes with region features and no pictures.
+        """
         from alignbook import base, runs
 
-        config = base.configure(self.profile)
-        return runs.get(config, 0, self.dataset(), device=self.device)
+        dataset = self.dataset()
+        if dataset.images is None:
+            return None
+        if not recipe and ":" in self.profile.base:
+            from alignbook import pretrained
+
+            source = pretrained.parse(self.profile.base)
+            return runs.get(pretrained.Config(source.label), 0, dataset, source, device=self.device)
+        config = base.configure(self.profile, recipe)
+        start = [self.base("world-clip", seed)] if config.recipe == "world-negclip" else []
+        return runs.get(config, seed, dataset, *start, device=self.device)
+
+    def measured(self, recipe: str = "", seed: int = 0):
+        """A base model's run with what it does on domain B and on swaps; photographs have none."""
+        from alignbook import runs, transfer
+
+        run = self.base(recipe, seed)
+        if self.kind != "world":
+            return run
+        homes = self.dataset("A"), self.dataset("B")
+        return runs.get(transfer.Config(), seed, run, *homes, device=self.device)
 
     def features(self):
-        """The stored run of the frozen region features; computed on first use."""
+        """The region features: the data set's own, or those of the base model, a stored run."""
         from alignbook import features, runs
 
-        return runs.get(features.Config(), 0, self.dataset(), self.base(), device=self.device)
+        dataset = self.dataset()
+        if dataset.regions is not None:
+            return features.Given(dataset)
+        return runs.get(features.Config(), 0, dataset, self.base(), device=self.device)
+
+    def inputs(self) -> list:
+        """What a method's runs start from: data set, features and, where there is one, base."""
+        base = self.base()
+        return [self.dataset(), self.features(), *([base] if base else [])]
 
 
 def open(profile: str = "laptop", data: str = "world", seeds: int = 0, settings: str = "",
@@ -59,7 +104,8 @@ def open(profile: str = "laptop", data: str = "world", seeds: int = 0, settings:
     ----------
     profile, data : as on the command line.
     seeds : how many; 0 means the profile's own number.
-    settings : "key=value key=value", as `--set` takes them one by one.
+    settings : "key=value key=value", as `--set` takes them one by one; a value with a space in
+        it in quotes.
     out : results folder; empty means `results/<data>-<profile>` of this project, and
         `results/<data>-<profile>-by-hand` where seeds or settings differ from the profile's.
     device : torch device; "auto" is cuda where there is one, else cpu.
@@ -69,7 +115,7 @@ def open(profile: str = "laptop", data: str = "world", seeds: int = 0, settings:
     >>> open("smoke", settings="chan_steps=5").profile.chan_steps
     5
     """
-    overrides = dict(pair.split("=", 1) for pair in settings.split())
+    overrides = dict(pair.split("=", 1) for pair in shlex.split(settings))
     if seeds:
         overrides["seeds"] = str(seeds)
     kind = data.partition("=")[0]
@@ -85,6 +131,6 @@ def open(profile: str = "laptop", data: str = "world", seeds: int = 0, settings:
 def load(out: Path) -> Workbook:
     """The workbook whose settings the command line left in `out/settings.json`."""
     said = json.loads((Path(out) / "settings.json").read_text())
-    settings = " ".join(f"{k}={v}" for k, v in said["set"].items())
+    settings = shlex.join(f"{k}={v}" for k, v in said["set"].items())
     return open(said["profile"], said["data"], said["seeds"] or 0, settings,
                 os.fspath(out), said["device"])
