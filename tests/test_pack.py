@@ -397,13 +397,11 @@ def test_the_command_line_tells_what_to_do_next(root, tmp_path, monkeypatch, cap
 
     monkeypatch.setattr(pack, "other_device", lambda manifest: "cpu")
     monkeypatch.setattr(pack, "_version", {"torch": "7", "numpy": "2"}.get)
-    monkeypatch.setattr(pack.platform, "python_version", lambda: "3.99.1")
     monkeypatch.setattr(pack, "_code", lambda m: "c" * 64 if m == "alignbook.chan" else "none")
     assert pack.main(["unpack", str(file)]) == 0
     said = capsys.readouterr().out
     assert "torch: 1 in the pack, 7 here" in said and "numpy" not in said
     assert "the code behind alignbook.base, alignbook.features; take" in said
-    assert "Python 3." in said and "3.99.1 here" in said
     assert "would train everything anew" in said and "nothing to train" not in said
     assert "./run_all.sh --profile smoke --device cpu" in said
 

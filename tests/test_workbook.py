@@ -30,7 +30,7 @@ def test_bad_settings_are_refused(key, text, words):
 def test_unknown_profiles_and_paper_without_its_data_are_refused():
     with pytest.raises(ValueError, match="smoke, laptop"):
         profiles.get("lap")
-    with pytest.raises(ValueError, match="coco=DIR"):
+    with pytest.raises(ValueError, match="coco_precomp=DIR"):
         profiles.get("paper")
 
 
@@ -39,6 +39,22 @@ def test_photographs_keep_the_papers_sizes_in_the_paper_profile():
     assert (paper.chan_dim, paper.chan_batch, paper.train_images) == (1024, 384, 0)
     assert base.configure(paper).recipe == "photo-tower"
     assert profiles.get("smoke", "flickr8k=DIR").train_images == 300
+    assert (paper.chan_steps, paper.chan_all_violations) == (36875, 0.04)  # 25 epochs of 1,475
+    assert profiles.get("paper", "f30k_precomp=DIR").chan_steps == 9425
+
+
+def test_a_pretrained_base_looks_at_larger_photographs():
+    loaded = {"base": "openclip:ViT-B-32-quickgelu/openai"}
+    assert profiles.get("laptop", "flickr8k=DIR", loaded).size == 224
+    assert profiles.get("laptop", "flickr8k=DIR", loaded | {"size": "336"}).size == 336
+    assert profiles.get("laptop", "world", loaded).size == 64
+
+
+def test_a_value_with_a_space_in_it_arrives_whole(tmp_path):
+    said = {"profile": "smoke", "data": "world", "seeds": None, "device": "cpu",
+            "set": {"base": "huggingface:/my models/clip"}}  # fmt: skip
+    (tmp_path / "settings.json").write_text(json.dumps(said))
+    assert workbook.load(tmp_path).profile.base == "huggingface:/my models/clip"
 
 
 def test_the_architecture_file_is_part_of_the_key(monkeypatch, tmp_path):

@@ -1,5 +1,7 @@
 """What notebook 03 shows of base models: how they learnt, what they retrieve, what they confuse."""
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 
@@ -114,30 +116,37 @@ def models_figure(metrics: pd.DataFrame):
         axis.scatter(part.value, part.row.map(names.index), color=colour, s=36, label=label)
     axis.set_yticks(range(len(names)), names)
     axis.set_ylim(-0.6, len(names) - 0.4)
-    axis.set_xlim(left=0), axis.set_xlabel("RSUM on the test split"), axis.legend(loc="lower left")
+    axis.set_xlim(0, 1.06 * mine.value.max()), axis.set_xlabel("RSUM on the test split")
+    axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
     axis.set_title("Base models at home and abroad")
     return figure, mine[["row", "column", "seed", "value"]]
 
 
 def swaps_figure(metrics: pd.DataFrame):
-    """Accuracy of each base model on each probe, with chance at a half, and its data."""
+    """Accuracy of each base model on each probe, mean over seeds, with chance at a half.
+
+    The bars' lines are the 95 % interval that as many fair coins would give around it. The figure
+    and its data.
+    """
     import matplotlib.pyplot as plt
 
     figures.use_style()
     probes = ["attribute swap", "relation swap", "svo subject", "svo verb", "svo object"]
     mine = metrics[(metrics.exhibit == "base-models") & metrics.column.isin(probes)]
-    data = mine.groupby(["row", "column"], sort=False).value.mean().reset_index()
+    data = mine.groupby(["row", "column"], sort=False)[["value", "n"]].mean().reset_index()
     names = list(dict.fromkeys(data.row))
     figure, axis = plt.subplots(figsize=(7.6, 2.9))
     colours = (figures.OURS, figures.PAPER, figures.ACCENT, "#CC79A7")
     for i, (name, colour) in enumerate(zip(names, colours, strict=False)):
-        values = data[data.row == name].set_index("column").value.reindex(probes)
+        own = data[data.row == name].set_index("column").reindex(probes)
+        values, spread = own.value, 1.96 * 50 / np.sqrt(own.n)
         places = np.arange(len(probes)) + (i - (len(names) - 1) / 2) * 0.19
         axis.bar(places, values - 50, 0.17, bottom=50, color=colour, label=name)
+        axis.errorbar(places, values, spread, fmt="none", ecolor=figures.INK, lw=0.7)
     axis.axhline(50, color=figures.INK, lw=0.8)
     axis.annotate("chance", (len(probes) - 0.5, 50), (2, 2), textcoords="offset points", fontsize=8)
     axis.set_xticks(range(len(probes)), probes), axis.grid(axis="x", visible=False)
-    axis.set_ylabel("right, %"), axis.legend(ncols=2, fontsize=8)
+    axis.set_ylabel("right, %"), axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
     axis.set_title("Which of two fits? Domain A, test")
     return figure, data
 
@@ -175,10 +184,12 @@ def overlap_table(dataset, scores: np.ndarray, split: str) -> pd.DataFrame:
 
 
 def lost_words(dataset, scores: np.ndarray, split: str, least: int = 30, n: int = 12):
-    """The words that retrieval loses most often: in the caption, not in the first picture's five.
+    """The words that retrieval overlooks most: a wrong first picture has them no more than any.
 
-    Counted over captions whose first picture is wrong; words said there at least `least` times.
-    The bar figure, and its data (word, said, lost %).
+    Counted over captions whose first picture is wrong, and words said there at least `least`
+    times: the share of these first pictures one of whose captions says the word, beside the share
+    of all pictures. A dot figure of the `n` words with the lowest ratio, and the data of all
+    (word, said, first %, any %).
     """
     import matplotlib.pyplot as plt
 
@@ -189,22 +200,27 @@ def lost_words(dataset, scores: np.ndarray, split: str, least: int = 30, n: int 
         {w for text in captions[each * i : each * (i + 1)] for w in tokenize(text)}
         for i in range(len(rows))
     ]
-    said, lost = {}, {}
+    said, kept = Counter(), Counter()
     for caption, found in enumerate(scores.argmax(0)):
-        if found == caption // each:
-            continue
-        for word in set(tokenize(captions[caption])):
-            said[word] = said.get(word, 0) + 1
-            lost[word] = lost.get(word, 0) + (word not in known[found])
+        if found != caption // each:
+            words = set(tokenize(captions[caption]))
+            said.update(words), kept.update(words & known[found])
+    every = Counter(word for words in known for word in words)
     data = pd.DataFrame(
-        [(w, count, 100 * lost[w] / count) for w, count in said.items() if count >= least],
-        columns=["word", "said", "lost %"],
-    ).sort_values(["lost %", "word"], ascending=[False, True])
+        [(w, c, 100 * kept[w] / c, 100 * every[w] / len(rows)) for w, c in said.items()
+         if c >= least],
+        columns=["word", "said", "first %", "any %"],
+    )  # fmt: skip
+    data["ratio"] = data["first %"] / data["any %"]
+    data = data.sort_values(["ratio", "word"]).drop(columns="ratio")
     top = data.head(n)[::-1]
-    figure, axis = plt.subplots(figsize=(5.6, 0.24 * n + 0.9))
-    axis.barh(top.word, top["lost %"], color=figures.OURS)
-    axis.set_xlabel("wrong first pictures whose captions lack the word, %"), axis.set_xlim(0, 100)
-    axis.grid(axis="y", visible=False), axis.set_title("Words that get lost")
+    figure, axis = plt.subplots(figsize=(5.6, 0.24 * len(top) + 1.1))
+    axis.hlines(top.word, top["any %"], top["first %"], color=figures.OURS, lw=1)
+    axis.scatter(top["first %"], top.word, color=figures.OURS, s=28, label="the wrong first picture")
+    axis.scatter(top["any %"], top.word, facecolor="white", edgecolor=figures.INK, s=28,
+                 label="any picture", zorder=3)  # fmt: skip
+    axis.set_xlabel("pictures with a caption that says the word, %"), axis.set_xlim(left=0)
+    axis.legend(loc="upper left", bbox_to_anchor=(1, 1)), axis.set_title("Words that get lost")
     return figure, data
 
 

@@ -71,7 +71,7 @@ def caption_statistics(dataset):
     axis.bar(train.words, train.captions, color=figures.OURS)
     axis.set_xlabel("words in a caption"), axis.set_ylabel("captions")
     axis.set_title("Caption lengths, training split")
-    axis.grid(axis="x", visible=False)
+    axis.grid(axis="x", visible=False), axis.xaxis.get_major_locator().set_params(integer=True)
     return figure, data
 
 

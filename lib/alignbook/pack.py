@@ -524,11 +524,9 @@ def differences(manifest: dict) -> list[str]:
     ]
     codes = sorted({(run["module"], run["code"]) for run in runs})
     if changed := [module for module, there in codes if there != _code(module)]:
-        there, here = manifest["python"], platform.python_version()
-        same = there.rpartition(".")[0] == here.rpartition(".")[0]
         told.append(
             f"the code behind {', '.join(dict.fromkeys(changed))}; take the same version of this "
-            "folder" + ("" if same else f", and Python {there} as in the pack ({here} here)")
+            "folder"
         )
     return told
 

@@ -427,6 +427,11 @@ class Source:
         state, own = _renamed(_tensors(self.weights), model), model.state_dict()
         _compare(self.weights, {name: value.shape for name, value in state.items()}, model)
         for name, value in state.items():
+            if own[name].is_floating_point() and not value.is_floating_point():
+                raise DataError(
+                    f"{self.weights}: {name} is of {value.dtype}, expected floating point: numbers "
+                    "made small for another program can't be read here; take the release itself"
+                )
             if not torch.isfinite(value).all():
                 raise DataError(
                     f"{self.weights}: {name} holds numbers that are not finite; put a fresh copy "
@@ -603,7 +608,7 @@ def _activation(settings: dict | None) -> str:
 def _json(path: Path, remedy: str) -> dict:
     try:
         value = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         reason = "not found" if isinstance(error, FileNotFoundError) else f"no JSON ({error})"
         raise DataError(f"{path}: {reason}; {remedy}") from error
     if not isinstance(value, dict):
@@ -635,6 +640,11 @@ def _from_transformers(path: Path) -> dict:
 
 
 def _check_file(path: Path) -> None:
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}); expected a file that you may "
+                        "read: change its permissions") from None  # fmt: skip
     if path.stat().st_size == 0:
         raise DataError(f"{path}: empty; put a fresh copy of the release in its place")
     if path.suffix != ".safetensors" and zipfile.is_zipfile(path):
@@ -667,7 +677,10 @@ def _tensors(path: Path) -> dict[str, torch.Tensor]:
     except Exception as error:
         raise _damaged(path, error) from error
     state = held.get("state_dict", held) if isinstance(held, dict) else {}
-    if not state or not all(torch.is_tensor(value) for value in state.values()):
+    named = isinstance(state, dict) and all(
+        isinstance(name, str) and torch.is_tensor(value) for name, value in state.items()
+    )
+    if not state or not named:
         raise DataError(f"{path}: no state dict; expected named tensors, alone or as state_dict")
     return state
 

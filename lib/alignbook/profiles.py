@@ -61,10 +61,15 @@ WORLD["gpu"] = dataclasses.replace(
     size=96, base_epochs=30, base_seeds=3, chan_steps=6000, chan_dim=512, chan_batch=256,
     chan_trials=6,
 )
-# The papers' own data: no world stands in for it.
+# The papers' own data: no world stands in for it. CHAN's code trains for 25 epochs, the first of
+# them with all violations.
+EPOCHS = 25
 WORLD["paper"] = dataclasses.replace(
-    WORLD["gpu"], name="paper", chan_dim=1024, chan_batch=384, chan_learning_rate=5e-4
+    WORLD["gpu"], name="paper", chan_dim=1024, chan_batch=384, chan_learning_rate=5e-4,
+    chan_all_violations=1 / EPOCHS,
 )
+TRAINING_CAPTIONS = {"coco": 566435, "flickr30k": 145000, "flickr8k": 30000}
+TRAINING_CAPTIONS |= {"coco_precomp": 566435, "f30k_precomp": 145000, "precomp": 145000}
 
 # Photographs: all images of the official splits, a tower trained from scratch on 80 pixels.
 WHOLE = dict(
@@ -98,6 +103,12 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
     profile = WORLD[name]
     if data.partition("=")[0] != "world":
         profile = dataclasses.replace(profile, **PHOTOGRAPHS.get(name, PHOTOGRAPHS["others"]))
+        if name == "paper":
+            captions = TRAINING_CAPTIONS[data.partition("=")[0]]
+            steps = EPOCHS * (captions // profile.chan_batch)
+            profile = dataclasses.replace(
+                profile, chan_steps=steps, chan_all_violations=1 / EPOCHS
+            )
         if ":" in (overrides or {}).get("base", ""):  # what most pretrained models look at
             profile = dataclasses.replace(profile, size=224)
     elif name == "paper":

@@ -141,10 +141,12 @@ def read_instances(path: Path):
         try:
             photo, category = photos[each["image_id"]], categories[each["category_id"]]
             x, y, width, height = (float(value) for value in each["bbox"])
-            limits = photo.get("width", np.inf), photo.get("height", np.inf)
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{place}: {error!r}, expected a known image_id and category_id, and a "
-                            f"bbox x, y, width, height; {REMEDY}") from None  # fmt: skip
+            limits = [float(photo.get(side, np.inf)) for side in ("width", "height")]
+            crowd = int(each.get("iscrowd", 0))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise DataError(f"{place}: {error!r}, expected a known image_id and category_id, a "
+                            "bbox x, y, width, height, and numbers as iscrowd and its picture's "
+                            f"width and height; {REMEDY}") from None  # fmt: skip
         if not np.isfinite((x, y, width, height)).all() or width <= 0 or height <= 0:
             raise DataError(f"{place}: bbox {each['bbox']}, expected numbers and a width and "
                             f"height above 0; {REMEDY}")  # fmt: skip
@@ -152,10 +154,9 @@ def read_instances(path: Path):
         x1, y1 = (int(min(np.ceil(round(high, 2)), limit))
                   for high, limit in zip((x + width, y + height), limits, strict=True))  # fmt: skip
         if x1 <= x0 or y1 <= y0:
-            raise DataError(f"{place}: bbox {each['bbox']} outside its picture of {limits[0]} × "
-                            f"{limits[1]} pixels, expected one inside; {REMEDY}")  # fmt: skip
-        rows.append((rank[each["image_id"]], photo["file_name"], x0, y0, x1, y1, category,
-                     int(each.get("iscrowd", 0))))  # fmt: skip
+            raise DataError(f"{place}: bbox {each['bbox']} outside its picture of {limits[0]:g} "
+                            f"× {limits[1]:g} pixels, expected one inside; {REMEDY}")  # fmt: skip
+        rows.append((rank[each["image_id"]], photo["file_name"], x0, y0, x1, y1, category, crowd))
     columns = ["rank", "image", "x0", "y0", "x1", "y1", "category", "iscrowd"]
     table = pandas.DataFrame(rows, columns=columns).sort_values("rank", kind="stable")
     table.insert(2, "object", table.groupby("rank").cumcount())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from alignbook.datasets.files import put
+from alignbook.datasets.files import put, unreadable
 from alignbook.datasets.store import DataError
 
 REMEDY = "take the treebank's file again from the release of Universal Dependencies"
@@ -42,7 +42,10 @@ def read(path: Path) -> list[list[Token]]:
         raise DataError(f"{path}: file missing, expected CoNLL-U; {REMEDY}")
     sentences, tokens, start = [], [], 1
     row = 0
-    lines = path.read_bytes().split(b"\n")
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise unreadable(path, error, REMEDY) from None
     for row, octets in enumerate(lines[:-1], 1):
         try:
             line = octets.decode("utf-8-sig" if row == 1 else "utf-8").removesuffix("\r")

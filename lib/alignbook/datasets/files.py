@@ -18,8 +18,8 @@ def load_json(path: Path, kind: type, remedy: str, keys_name_items: bool = False
     Raises
     ------
     DataError
-        The file is missing, is not UTF-8 or not JSON, holds another type, or nothing, or a key
-        twice.
+        The file is missing or can't be read, is not UTF-8 or not JSON, holds another type, or
+        nothing, or a key twice.
     """
     def unique(pairs):
         entries = dict(pairs)
@@ -35,16 +35,28 @@ def load_json(path: Path, kind: type, remedy: str, keys_name_items: bool = False
         found = json.loads(path.read_bytes(), object_pairs_hook=hook)
     except FileNotFoundError:
         raise DataError(f"{path}: file missing, expected it there; {remedy}") from None
+    except OSError as error:
+        raise unreadable(path, error, remedy) from None
     except UnicodeDecodeError as error:
         raise DataError(f"{path}, byte {error.start + 1}: not UTF-8, expected UTF-8; "
                         f"{remedy}") from None  # fmt: skip
     except json.JSONDecodeError as error:
-        raise DataError(f"{path}, row {error.lineno}: not JSON ({error.msg}), expected a whole "
-                        f"JSON file; {remedy}") from None  # fmt: skip
+        found = repr(error.doc[error.pos : error.pos + 30]) if error.doc[error.pos :] else "its end"
+        raise DataError(f"{path}, row {error.lineno}: not JSON ({error.msg} at {found}), expected "
+                        f"a whole JSON file; {remedy}") from None  # fmt: skip
+    except (ValueError, RecursionError) as error:  # a number or a nesting without end
+        raise DataError(f"{path}: not JSON ({error}), expected a whole JSON file; "
+                        f"{remedy}") from None  # fmt: skip
     if not isinstance(found, kind) or not found:
         what = f"an empty {kind.__name__}" if isinstance(found, kind) else type(found).__name__
         raise DataError(f"{path}: {what}, expected a {kind.__name__} with entries; {remedy}")
     return found
+
+
+def unreadable(path: Path, error: OSError, remedy: str) -> DataError:
+    """What to say of a file that can't be read: it is a folder, or forbidden, or the disk fails."""
+    return DataError(f"{path}: cannot be read ({error.strerror}), expected a file that you may "
+                     f"read; {remedy}")  # fmt: skip
 
 
 def put(path: Path, octets: bytes) -> None:

@@ -53,7 +53,7 @@ def read(path: Path, images: int, captions_per_image: int = CAPTIONS_PER_IMAGE) 
             index = np.lib.format.read_array(file, allow_pickle=False)
     except FileNotFoundError:
         raise wrong("file missing", "a .npy file there") from None
-    except (ValueError, OSError, EOFError, MemoryError) as error:
+    except Exception as error:  # a damaged header: whatever the parsers say
         raise wrong(f"cannot be read ({error})", "a .npy file of whole numbers, no "
                     "pickled objects") from None  # fmt: skip
     if index.dtype.kind not in "iu":

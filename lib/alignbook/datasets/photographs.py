@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from alignbook.datasets.files import unreadable
 from alignbook.datasets.store import CAPTIONS_PER_IMAGE, SPLITS, DataError
 
 SHOWN = 8  # problems that are named before they are only counted
@@ -61,6 +63,9 @@ class Collection:
                         f"{place}: {path} has {len(texts)} captions, expected "
                         f"{CAPTIONS_PER_IMAGE}; {remedy}"
                     )
+                if half := re.search(r"[\ud800-\udfff]", " ".join(texts)):
+                    self.problems.append(f"{place}: a caption of {path} holds {half[0]!r}, half a "
+                                         f"character, expected whole ones; {remedy}")  # fmt: skip
 
     def check_photographs(self) -> None:
         """Note the photographs that are listed and not there."""
@@ -98,7 +103,7 @@ class Collection:
         for path in paths:
             try:
                 stat = (self.images / path).stat()
-            except OSError:
+            except (OSError, ValueError):  # ValueError: no name a file could have
                 continue
             stats[path] = stat.st_size, stat.st_mtime_ns
         return stats
@@ -162,10 +167,16 @@ def writable(splits: dict[str, list[str]], captions: dict[str, list[str]], forbi
 def read_lines(path: Path, problems: list[str], remedy: str) -> list[str]:
     """Lines of a UTF-8 text file; a line that isn't UTF-8 becomes a problem and reads as empty.
 
-    Split at line feeds only, so that row numbers are those of an editor.
+    Split at line feeds only, so that row numbers are those of an editor. A file that can't be read
+    is a problem, too, and reads as one empty line.
     """
     lines = []
-    for row, octets in enumerate(path.read_bytes().removesuffix(b"\n").split(b"\n"), 1):
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        problems.append(str(unreadable(path, error, remedy)))
+        content = b""
+    for row, octets in enumerate(content.removesuffix(b"\n").split(b"\n"), 1):
         try:
             lines.append(octets.decode("utf-8-sig" if row == 1 else "utf-8").removesuffix("\r"))
         except UnicodeDecodeError as error:

@@ -284,13 +284,13 @@ def _blocks(path: Path, found: Regions):
 
 
 def _outline_npz(path: Path) -> Regions:
+    with zipfile.ZipFile(path) as archive, archive.open("features.npy") as member:
+        shape, fortran, dtype = _header(member)
     with np.load(path, allow_pickle=False) as members:
         names, counts, boxes = (members[name] for name in MEMBERS[:3])
     if names.ndim != 1 or names.dtype.kind != "U":
         raise DataError(f"{path}: names {names.shape} {names.dtype}, expected (N,) of text; "
                         f"{REMEDY}")  # fmt: skip
-    with zipfile.ZipFile(path) as archive, archive.open("features.npy") as member:
-        shape, fortran, dtype = _header(member)
     if fortran or dtype.kind != "f" or len(shape) != 2 or shape[0] != len(boxes):
         raise DataError(f"{path}: features {shape} {dtype}, expected ({len(boxes)}, D) of float32 "
                         f"in C order; {REMEDY}")  # fmt: skip

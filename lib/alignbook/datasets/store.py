@@ -304,6 +304,8 @@ def decode(folder: Path, paths: list[str], images: np.ndarray, boxes=None) -> No
     def one(row: int) -> None:
         try:
             with Image.open(folder / paths[row]) as picture:
+                if picture.mode[0] in "IF":  # conversion would cut off all above 255: white
+                    raise ValueError(f"more than 8 bits a pixel, mode {picture.mode}")
                 if whole[row]:
                     picture.draft("RGB", (2 * size, 2 * size))
                 else:  # not drafted, which would change the scale that the box is in

@@ -21,7 +21,7 @@ import re
 from pathlib import Path
 
 from alignbook.datasets.aro import COLUMNS as CAPTION_COLUMNS
-from alignbook.datasets.files import picture, put, text
+from alignbook.datasets.files import picture, put, text, unreadable
 from alignbook.datasets.store import DataError
 
 ROWS = 36841  # in the published file
@@ -179,6 +179,8 @@ def _records(path: Path) -> list[tuple[int, dict]]:
         content = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise DataError(f"{path}: file missing, expected it there; {REMEDY}") from None
+    except OSError as error:
+        raise unreadable(path, error, REMEDY) from None
     except UnicodeDecodeError as error:
         raise DataError(f"{path}, byte {error.start + 1}: not UTF-8, expected UTF-8; "
                         f"{REMEDY}") from None  # fmt: skip
