@@ -245,8 +245,7 @@ def test_feature_file_that_is_not_whole(folder, damage):
     if damage == "archive":
         with open(path, "wb") as file:
             np.savez(file, a=np.zeros(3))
-    found = problem(folder)
-    assert ("an archive" if damage == "archive" else "not a whole .npy file") in found
+    assert "not a whole .npy file" in problem(folder)
 
 
 @pytest.mark.parametrize("ids, expected", [

@@ -31,7 +31,9 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     model.to(device)
     scores = base.similarity(model, vocabulary, away, config.split)
     found = retrieval.evaluate(scores, away.captions_per_image).named(f"B {config.split}")
-    asked = dict.fromkeys(found, scores.numel() // len(scores))
+    images, captions = scores.shape
+    queries = {"i2t": images, "t2i": captions, "RSUM": images + captions}
+    asked = {name: queries[name.split()[2]] for name in found}
     for prefix, dataset in (("", home), ("B ", away)):
         for name, (value, n) in probes(model, vocabulary, dataset).items():
             found[f"{prefix}{config.split} {name}"] = value

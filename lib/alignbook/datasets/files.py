@@ -72,7 +72,7 @@ def put(path: Path, octets: bytes) -> None:
 
 def put_json(path: Path, value) -> None:
     """Write a value as JSON, in UTF-8, aside first."""
-    put(path, json.dumps(value, ensure_ascii=False, indent=0).encode())
+    put(path, json.dumps(value, ensure_ascii=False).encode())
 
 
 def text(entry: dict, key: str) -> str:

@@ -63,6 +63,9 @@ def read(folder: Path, sizes: dict[str, int] = SIZES) -> Collection:
     read_lists(lists, collection, REMEDY)
     wanted = {name for listed in collection.splits.values() for name in listed}
     captions, ignored = _captions(text / TOKENS, wanted, problems)
+    if not captions and not problems:
+        problems.append(f"{text / TOKENS}: captions of none of the {len(wanted):,} photographs "
+                        f"listed, expected five of each; {REMEDY}")  # fmt: skip
     collection.captions = captions
     collection.notes = {"keys ignored": len(ignored)}
     collection.check(sizes, REMEDY)

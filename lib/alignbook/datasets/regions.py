@@ -187,7 +187,7 @@ def read_detections(path: Path):
             image, labels = each["image"], [str(label) for label in each["labels"]]
             boxes = np.array(each["boxes"], float).reshape(-1, 4)
             scores = np.array(each["scores"], float).reshape(-1)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise DataError(f"{place}: {error!r}, {remedy}") from None
         if not isinstance(image, str) or image in seen:
             raise DataError(f"{place}: image {image!r}, expected a name that stands once; {remedy}")
