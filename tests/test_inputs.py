@@ -25,19 +25,14 @@ def test_features_written_as_precomp_give_the_same_recalls(place):
     settings = f"{SMALL} base_epochs=1"
     world = workbook.open("smoke", settings=settings)
     dataset, features = world.dataset(), world.features().array("features")
-    names = {s: [str(row) for row in rows] for s, rows in dataset.splits.items()}
-    captions = {}
-    for split, rows in dataset.splits.items():
-        said = dataset.captions_of(split)
-        captions |= {str(row): said[5 * i : 5 * i + 5] for i, row in enumerate(rows)}
-    files = {split: features[rows] for split, rows in dataset.splits.items()}
-    precomp.write(place / "files", names, captions, files)
+    precomp.write_dataset(place / "files", dataset, features)
 
     book = workbook.open("smoke", f"precomp={place / 'files'}", settings=SMALL)
     assert book.base() is None and len(book.inputs()) == 2
     read = book.features()
     rows = book.dataset().splits["test"]
-    assert np.array_equal(read.array("features")[rows], files["test"].astype(np.float32))
+    expected = features[dataset.splits["test"]].astype(np.float32)
+    assert np.array_equal(read.array("features")[rows], expected)
     assert book.dataset().captions_of("test") == dataset.captions_of("test")
 
     listed = collect.arm(book, "chan-T3", "visual-codebook")

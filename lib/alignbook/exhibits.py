@@ -38,7 +38,7 @@ class Exhibit:
 BASE_MODEL = "base-model"
 
 NOTEBOOKS = {
-    "02_data": Notebook(needs=("data",), expected={"smoke": 15, "laptop": 15}),
+    "02_data": Notebook(needs=("data",), expected={"smoke": 15, "laptop": 25}),
     "03_base_models": Notebook(
         needs=("base",), exhibits=("base-models",), expected={"smoke": 20, "laptop": 25}
     ),

@@ -162,6 +162,20 @@ def write(folder: Path, names: dict[str, list[str]], captions: dict[str, list[st
         put(folder / f"{split}_caps.txt", "".join(lines).encode())
 
 
+def write_dataset(folder: Path, dataset, features) -> None:
+    """Write a prepared data set and its region features, the world's for one, as `write` does.
+
+    ``features`` is ``(N, K, D)`` for all N images, memory-mapped or not, in the data set's order.
+    """
+    names, captions, parts = {}, {}, {}
+    for split, rows in dataset.splits.items():
+        said, each = dataset.captions_of(split), dataset.captions_per_image
+        names[split] = [str(row) for row in rows]
+        captions |= {n: said[each * i : each * (i + 1)] for i, n in enumerate(names[split])}
+        parts[split] = features[rows[0] : rows[-1] + 1]  # splits lie one after the other
+    write(folder, names, captions, parts)
+
+
 def open_features(path: Path) -> np.ndarray:
     """Map a file of features, ``(N, K, D)`` of float16 or float32.
 
