@@ -1,13 +1,14 @@
 """Base models: what a cell shows, how pixels are cut, which token is read."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from alignbook import base, features, towers
+from alignbook import base, features, towers, world
 from alignbook.encoders import BiGRU
 from alignbook.vocabulary import PAD, UNKNOWN, Vocabulary, tokenize
 
@@ -137,13 +138,17 @@ def test_clip_loss_with_negatives_against_a_loop():
 
 # --- NegCLIP and CoCa ----------------------------------------------------------------------------
 
-CLASSES = {"red": "colour", "blue": "colour", "orange": "colour", "star": "shape", "ring": "shape",
-           "big": "size"}  # fmt: skip
+TOLD = {
+    **{word: ("colour", "red") for word in ("red", "scarlet")}, "blue": ("colour", "blue"),
+    "orange": ("colour", "orange"), "star": ("shape", "star"), "ring": ("shape", "ring"),
+    **{word: ("shape", "bar") for word in ("bar", "stick")}, "big": ("size", "big"),
+    "small": ("size", "small"),
+}  # fmt: skip
 
 
 def swaps(caption):
     rng = np.random.default_rng(0)
-    return {base.swapped(caption, CLASSES, rng) for _ in range(60)}
+    return {base.swapped(caption, TOLD, rng) for _ in range(60)}
 
 
 def test_swaps_exchange_words_of_one_class_or_whole_descriptions():
@@ -158,6 +163,55 @@ def test_swaps_exchange_words_of_one_class_or_whole_descriptions():
     assert swaps("a big star above a red ring") == {
         "a big ring above a red star", "a red ring above a big star"
     }  # fmt: skip
+    # A third thing between the two is no relation between them.
+    assert "a ring and a blue bar and a red star" not in swaps(
+        "a red star and a blue bar and a ring"
+    )
+
+
+def test_swaps_know_synonyms_and_what_says_the_same():
+    assert swaps("a scarlet star and a small red ring") == {
+        "a scarlet ring and a small red star"
+    }  # fmt: skip  # not scarlet for red
+    assert swaps("a big bar above a stick") == {""}  # the one is part of the other
+    assert swaps("a red star and a blue star") == {""}  # the same two things again
+    assert swaps("a red star above a blue star") == {"a blue star above a red star"}
+
+
+def test_swaps_leave_words_that_describe_no_single_thing():
+    assert swaps("two red stars and a blue ring") == {""}
+    assert swaps("a red thing above a blue star") == {""}
+
+
+def test_swaps_of_the_world_are_sentences_and_hardly_ever_true():
+    """Each description ends in its one shape; true ones: where the caption leaves things unsaid."""
+    config = world.Config()
+    scenes = [world.scene(config, "train", i) for i in range(600)]
+    told = base.lexicon(world.gold(scenes)[0])
+    rng = np.random.default_rng(0)
+    plain, true, shapes = 0, 0, {w for w, (a, _) in told.items() if a == "shape"}
+    for scene in scenes:
+        for caption in world.write(scene):
+            text = base.swapped(caption.text, told, rng)
+            if not text:
+                continue
+            assert text != caption.text and sorted(text.replace("an ", "a ").split()) == sorted(
+                caption.text.replace("an ", "a ").split()
+            )
+            runs, run = [], []
+            for word in [*text.split(), "."]:
+                if word in told:
+                    run.append(word)
+                elif run:
+                    runs, run = [*runs, run], []
+            ends = [run[-1] in shapes for run in runs]
+            assert sum(word in shapes for run in runs for word in run) == sum(ends)
+            if all(ends) and len(runs) == len(caption.mentions) and not caption.twins:
+                plain += 1
+                said = [dict(told[word] for word in run) for run in runs]
+                mentions = tuple(world.Mention(0, **each) for each in said)
+                true += world.holds(replace(caption, mentions=mentions), scene)
+    assert plain > 2000 and true / plain < 0.015
 
 
 def test_swaps_mend_the_article_and_leave_what_is_the_same():

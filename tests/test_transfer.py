@@ -52,11 +52,9 @@ def test_probes_are_the_accuracies_of_a_loop(homes, seeing):
         return a @ b / np.linalg.norm(a) / np.linalg.norm(b)
 
     for name, (swaps, pictures) in tables.items():
-        by_kind = {}
-        for row, picture in zip(swaps.itertuples(), pictures, strict=True):
-            hit = cosine(picture, row.caption) > cosine(picture, row.negative)
-            by_kind.setdefault(row.kind, []).append(hit)
-        expected = 100 * np.mean([np.mean(hits) for hits in by_kind.values()])
+        hits = [cosine(picture, row.caption) > cosine(picture, row.negative)
+                for row, picture in zip(swaps.itertuples(), pictures, strict=True)]  # fmt: skip
+        expected = 100 * np.mean(hits)
         assert found[f"{name} swap"] == (pytest.approx(expected), len(swaps))
         assert 0 < expected < 100
     hits = np.array([cosine(a, row.caption) > cosine(b, row.caption)

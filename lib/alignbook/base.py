@@ -129,47 +129,61 @@ def clip_loss(image: torch.Tensor, text: torch.Tensor, scale, negatives=None) ->
 # --- NegCLIP's hard negatives --------------------------------------------------------------------
 
 
-def swapped(caption: str, classes: dict[str, str], rng: np.random.Generator) -> str:
-    """A caption with two of its words of one class exchanged, or two whole descriptions.
+def lexicon(objects) -> dict[str, tuple[str, str]]:
+    """Words that describe the world's things, synonyms included: word → (attribute, meaning)."""
+    from alignbook.world.captions import SYNONYMS
+
+    return {word: (attribute, value) for attribute in ATTRIBUTES
+            for value in sorted(objects[attribute].unique())
+            for word in (value, *SYNONYMS.get(value, ()))}  # fmt: skip
+
+
+def swapped(caption: str, words_for: dict, rng: np.random.Generator) -> str:
+    """A caption with two words of one attribute exchanged, or two whole descriptions.
+
+    A description is a run of words that describe, one of them, the last, a shape. Whole ones are
+    exchanged only around a relation, as "a star and a ring" says the same either way round; so
+    does an exchange of synonyms, and one after which the same things are described.
 
     Parameters
     ----------
-    classes : the class of every word that may move: {"red": "colour", "star": "shape", …}.
+    words_for : {"red": ("colour", "red"), "scarlet": ("colour", "red"), …}, see `lexicon`.
 
     Returns
     -------
     str
-        "" where nothing can be exchanged. Descriptions are exchanged only around a relation, as
-        "a star and a ring" says the same either way round.
+        "" where nothing can be exchanged.
 
     Examples
     --------
-    >>> classes = {"red": "colour", "blue": "colour"}
-    >>> swapped("a red star above a blue ring", classes, np.random.default_rng(0))
-    'a blue star above a red ring'
+    >>> told = {"red": ("colour", "red"), "blue": ("colour", "blue"), "star": ("shape", "star")}
+    >>> swapped("a red star above a blue star", told, np.random.default_rng(0))
+    'a blue star above a red star'
     """
     words = caption.split()
-    runs, at = [], 0  # descriptions: runs of words that have a class
+    runs, at = [], 0  # descriptions: first word, one past the last, {attribute: (place, meaning)}
     while at < len(words):
         end = at
-        while end < len(words) and words[end] in classes:
+        while end < len(words) and words[end] in words_for:
             end += 1
-        if end > at:
-            runs.append((at, end))
+        said = [words_for[word] for word in words[at:end]]
+        if [attribute for attribute, _ in said].count("shape") == 1 and said[-1][0] == "shape":
+            runs.append((at, end, {a: (at + k, value) for k, (a, value) in enumerate(said)}))
         at = end + 1
     options = []
-    for i, (a0, a1) in enumerate(runs):
-        for b0, b1 in runs[i + 1 :]:
-            if set(words[a1:b0]) - {"a", "an", "the", "and", "with"} and (
-                words[a0:a1] != words[b0:b1]
-            ):
+    for i, (a0, a1, one) in enumerate(runs):
+        for b0, b1, two in runs[i + 1 :]:
+            first, second = ({a: value for a, (_, value) in each.items()} for each in (one, two))
+            related = set(words[a1:b0]) - {"a", "an", "the", "and", "with"} - words_for.keys()
+            if related and not (first.items() <= second.items() or second.items() <= first.items()):
                 options.append(words[:a0] + words[b0:b1] + words[a1:b0] + words[a0:a1] + words[b1:])
-            for a in range(a0, a1):
-                for b in range(b0, b1):
-                    if classes[words[a]] == classes[words[b]] and words[a] != words[b]:
-                        moved = list(words)
-                        moved[a], moved[b] = words[b], words[a]
-                        options.append(moved)
+            for attribute in [each for each in one if each in two]:
+                (a, x), (b, y) = one[attribute], two[attribute]
+                same_things = first | {attribute: y} == second and not related
+                if x != y and not same_things:
+                    moved = list(words)
+                    moved[a], moved[b] = words[b], words[a]
+                    options.append(moved)
     if not options:
         return ""
     chosen = options[rng.integers(len(options))]
@@ -237,9 +251,9 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     labels = cell_labels(dataset.objects, rows, size, size // 8) if labelled else {}
     if config.hard_negatives:
         near = neighbours(model.eval(), dataset, "train")
-        classes = {word: a for a in ATTRIBUTES for word in dataset.objects[a].unique()}
+        words_for = lexicon(dataset.objects)
         rng = np.random.default_rng([seed, 4])
-        swaps = [swapped(caption, classes, rng) for caption in captions]
+        swaps = [swapped(caption, words_for, rng) for caption in captions]
         swap_ids, _ = vocabulary.encode(swaps)
         can_swap = torch.tensor([bool(swap) for swap in swaps])
 

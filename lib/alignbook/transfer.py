@@ -44,7 +44,7 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
 def probes(model, vocabulary, dataset) -> dict[str, tuple[float, int]]:
     """Accuracy in percent and number of items of each probe.
 
-    Attribute and relation swaps are macro averages over kinds, as in ARO.
+    Every item counts the same: ARO's means over kinds would rest on kinds of one or two items.
     """
     found = {}
     for name in ("attribute", "relation"):
@@ -52,8 +52,7 @@ def probes(model, vocabulary, dataset) -> dict[str, tuple[float, int]]:
         images = base.embed_images(model, _blocks(pictures))
         right = (images * base.embed_captions(model, vocabulary, list(table.caption))).sum(1)
         wrong = (images * base.embed_captions(model, vocabulary, list(table.negative))).sum(1)
-        correct = compositional.prefers(right, wrong)
-        found[f"{name} swap"] = compositional.macro_average(correct, table.kind), len(table)
+        found[f"{name} swap"] = compositional.caption_accuracy(right, wrong), len(table)
     table, pictures, negatives = gold.image_probes(dataset)
     texts = base.embed_captions(model, vocabulary, list(table.caption))
     right = (base.embed_images(model, _blocks(pictures)) * texts).sum(1)
