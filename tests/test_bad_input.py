@@ -46,7 +46,7 @@ from alignbook.datasets import (
     visual_genome,
 )
 
-ALL = SimpleNamespace(size=8, train_images=0, dev_images=0, test_images=0, data_seed=0)
+ALL = SimpleNamespace(size=8, fit="squash", train_images=0, dev_images=0, test_images=0, data_seed=0)
 SPLITS = {"train": ["a.jpg", "b.jpg"], "dev": ["c.jpg"], "test": ["d.jpg"]}
 SIZES = {"train": 2, "dev": 1, "test": 1}  # stand for the published ones
 PHOTOS = [name for listed in SPLITS.values() for name in listed]

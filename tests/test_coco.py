@@ -19,6 +19,7 @@ CAPTIONS = {
 @dataclass(frozen=True)
 class Settings:
     size: int = 8
+    fit: str = "squash"
     train_images: int = 0
     dev_images: int = 0
     test_images: int = 0

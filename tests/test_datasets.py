@@ -22,6 +22,7 @@ class Settings:
     """The fields of a profile that data sets use."""
 
     size: int = 64
+    fit: str = "squash"
     train_images: int = 12
     dev_images: int = 4
     test_images: int = 6
@@ -487,9 +488,9 @@ def test_examples_in_the_documentation():
 
 @pytest.mark.realdata
 def test_flickr8k_official_split(realdata, tmp_path):
-    started = time.monotonic()
+    started, worked = time.monotonic(), time.process_time()
     made = datasets.prepare(f"flickr8k={realdata / 'flickr8k'}", ALL, tmp_path)
-    seconds = time.monotonic() - started
+    seconds, worked = time.monotonic() - started, time.process_time() - worked
     assert [len(made.splits[s]) for s in ("train", "dev", "test")] == [6000, 1000, 1000]
     assert len(made.captions) == 40_000 and all(made.captions)
     assert made.meta["keys ignored"] == 8_093 - 8_000
@@ -497,7 +498,8 @@ def test_flickr8k_official_split(realdata, tmp_path):
     with Image.open(realdata / "flickr8k" / "Images" / made.names[4321]) as picture:
         thumb = np.asarray(picture.convert("RGB").resize((80, 80), Image.Resampling.BOX), int)
     assert abs(made.images[4321] - thumb).mean() < 4
-    print(f"8,000 photographs in {seconds:.1f} s")
+    print(f"8,000 photographs in {seconds:.1f} s, {worked:.1f} s of all cores")
+    assert worked < 50  # 25 s of two cores; a busy machine is no failure
     started = time.monotonic()
     again = datasets.prepare(f"flickr8k={realdata / 'flickr8k'}", ALL, tmp_path)
     assert again.fingerprint == made.fingerprint and time.monotonic() - started < 3

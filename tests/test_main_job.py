@@ -13,7 +13,8 @@ import nbformat
 import pytest
 from conftest import copy_workbook, skip_unless_required
 
-from alignbook import execute, exhibits
+from alignbook import execute, exhibits, runs, workbook
+from alignbook.datasets import precomp
 
 pytestmark = pytest.mark.slow
 
@@ -137,6 +138,22 @@ def test_photographs_go_through_the_same_notebooks(workbook_copy, realdata):
     arms = [arm for name in exhibits.EXHIBITS for arm in exhibits.arms(name, "flickr8k")]
     assert len(rows) == 1 + 7 * len(arms)
     assert all(",flickr8k,smoke,test," in row for row in rows[1:])
+
+
+def test_precomp_files_go_through_the_same_notebooks(twin, monkeypatch):
+    """The world's features and captions as files: no pictures, no base model, the same methods."""
+    monkeypatch.setattr(workbook, "ROOT", twin.root)
+    monkeypatch.setattr(runs, "STORE", twin.root / "results/store")
+    world = workbook.open("smoke")
+    files = twin.root / "files"
+    precomp.write_dataset(files, world.dataset(), world.features().array("features"))
+    done = twin.run("--profile", "smoke", "--data", f"precomp={files}")
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    out = twin.root / "results/precomp-smoke"
+    for name in exhibits.NOTEBOOKS:
+        assert execute.failure(out / f"notebooks/{name}.ipynb") is None
+    rows = (out / "metrics.csv").read_text().splitlines()
+    assert len(rows) == 1 + 7 * len(exhibits.arms("chan-T3", "precomp"))
 
 
 def test_second_run_does_nothing_and_is_quick(twin):

@@ -22,8 +22,7 @@ def test_every_notebook_has_its_needs_and_every_need_is_known():
     for needs in paper.NOTEBOOKS.values():
         assert {needs.data, *needs.others, *needs.optional} <= set(paper.RESOURCES)
         assert needs.data in datasets.NAMES and set(needs.settings) <= fields
-    trained = {name for name in exhibits.EXHIBITS if name != "base-models"}
-    assert set(paper.COSTS) == trained
+    assert set(paper.COSTS) == set(exhibits.EXHIBITS)
 
 
 def test_every_resource_says_where_it_is_had_and_what_for():

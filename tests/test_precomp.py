@@ -20,6 +20,7 @@ K, D = 4, 3
 @dataclass(frozen=True)
 class Settings:
     size: int = 64
+    fit: str = "squash"
     train_images: int = 0
     dev_images: int = 0
     test_images: int = 0

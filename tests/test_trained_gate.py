@@ -31,7 +31,10 @@ def test_captions_permuted_in_training_teach_nothing(laptop):
 
 
 def test_the_base_model_cannot_tell_swaps(laptop):
-    """Whole pictures against whole captions: within four standard errors of one half."""
+    """Whole pictures against whole captions: within four standard errors of one half.
+
+    Each item counts the same, so that the error of a coin's mean over n items holds.
+    """
     for name in ("attribute swap", "relation swap"):
         accuracy, n = laptop["swaps"][name]
         assert n > 500 and abs(accuracy - 50) < 4 * 50 / n**0.5, (name, accuracy, n)

@@ -211,7 +211,9 @@ def check(asked: argparse.Namespace) -> tuple[list[str], dict]:
     except ValueError as error:
         raise Refused(f"--set: {error}") from None
     if ":" in overrides.get("base", ""):
-        overrides["base"] = check_base(overrides["base"])
+        overrides["base"], side = check_base(overrides["base"])
+        if data != "world":  # prepared at the size that the model looks at
+            overrides.setdefault("size", str(side))
     check_device(asked.device)
     check_writable(ROOT / "results")
     return notebooks, {
@@ -247,8 +249,11 @@ def check_data(spec: str) -> str:
     return spec
 
 
-def check_base(spec: str) -> str:
-    """A pretrained model's spec with its file made absolute, once nothing speaks against it."""
+def check_base(spec: str) -> tuple[str, int]:
+    """A pretrained model's spec with its file made absolute, and the pixels a side it looks at.
+
+    `Refused` if anything speaks against it.
+    """
     from alignbook import pretrained
 
     form, _, place = spec.partition(":")
@@ -256,7 +261,7 @@ def check_base(spec: str) -> str:
         spec = f"{form}:{Path(place).expanduser().resolve()}"
     if problems := pretrained.problems(spec):
         raise Refused("\n  ".join([f"--set base={spec}:", *problems]))
-    return spec
+    return spec, pretrained.parse(spec).image_size[0]
 
 
 def check_device(device: str) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from alignbook import figures
+from alignbook.claims import t_interval
 from alignbook.datasheet import wrapped
 from alignbook.vocabulary import tokenize
 
@@ -90,7 +91,10 @@ def region_sheet(dataset, feature_run, split: str, n: int, regions: int):
 
 
 def models_table(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Base models by recall on A and B and accuracy on swaps: mean over seeds, in percent."""
+    """Base models by recall on A and B and accuracy on swaps: mean over seeds, in percent.
+
+    From two seeds on with half the width of RSUM's 95 % t interval over seeds.
+    """
     mine = metrics[metrics.exhibit == "base-models"]
     table = mine.pivot_table(index="row", columns="column", values="value", sort=False)
     shown = [
@@ -98,8 +102,14 @@ def models_table(metrics: pd.DataFrame) -> pd.DataFrame:
         "svo object",
     ]  # fmt: skip
     found = table[[name for name in shown if name in table]]
-    seeds = mine[mine.column == "RSUM"].groupby("row", sort=False).seed.count()
-    return found.assign(seeds=seeds).rename_axis("base model").reset_index()
+    found = found.assign(seeds=mine[mine.column == "RSUM"].groupby("row").seed.count())
+    for column in ("RSUM", "B RSUM"):
+        if column in found and found.seeds.min() > 1:
+            values = mine[mine.column == column].groupby("row").value
+            mean, _, high = zip(*(t_interval(values.get_group(row)) for row in found.index),
+                                strict=True)  # fmt: skip
+            found.insert(found.columns.get_loc(column) + 1, f"{column} ±", np.subtract(high, mean))
+    return found.rename_axis("base model").reset_index()
 
 
 def models_figure(metrics: pd.DataFrame):
@@ -122,11 +132,12 @@ def models_figure(metrics: pd.DataFrame):
     return figure, mine[["row", "column", "seed", "value"]]
 
 
-def swaps_figure(metrics: pd.DataFrame):
+def swaps_figure(metrics: pd.DataFrame, prior: pd.Series):
     """Accuracy of each base model on each probe, mean over seeds, with chance at a half.
 
-    The bars' lines are the 95 % interval that as many fair coins would give around it. The figure
-    and its data.
+    The bars' lines are the 95 % interval that as many fair coins would give around it; a dashed
+    line is what a `prior` without words gets, in percent by "subject", "verb" and "object". The
+    figure and its data.
     """
     import matplotlib.pyplot as plt
 
@@ -144,6 +155,10 @@ def swaps_figure(metrics: pd.DataFrame):
         axis.bar(places, values - 50, 0.17, bottom=50, color=colour, label=name)
         axis.errorbar(places, values, spread, fmt="none", ecolor=figures.INK, lw=0.7)
     axis.axhline(50, color=figures.INK, lw=0.8)
+    for kind, value in prior.items():
+        place = probes.index(f"svo {kind}")
+        label = "without words" if kind == prior.index[0] else None
+        axis.hlines(value, place - 0.42, place + 0.42, color=figures.INK, ls="--", lw=1, label=label)
     axis.annotate("chance", (len(probes) - 0.5, 50), (2, 2), textcoords="offset points", fontsize=8)
     axis.set_xticks(range(len(probes)), probes), axis.grid(axis="x", visible=False)
     axis.set_ylabel("right, %"), axis.legend(loc="upper left", bbox_to_anchor=(1, 1))

@@ -14,6 +14,8 @@ from alignbook.protocol import TUNING_SEED, Protocol
 
 COLUMNS = ("i2t R@1", "i2t R@5", "i2t R@10", "t2i R@1", "t2i R@5", "t2i R@10", "RSUM")
 
+PROBE = "the right one of two scores higher; a tie is wrong"
+
 
 def arm(book, exhibit: str, name: str) -> pd.DataFrame:
     """Tune an arm on dev and run it for every reporting seed; what is stored is only looked up.
@@ -43,8 +45,9 @@ def arm(book, exhibit: str, name: str) -> pd.DataFrame:
 
 def arms(book, exhibit: str) -> pd.DataFrame:
     """The runs of all arms of an exhibit, as `arm` lists them."""
-    names = exhibits.arms(exhibit, book.kind)
-    return pd.concat([arm(book, exhibit, name) for name in names], ignore_index=True)
+    none = pd.DataFrame(columns=["exhibit", "arm", "role", "seed", "key"])  # features: no bases
+    found = [arm(book, exhibit, name) for name in exhibits.arms(exhibit, book.kind)]
+    return pd.concat(found, ignore_index=True) if found else none
 
 
 def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -62,6 +65,7 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
     queries = {"i2t": images, "t2i": images * dataset.captions_per_image}
     queries["RSUM"] = sum(queries.values())
     protocol = Protocol(dataset.name, "test", dataset.captions_per_image, images=images)
+    elsewhere = Protocol(f"{dataset.name} B", "test", dataset.captions_per_image, images=images)
     metrics, timings, provenance = [], [], []
     for row in listed.itertuples():
         run = runs.stored(row.key)
@@ -81,9 +85,9 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
         for metric, n in run.metrics.get("asked", {}).items():  # on domain B, and on probes
             name = f"{dataset.name} B" if metric.startswith("B ") else dataset.name
             column = metric.removeprefix("test ").replace("B test", "B")
+            how = f"{elsewhere} [{elsewhere.id}]" if column.removeprefix("B ") in COLUMNS else PROBE
             metrics.append((row.exhibit, row.arm, column, metric, row.seed,
-                            round(run.metrics[metric], 6), n, name, book.profile.name, "test",
-                            "half is chance" if "R" not in column else f"{protocol} of B"))
+                            round(run.metrics[metric], 6), n, name, book.profile.name, "test", how))
     metrics = pd.DataFrame(metrics, columns=[
         "exhibit", "row", "column", "metric", "seed", "value", "n", "dataset", "profile", "split",
         "protocol",

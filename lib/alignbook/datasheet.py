@@ -1,6 +1,7 @@
 """What notebook 02 shows of a data set: pictures with boxes, words, relations, duplicates, gold."""
 
 import hashlib
+from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -19,15 +20,18 @@ def splits_table(dataset) -> pd.DataFrame:
 
 
 def check_splits(dataset) -> None:
-    """Raise unless splits share no picture and every picture has its captions."""
+    """Raise unless splits share no picture, every picture has its captions, and none is empty."""
     rows = np.concatenate(list(dataset.splits.values()))
-    shared, counts = np.unique(rows, return_counts=True)
+    names = np.array([dataset.names[row] for row in rows])
+    shared, counts = np.unique(names, return_counts=True)
     if (counts > 1).any():
-        name = dataset.names[shared[counts > 1][0]]
+        name = shared[counts > 1][0]
         raise ValueError(f"{dataset.folder}: picture {name} is in two splits; read the data anew")
-    expected = len(dataset.images) * dataset.captions_per_image
+    expected = len(dataset.names) * dataset.captions_per_image
     if len(dataset.captions) != expected:
         raise ValueError(f"{dataset.folder}: {len(dataset.captions)} captions, not {expected}")
+    if empty := [i for i, caption in enumerate(dataset.captions) if not caption.strip()]:
+        raise ValueError(f"{dataset.folder}: caption {empty[0]} is empty; read the data anew")
 
 
 def picture_sheet(dataset, split: str, n: int):
@@ -101,22 +105,52 @@ def domain_sheet(dataset, n: int = 4):
 
 
 def duplicates_table(dataset) -> pd.DataFrame:
-    """Equal pictures and equal captions within each split and between it and training."""
-    pictures = [hashlib.sha256(np.ascontiguousarray(image)).hexdigest() for image in dataset.images]
-    seen = {pictures[row] for row in dataset.splits["train"]}
-    said = set(dataset.captions_of("train"))
+    """Equal pictures and equal captions within each split and between it and training.
+
+    Features without pictures are told apart by their captions alone.
+    """
+    columns = {}
+    if dataset.images is not None:
+        columns["pictures"] = {
+            split: [hashlib.sha256(np.ascontiguousarray(dataset.images[row])).digest()
+                    for row in rows]
+            for split, rows in dataset.splits.items()
+        }  # fmt: skip
+    columns["captions"] = {split: dataset.captions_of(split) for split in dataset.splits}
     lines = []
-    for split, rows in dataset.splits.items():
-        mine, captions = [pictures[row] for row in rows], dataset.captions_of(split)
-        again = (len(mine) - len(set(mine)), len(captions) - len(set(captions)))
-        other = ("–", "–") if split == "train" else (
-            sum(each in seen for each in mine), sum(text in said for text in captions)
-        )
-        lines.append((split, again[0], other[0], again[1], other[1]))
-    return pd.DataFrame(lines, columns=[
-        "split", "pictures twice", "pictures also in train", "captions twice",
-        "captions also in train",
-    ])  # fmt: skip
+    for split in dataset.splits:
+        line = {"split": split}
+        for what, all_of in columns.items():
+            mine, trained = all_of[split], set(all_of["train"])
+            line[f"{what} twice"] = len(mine) - len(set(mine))
+            line[f"{what} also in train"] = (
+                "–" if split == "train" else sum(each in trained for each in mine)
+            )
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def popularity(dataset) -> pd.Series:
+    """How often SVO-Probes are answered by a prior without words, in percent, by kind.
+
+    The prior takes the picture whose replaced thing, as a coloured shape, is the more frequent one
+    in training; ties count as one half. A model that doesn't understand the sentence gets this far.
+    """
+    from alignbook.datasets import gold
+
+    table, _, _ = gold.image_probes(dataset)
+    trained = dataset.objects[dataset.objects.image.isin(set(dataset.splits["train"]))]
+    seen = Counter(zip(trained.colour, trained["shape"], strict=True))
+    right = {}
+    for row in table.itertuples():
+        if row.kind == "verb":  # the same things in both pictures
+            right.setdefault("verb", []).append(0.5)
+            continue
+        first, second = row.caption.removeprefix("the ").split(" the ")
+        colour = {"subject": first, "object": second}[row.kind].split()[0]
+        was, now = (seen[colour, getattr(row, f"{which}{row.kind}")] for which in ("", "negative_"))
+        right.setdefault(row.kind, []).append((was > now) + (was == now) / 2)
+    return pd.Series({kind: 100 * np.mean(right[kind]) for kind in ("subject", "verb", "object")})
 
 
 def relations_table(dataset) -> pd.DataFrame:

@@ -203,7 +203,8 @@ def keys_of(results: Path) -> set[str]:
     """Keys of the runs that a results folder refers to."""
     keys = set()
     if (results / "base.json").exists():
-        keys.update(json.loads((results / "base.json").read_text()).values())
+        named = json.loads((results / "base.json").read_text()).values()
+        keys.update(key for key in named if key and len(key) == 16)  # not a data set's fingerprint
     for file, column in [(results / "runs.csv", "run")] + [
         (arm, "key") for arm in results.glob("arms/*/*.csv")
     ]:
@@ -375,7 +376,7 @@ def read(path: Path, store: Path) -> tuple[dict, list[str]]:
         with open(path, "rb") as file, tarfile.open(fileobj=file, mode="r|gz") as tar:
             manifest = _read_manifest(path, tar)
             store.mkdir(exist_ok=True)
-            _sweep(store)
+            sweep(store)
             aside = store / f".unpacking-{os.getpid()}"
             needed, free = size(manifest), shutil.disk_usage(store).free
             if needed > free:
@@ -495,7 +496,7 @@ def _content(file: Path) -> object:
         return hashlib.file_digest(octets, "sha256").digest()
 
 
-def _sweep(store: Path) -> None:
+def sweep(store: Path) -> None:
     """Remove what an unpacking left that was killed."""
     for left in store.glob(".unpacking-[0-9]*"):
         with contextlib.suppress(PermissionError):  # another user's process: alive

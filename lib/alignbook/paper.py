@@ -235,10 +235,11 @@ RESOURCES = {
 NOTEBOOKS = {
     "02_data": Needs("coco_precomp"),
     "03_base_models": Needs(
-        "coco", others=("clip-b32", "clip-l14", "coca", "negclip"), pictures=True,
+        "coco", optional=("clip-b32", "clip-l14", "coca", "negclip"), pictures=True,
+        settings=("base", "base_epochs", "base_batch", "size", "fit"),
     ),
     "11_chan_ablations": Needs(
-        "coco_precomp", optional=("glove",),
+        "coco_precomp",
         settings=("seeds", "chan_trials", "chan_steps", "chan_batch", "chan_dim", "chan_regions",
                   "chan_learning_rate", "chan_all_violations"),
     ),
@@ -272,7 +273,23 @@ def chan_table_3(profile: Profile) -> tuple[float, str]:
     )
 
 
-COSTS: dict[str, Callable[[Profile], tuple[float, str]]] = {"chan-T3": chan_table_3}
+PHOTOGRAPHS = 5000  # a second that a GPU trains the photo-tower on, at 80 pixels; an estimate
+
+
+def base_models(profile: Profile) -> tuple[float, str]:
+    """GPU hours of the base model on COCO's training photographs; one with weights is read."""
+    if ":" in profile.base:
+        return 0.1, f"{profile.base} is read, not trained"
+    hours = profile.base_epochs * 113287 / PHOTOGRAPHS / 3600
+    return hours, (f"{profile.base_epochs} epochs × 113,287 photographs at {PHOTOGRAPHS:,} a "
+                   "second, an estimate; none where --set base= names one of the models it may "
+                   "use, each of which is a run of its own")  # fmt: skip
+
+
+COSTS: dict[str, Callable[[Profile], tuple[float, str]]] = {
+    "base-models": base_models,
+    "chan-T3": chan_table_3,
+}
 
 
 # --- What is there -------------------------------------------------------------------------------
@@ -437,7 +454,7 @@ def _notebook(name: str, kind: str, needed: list[str], found: dict[str, Found],
         if exhibit in COSTS:
             spent, basis = COSTS[exhibit](profile)
             hours += spent
-            lines += _wrapped("  cost      ", f"{exhibit}: {spent:.0f} GPU hours = {basis}")
+            lines += _wrapped("  cost      ", f"{exhibit}: {spent:.{int(spent < 1)}f} GPU hours = {basis}")
     if not hours:
         lines += _wrapped("  cost      ", "minutes on a GPU: nothing is trained")
     return hours, lines

@@ -147,15 +147,23 @@ class Config:
 def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
     """Measure a pretrained model as the base model of a data set: recalls on dev and test.
 
-    The weights stay where they are; the run keeps the place (`model.json`), outside of its key.
+    The weights stay where they are, and the run knows them by their fingerprint only.
+
+    Raises
+    ------
+    DataError
+        Photographs were prepared at another size than the model looks at.
     """
     from alignbook import base
 
     dataset, source = inputs
+    size = dataset.images.shape[1:3]
+    if dataset.name != "world" and size != tuple(source.image_size):
+        raise DataError(f"photographs of {dataset.name} prepared at {size[0]} × {size[1]} pixels, "
+                        f"{source.label} looks at {source.image_size[0]} × {source.image_size[1]}: "
+                        f"start again with --set size={source.image_size[0]}")  # fmt: skip
     torch.set_num_threads(1)
     model = load(source.spec, device)
-    place = {"spec": source.spec, "fingerprint": source.key, "origin": model.origin}
-    (folder / "model.json").write_text(json.dumps(place, indent=1))
     return {
         "steps": 0,
         "training seconds": 0.0,
@@ -165,21 +173,33 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
 
 
 def restore(run) -> "tuple[Pretrained, Tokenizer]":
-    """The model behind a run of `compute`, from the place it lay at.
+    """The model behind a run of `compute`, from the place where `remember` saw it last.
 
     Raises
     ------
     DataError
         It is no longer there, or is another one by now.
     """
-    place = json.loads((run.folder / "model.json").read_text())
-    model = load(place["spec"])
-    if (found := fingerprint(place["spec"])) != place["fingerprint"]:
-        raise DataError(
-            f"{place['spec']}: changed since run {run.key} measured it: fingerprint {found}, "
-            f"expected {place['fingerprint']} ({place['origin']}); start ./run_all.sh again"
-        )
+    expected, name = run.record["inputs"][1], run.config["model"]
+    place = run.folder.parent / ".models" / expected
+    if not place.is_file():
+        raise DataError(f"run {run.key} was made with {name}, fingerprint {expected}, which wasn't "
+                        "used here yet: name its place, --set base=…")  # fmt: skip
+    spec = place.read_text()
+    if (found := fingerprint(spec)) != expected:
+        raise DataError(f"{spec}: changed since run {run.key} measured it: fingerprint {found}, "
+                        f"expected {expected}; start ./run_all.sh again")  # fmt: skip
+    model = load(spec)
     return model, model.tokenizer
+
+
+def remember(source: "Source", store: Path) -> None:
+    """Note beside the runs where a model lies on this machine, for `restore`; packs lack it."""
+    place = store / ".models" / source.key
+    place.parent.mkdir(parents=True, exist_ok=True)
+    aside = place.with_name(f"{place.name}.{os.getpid()}")
+    aside.write_text(source.spec)
+    os.replace(aside, place)
 
 
 @dataclass(frozen=True)
@@ -273,6 +293,7 @@ class Source:
         return said.popitem()[1]
 
     def build(self) -> nn.Module:
+        """The architecture, its weights as they are initialised."""
         from open_clip.coca_model import CoCa
         from open_clip.model import CLIP, CustomTextCLIP
         from transformers import CLIPConfig, CLIPModel

@@ -17,11 +17,13 @@ class Profile:
 
     name: str
     seeds: int
-    # data: images of each split (0: all there are), pixels a side, seed of the world
+    # data: images of each split (0: all there are), pixels a side, how photographs become square
+    # ("squash", or "crop" to the middle as pretrained models expect it), seed of the world
     train_images: int
     dev_images: int
     test_images: int
     size: int
+    fit: str
     data_seed: int
     # base model
     base: str
@@ -40,14 +42,14 @@ class Profile:
 
 WORLD = {
     "smoke": Profile(
-        "smoke", seeds=1, train_images=300, dev_images=60, test_images=100, size=64, data_seed=0,
-        base="world-clip", base_epochs=2, base_seeds=1, base_batch=64,
+        "smoke", seeds=1, train_images=300, dev_images=60, test_images=100, size=64,
+        fit="squash", data_seed=0, base="world-clip", base_epochs=2, base_seeds=1, base_batch=64,
         chan_steps=12, chan_batch=32, chan_dim=64, chan_regions=36, chan_learning_rate=1e-3,
         chan_all_violations=0.2, chan_trials=2,
     ),
     "laptop": Profile(
         "laptop", seeds=3, train_images=8000, dev_images=500, test_images=1000, size=64,
-        data_seed=0, base="world-clip", base_epochs=8, base_seeds=1, base_batch=128,
+        fit="squash", data_seed=0, base="world-clip", base_epochs=8, base_seeds=1, base_batch=128,
         chan_steps=250, chan_batch=64, chan_dim=128, chan_regions=36, chan_learning_rate=2e-3,
         chan_all_violations=0.2, chan_trials=3,
     ),
@@ -110,7 +112,7 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
                 profile, chan_steps=steps, chan_all_violations=1 / EPOCHS
             )
         if ":" in (overrides or {}).get("base", ""):  # what most pretrained models look at
-            profile = dataclasses.replace(profile, size=224)
+            profile = dataclasses.replace(profile, size=224, fit="crop")
     elif name == "paper":
         raise ValueError("the paper profile is for the papers' own data, coco_precomp=DIR first of "
                          "all: see ./run_all.sh --profile paper --dry-run; the world has laptop, "
@@ -130,6 +132,8 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
             raise ValueError(f"setting {key}={text}: expected {least} or more")
         if fields[key] is float and not 0 < value < 1e9:
             raise ValueError(f"setting {key}={text}: expected a number above 0")
+        if key == "fit" and value not in ("squash", "crop"):
+            raise ValueError(f"setting fit={text}: expected squash or crop")
         if key == "base" and value != profile.base and ":" not in value:
             raise ValueError(f"setting base={text}: the base model of this data is {profile.base}; "
                              "or openclip:NAME/TAG, openclip:FOLDER, checkpoint:FILE, "

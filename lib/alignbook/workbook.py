@@ -66,6 +66,7 @@ class Workbook:
             from alignbook import pretrained
 
             source = pretrained.parse(self.profile.base)
+            pretrained.remember(source, runs.STORE)
             return runs.get(pretrained.Config(source.label), 0, dataset, source, device=self.device)
         config = base.configure(self.profile, recipe)
         start = [self.base("world-clip", seed)] if config.recipe == "world-negclip" else []

@@ -86,8 +86,8 @@ def prepare(spec: str, profile, root: Path, domain: str = "A") -> Dataset:
         "world", "flickr8k=DIR", "flickr30k=DIR", "coco=DIR", "f30k_precomp=DIR",
         "coco_precomp=DIR" or "precomp=DIR".
     profile : Profile
-        Its fields size, train_images, dev_images, test_images (0: all there are) and, for the
-        world, data_seed are used.
+        Its fields size, train_images, dev_images, test_images (0: all there are), for photographs
+        fit and for the world data_seed are used.
     root : Path
         Folder below which prepared data sets lie.
     domain : str
@@ -110,7 +110,7 @@ def prepare(spec: str, profile, root: Path, domain: str = "A") -> Dataset:
     limits = {split: getattr(profile, f"{split}_images") for split in SPLITS}
     if isinstance(found, precomp.Precomp):
         return _prepare_precomp(found, limits, Path(root))
-    return _prepare_photographs(found, profile.size, limits, Path(root))
+    return _prepare_photographs(found, profile.size, profile.fit, limits, Path(root))
 
 
 def _read(name: str, folder: Path) -> Collection | precomp.Precomp:
@@ -178,10 +178,10 @@ def _prepare_world(profile, root: Path, domain: str) -> Dataset:
     return store.load(folder)
 
 
-def _prepare_photographs(collection: Collection, size: int, limits: dict[str, int],
+def _prepare_photographs(collection: Collection, size: int, fit: str, limits: dict[str, int],
                          root: Path) -> Dataset:  # fmt: skip
     code = fingerprint.code_hash("alignbook.datasets.store", "alignbook.datasets.regions")
-    key = fingerprint.key(size, limits, collection.fingerprint(), collection.name, code)
+    key = fingerprint.key(size, fit, limits, collection.fingerprint(), collection.name, code)
     folder = root / f"{collection.name}-{key[:12]}"
     if (folder / "meta.json").is_file():
         return store.load(folder)
@@ -189,7 +189,7 @@ def _prepare_photographs(collection: Collection, size: int, limits: dict[str, in
     splits = {s: listed[: limits[s] or None] for s, listed in collection.splits.items()}
     paths = [path for split in SPLITS for path in splits[split]]
     captions = [text for path in paths for text in collection.captions[path]]
-    settings = {"reader": collection.reader, **collection.notes}
+    settings = {"reader": collection.reader, "fit": fit, **collection.notes}
     extra = 0
     if collection.regions:
         given = regions.read(collection.regions, features=False)
@@ -198,7 +198,7 @@ def _prepare_photographs(collection: Collection, size: int, limits: dict[str, in
         settings["regions"] = f"{collection.regions.name}: {kept} an image, the fewest one has"
 
     def fill(images, aside):
-        store.decode(collection.images, paths, images)
+        store.decode(collection.images, paths, images, fit=fit)
         if collection.regions:
             regions.extract(collection.regions, paths, aside / "regions.npy")
 

@@ -223,7 +223,7 @@ def write(folder: Path, name: str, size: int, splits: dict[str, list[str]],
     import pandas
 
     folder.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(folder.parent)
+    sweep(folder.parent)
     names = [each for split in SPLITS for each in splits[split]]
     needed, free = len(names) * size * size * 3 + extra, shutil.disk_usage(folder.parent).free
     if needed > free:
@@ -266,12 +266,14 @@ def write(folder: Path, name: str, size: int, splits: dict[str, list[str]],
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def decode(folder: Path, paths: list[str], images: np.ndarray, boxes=None) -> None:
+def decode(folder: Path, paths: list[str], images: np.ndarray, boxes=None,
+           fit: str = "squash") -> None:  # fmt: skip
     """Decode photographs into the rows of ``images (N, size, size, 3) uint8``.
 
-    Squashed to a square, as proportions are worth less than borders. JPEGs are decoded at the
-    smallest scale that leaves twice the pixels a side, enough for a smooth reduction. Threads
-    suffice: the decoder works outside the interpreter's lock.
+    Squashed to a square, as proportions are worth less than borders; or, with ``fit="crop"``, made
+    smaller (bicubic) and cut to the middle, as CLIP's preprocessing does. Squashed JPEGs are
+    decoded at the smallest scale that leaves twice the pixels a side, enough for a smooth
+    reduction. Threads suffice: the decoder works outside the interpreter's lock.
 
     Parameters
     ----------
@@ -306,9 +308,9 @@ def decode(folder: Path, paths: list[str], images: np.ndarray, boxes=None) -> No
             with Image.open(folder / paths[row]) as picture:
                 if picture.mode[0] in "IF":  # conversion would cut off all above 255: white
                     raise ValueError(f"more than 8 bits a pixel, mode {picture.mode}")
-                if whole[row]:
+                if whole[row] and fit == "squash":
                     picture.draft("RGB", (2 * size, 2 * size))
-                else:  # not drafted, which would change the scale that the box is in
+                elif not whole[row]:  # not drafted, which would change the scale that the box is in
                     width, height = picture.size
                     x0, y0, x1, y1 = boxes[row].tolist()
                     box = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
@@ -319,7 +321,14 @@ def decode(folder: Path, paths: list[str], images: np.ndarray, boxes=None) -> No
                             "the photograph must have its original size"
                         )
                     picture = picture.crop(box)
-                square = picture.convert("RGB").resize((size, size), Image.Resampling.BILINEAR)
+                picture = picture.convert("RGB")
+                if fit == "crop":  # the shorter side to size, then the middle
+                    width, height = (int(size * s / min(picture.size)) for s in picture.size)
+                    x0, y0 = round((width - size) / 2), round((height - size) / 2)
+                    square = picture.resize((width, height), Image.Resampling.BICUBIC)
+                    square = square.crop((x0, y0, x0 + size, y0 + size))
+                else:
+                    square = picture.resize((size, size), Image.Resampling.BILINEAR)
         except DataError:
             raise
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
@@ -344,7 +353,7 @@ def progress(items, total: int, what: str):
     return tqdm(items, total=total, desc=what, delay=2, mininterval=1, leave=False, file=sys.stderr)
 
 
-def _sweep(root: Path) -> None:
+def sweep(root: Path) -> None:
     """Remove half-made folders whose process is gone, or had the number this process has now."""
     for left in root.glob(".making-[0-9]*"):
         process = int(left.name.split("-")[1])
