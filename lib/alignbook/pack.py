@@ -376,7 +376,7 @@ def read(path: Path, store: Path) -> tuple[dict, list[str]]:
         with open(path, "rb") as file, tarfile.open(fileobj=file, mode="r|gz") as tar:
             manifest = _read_manifest(path, tar)
             store.mkdir(exist_ok=True)
-            sweep(store)
+            _sweep(store)
             aside = store / f".unpacking-{os.getpid()}"
             needed, free = size(manifest), shutil.disk_usage(store).free
             if needed > free:
@@ -496,7 +496,7 @@ def _content(file: Path) -> object:
         return hashlib.file_digest(octets, "sha256").digest()
 
 
-def sweep(store: Path) -> None:
+def _sweep(store: Path) -> None:
     """Remove what an unpacking left that was killed."""
     for left in store.glob(".unpacking-[0-9]*"):
         with contextlib.suppress(PermissionError):  # another user's process: alive

@@ -18,8 +18,7 @@ import zipfile
 import zlib
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from alignbook.datasets.store import DataError
-from alignbook.datasets.store import sweep as sweep  # what killed processes left
+from alignbook.datasets.store import DataError, sweep
 
 MOST = 40 * 10**9  # bytes unpacked: COCO's photographs are 20 GB
 PADDING = 16 * 2**20  # bytes that may follow a tar's end marker: its last record, filled up
