@@ -174,6 +174,7 @@ def test_swaps_know_synonyms_and_what_says_the_same():
         "a scarlet ring and a small red star"
     }  # fmt: skip  # not scarlet for red
     assert swaps("a big bar above a stick") == {""}  # the one is part of the other
+    assert swaps("a bar above a big stick") == {""}
     assert swaps("a red star and a blue star") == {""}  # the same two things again
     assert swaps("a red star above a blue star") == {"a blue star above a red star"}
 
