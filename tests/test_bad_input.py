@@ -1375,7 +1375,7 @@ CASES = {
         Row("a folder that isn't there", words("--data flickr8k={folder}/none"), "none",
             "no such folder", "expected the one that holds flickr8k"),
         Row("a file in the place of the folder", words("--data flickr8k={folder}/command"),
-            "command", "no such folder", "expected the one that holds flickr8k"),
+            "command", "a file", "expected the folder that holds flickr8k"),
         Row("data with a photograph missing", lose("Images/d.jpg"),
             f"{TEST}, row 1", "Images/d.jpg missing", "expected every image listed", UNPACK),
         Row("a base model that isn't there", words("--set base=checkpoint:{folder}/none.pt"),

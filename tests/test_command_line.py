@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,14 @@ def copy(tmp_path_factory):
 def everything(root: Path) -> set[Path]:
     """Files of a copy, but for bytecode."""
     return {path for path in root.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+
+
+def test_an_archive_of_data_is_unpacked_into_a_folder(copy, tmp_path):
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+        archive.writestr("Images/a.jpg", b"a")
+    done = copy.run("unpack", str(tmp_path / "data.zip"), str(tmp_path / "data"))
+    assert done.returncode == 0 and "1 files" in done.stdout
+    assert (tmp_path / "data/Images/a.jpg").read_bytes() == b"a"
 
 
 @pytest.mark.parametrize(
@@ -54,6 +63,8 @@ def everything(root: Path) -> set[Path]:
         (["pack", "new.tar.gz"], ["nothing to pack", "./run_all.sh"]),
         (["pack", "README.md"], ["README.md: exists already"]),
         (["unpack", "README.md"], ["README.md: not a whole pack"]),
+        (["unpack", "README.md", "new"], ["README.md: neither zip nor tar"]),
+        (["--data", "coco=README.md"], ["README.md: a file", "unpack FILE DIR first"]),
         (["unpack", "no/such.tar.gz"], ["no/such.tar.gz: No such file"]),
     ],
     ids=" ".join,

@@ -31,6 +31,7 @@ other uses:
   ./run_all.sh doctor                    versions, devices, data found, and what is missing
   ./run_all.sh pack FILE                 trained runs into one file, for a class without training
   ./run_all.sh unpack FILE               such a file's runs into the run store, hash-checked
+  ./run_all.sh unpack FILE DIR           a data set's archive into a folder, paths checked
   ./run_all.sh lock                      compute requirements.lock from requirements.in again
 
 examples:

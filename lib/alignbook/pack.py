@@ -43,9 +43,15 @@ LONGEST_MANIFEST = 64 << 20
 
 
 def main(arguments: list[str]) -> int:
-    """``pack FILE …`` or ``unpack FILE``: the command line's part; returns the exit code."""
+    """``pack FILE …`` or ``unpack FILE [DIR]``: the command line's part; returns the exit code."""
     asked = parser().parse_args(arguments)
     try:
+        if asked.what == "unpack" and asked.folder:  # an archive of data, not of runs
+            from alignbook.datasets import archives
+
+            names = archives.unpack(asked.file, asked.folder)
+            print(f"{asked.folder}: {len(names):,} files")
+            return 0
         return pack(asked) if asked.what == "pack" else unpack(asked)
     except DataError as error:
         print(f"run_all.sh: {error}", file=sys.stderr)
@@ -82,10 +88,12 @@ def parser() -> argparse.ArgumentParser:
         help="also runs that no results folder refers to: of older code, by hand",
     )  # fmt: skip
     two = what.add_parser(
-        "unpack", help="a pack's runs into the run store",
-        description="Put the runs of a pack into results/store/.", allow_abbrev=False,
+        "unpack", help="a pack's runs into the run store, or an archive of data into a folder",
+        description="Put the runs of a pack into results/store/; or the files of a data set's "
+        "archive (zip, tar) into a new folder, names and sizes checked.", allow_abbrev=False,
     )  # fmt: skip
     two.add_argument("file", metavar="FILE", type=Path)
+    two.add_argument("folder", metavar="DIR", type=Path, nargs="?")
     return whole
 
 

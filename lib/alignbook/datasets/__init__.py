@@ -115,8 +115,11 @@ def prepare(spec: str, profile, root: Path, domain: str = "A") -> Dataset:
 
 def _read(name: str, folder: Path) -> Collection | precomp.Precomp:
     if not folder.is_dir():
-        return Collection(name, folder, [], {}, {}, {}, problems=[
-            f"{folder}: no such folder, expected the one that holds {name}"])  # fmt: skip
+        wrong = f"no such folder, expected the one that holds {name}"
+        if folder.exists():
+            wrong = (f"a file, expected the folder that holds {name}; if it is an archive: "
+                     "./run_all.sh unpack FILE DIR first")  # fmt: skip
+        return Collection(name, folder, [], {}, {}, {}, problems=[f"{folder}: {wrong}"])
     if name in precomp.SIZES:
         return precomp.read(folder, name)
     split_file = (folder / f"dataset_{name}.json").is_file()
