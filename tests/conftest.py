@@ -70,6 +70,19 @@ def realdata() -> Path:
     return Path(folder).resolve()
 
 
+@pytest.fixture(scope="session")
+def seeds() -> dict[str, str]:
+    """The four papers' source texts, by paper."""
+    folder = os.environ.get("ALIGNBOOK_SEEDS")
+    if not folder and (data := os.environ.get("ALIGNBOOK_DATA")):
+        folder = Path(data).resolve().parent / "seeds"
+    if not folder or not Path(folder).is_dir():
+        skip_unless_required("realdata", f"ALIGNBOOK_SEEDS names no folder of texts ({folder})")
+    prefixes = {"covalign": "000", "comalign": "002", "gsl": "003", "chan": "004"}
+    found = {paper: next(Path(folder).glob(f"{start}_*.txt")) for paper, start in prefixes.items()}
+    return {paper: path.read_text(encoding="utf-8") for paper, path in found.items()}
+
+
 class Copy:
     """A copy of the workbook that runs in the environment the tests run in."""
 
