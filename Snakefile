@@ -16,7 +16,9 @@ NAMES = ("profile", "data", "seeds", "set", "device", "source")
 KIND = config["data"].partition("=")[0]
 SETTINGS = {name: config[name] for name in NAMES}
 CHOSEN = config["notebooks"]  # names
-SHOWN = [name for notebook in CHOSEN for name in NOTEBOOKS[notebook].exhibits]  # exhibits
+SHOWN = list(dict.fromkeys(  # exhibits
+    name for notebook in CHOSEN for name in NOTEBOOKS[notebook].exhibits + NOTEBOOKS[notebook].reads
+))
 SOURCES = os.path.relpath(ROOT / "notebooks")  # relative: the project folder may be moved
 REPORTED = Path(os.path.relpath(ROOT / "data/reported"))
 PYTHON = sys.executable
@@ -25,8 +27,8 @@ JOB = "exec {PYTHON:q} -m alignbook.jobs"
 DATA = ("alignbook.world", "alignbook.datasets", "alignbook.profiles")
 BASE = (*DATA, "alignbook.base", "alignbook.features", "alignbook.workbook")
 RUNS = tuple(f"alignbook.{name}" for name in ("runs", "jobs", "collect", "exhibits"))
-SHOWING = ("tables", "figures", "reported", "collect", "claims", "explore", "datasheet",
-           "basesheet", "workbook")
+SHOWING = ("tables", "figures", "reported", "audit", "collect", "claims", "inference", "verdicts",
+           "explore", "datasheet", "basesheet", "workbook")
 PRESENTATION = tuple(f"alignbook.{name}" for name in SHOWING)
 
 
@@ -46,13 +48,13 @@ def exhibit_code(exhibit):
 
 def notebook_inputs(wildcards):
     notebook = NOTEBOOKS[wildcards.notebook]
-    shown = [file for exhibit in notebook.exhibits for file in arms(exhibit)]
+    shown = [file for name in notebook.exhibits + notebook.reads for file in arms(name)]
     return [f"{need}.json" for need in notebook.needs] + shown
 
 
 def notebook_code(wildcards):
     notebook = NOTEBOOKS[wildcards.notebook]
-    shown = [EXHIBITS[name].module for name in notebook.exhibits]
+    shown = [EXHIBITS[name].module for name in notebook.exhibits + notebook.reads]
     trained = [*BASE, *shown, "alignbook.runs"] if shown or "base" in notebook.needs else []
     return code_hash(*DATA, *trained, *PRESENTATION)
 
@@ -132,6 +134,7 @@ rule notebook:
         notebook_inputs,
         source=SOURCES + "/{notebook}.ipynb",
         reported=sorted(str(path) for path in REPORTED.rglob("*") if path.is_file()),
+        budget=str(REPORTED.parent / "budget.csv"),
     output:
         "notebooks/{notebook}.done",
     log:
@@ -152,9 +155,10 @@ rule collect:
         "summary.csv",
         "timings.csv",
         "runs.csv",
+        "images.parquet",
     params:
         settings=SETTINGS,
-        code=code_hash(*RUNS, "alignbook.claims"),
+        code=code_hash(*RUNS, "alignbook.inference"),
         exhibits=" ".join(SHOWN),
     shell:
         JOB + " collect {params.exhibits} --out ."

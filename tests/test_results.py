@@ -6,32 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from alignbook import basesheet, claims, collect, datasheet, exhibits, explore, figures, reported, tables
-
-
-def test_t_interval_by_hand():
-    # mean 2, standard error 1/√3, t(0.975, 2 degrees) = 4.302653
-    mean, low, high = claims.t_interval([1, 2, 3])
-    assert mean == 2
-    assert low == pytest.approx(2 - 4.302653 / np.sqrt(3), abs=1e-5)
-    assert high == pytest.approx(2 + 4.302653 / np.sqrt(3), abs=1e-5)
-
-
-def test_one_seed_has_no_interval_and_bad_values_are_refused():
-    mean, low, high = claims.t_interval([5.0])
-    assert mean == 5 and np.isnan(low) and np.isnan(high)
-    for bad in ([], [1, np.nan], [[1, 2]]):
-        with pytest.raises(ValueError):
-            claims.t_interval(bad)
-
-
-def test_a_paired_difference_takes_seeds_in_pairs():
-    first, second = [10.0, 20.0, 30.0], [9.0, 18.5, 29.5]
-    mean, low, high = claims.paired_difference(first, second)
-    assert mean == pytest.approx(1.0)  # 1.0, 1.5, 0.5: the seeds' own spread of 10 cancels
-    assert high - low == pytest.approx(2 * 4.302653 * 0.5 / np.sqrt(3), abs=1e-5)
-    with pytest.raises(ValueError):
-        claims.paired_difference([1, 2], [1])
+from alignbook import (
+    ROOT, basesheet, claims, collect, datasheet, exhibits, explore, figures, profiles, reported,
+    tables, verdicts,
+)  # fmt: skip
 
 
 def metrics(rows=("visual-codebook", "cross-attention"), seeds=3):
@@ -110,15 +88,88 @@ def test_figures_are_the_same_bytes_each_time(tmp_path):
     assert a == b
 
 
-def test_differences_say_which_arm_is_higher_or_that_it_is_open():
-    values = metrics()
-    table = explore.differences_table(values, [("cross-attention", "visual-codebook")])
-    assert table.reading[0] == "cross-attention is higher" and table.difference[0] == 10
-    values.loc[(values.row == "cross-attention") & (values.seed == 1), "value"] = -100.0
-    table = explore.differences_table(values, [("cross-attention", "visual-codebook")])
-    assert table.reading[0] == "open"
-    one = explore.differences_table(metrics(seeds=1), [("cross-attention", "visual-codebook")])
-    assert one.reading[0] == "one seed: open"
+def judged(seeds=3):
+    """Verdicts on Table 3 where cross-attention is 10 better than hard coding, and nothing else."""
+    chosen = [claim for claim in claims.load() if claim.exhibit == "chan-T3"]
+    return *verdicts.judge(metrics(seeds=seeds), "laptop", chosen), *verdicts.on_paper(chosen)
+
+
+def test_the_verdict_table_names_both_tables_and_the_seeds_it_takes():
+    verdict, _, on_paper, _ = judged()
+    table = explore.verdict_table(verdict, on_paper).set_index(verdict.claim)
+    assert table.loc["chan-codings", "the paper's own table"] == "holds: 2 of 2"
+    assert table.loc["chan-hard-at-ninth", "the paper's own table"] == "no table"
+    assert table.loc["chan-poolings", "ours"] == "not run"
+    assert list(table["seeds that would decide"]) == ["", "", ""]
+    verdict = verdict.assign(needed=[7.0, np.inf, np.nan])
+    assert list(explore.verdict_table(verdict, on_paper)["seeds that would decide"]) == [
+        "7", "over 200", ""]
+    decided = explore.verdict_table(verdict.assign(verdict="reproduced"), on_paper)
+    assert list(decided["seeds that would decide"]) == ["", "", ""]
+
+
+def test_a_forest_puts_contrasts_under_their_claim_and_the_paper_beside(tmp_path):
+    _, contrasts, _, printed = judged()
+    lines = explore.forest_lines(contrasts, printed)
+    assert list(lines.contrast) == ["chan-codings", "visual-codebook − cross-attention"]
+    assert np.isnan(lines.value[0]) and lines.value[1] == pytest.approx(-10)
+    assert lines.paper[1] == pytest.approx(14.8)
+    figures.save(figures.forest(lines, "title", "note"), tmp_path, "f", lines)
+    assert (tmp_path / "figures/f.svg").stat().st_size > 100
+    other_units = contrasts.assign(unit="×")
+    assert len(explore.forest_lines(other_units, printed)) == 0
+
+
+def test_image_recalls_average_to_the_run_s_recalls():
+    from alignbook import retrieval
+
+    scores = np.random.default_rng(0).normal(size=(40, 200))
+    scores[np.arange(200) // 5, np.arange(200)] += 1.5
+    shares = collect.image_recalls(*retrieval.ranks(scores, 5))
+    whole = retrieval.evaluate(scores, 5)
+    for k in (1, 5, 10):
+        assert shares[f"i2t R@{k}"].mean() == pytest.approx(whole.i2t[k])
+        assert shares[f"t2i R@{k}"].mean() == pytest.approx(whole.t2i[k])
+    first = retrieval.ranks(scores, 5)[1][:5]
+    assert shares["t2i R@5"][0] == pytest.approx(100 * np.mean(first <= 5))
+
+
+def test_the_budget_counts_a_shared_run_once_and_compares_seconds_a_step():
+    timings = pd.DataFrame({
+        "exhibit": "chan-T3", "run": ["a", "b", "a"], "steps": [250, 250, 250],
+        "training_seconds": [10.0, 30.0, 10.0],
+    })  # fmt: skip
+    book = SimpleNamespace(profile=SimpleNamespace(name="laptop"), kind="world")
+    line = explore.budget_table(book, timings).set_index("exhibit").loc["chan-T3"]
+    assert line.runs == 2 and line["core-seconds"] == 40
+    assert line["seconds a step"] == pytest.approx(40 / 500)
+    assert line["measured / planned"] == pytest.approx(40 / 500 / line["seconds a step planned"])
+
+
+def test_the_budget_fits_the_profiles():
+    """Runs, steps and core-seconds of data/budget.csv follow from the profiles and the arms."""
+    budget = pd.read_csv(ROOT / "data/budget.csv")
+    assert {"base-models", "chan-T3"} == set(budget.exhibit) == set(exhibits.EXHIBITS)
+    for line in budget.itertuples():
+        profile = profiles.get(line.profile, line.data)
+        assert line.core_seconds == pytest.approx(line.runs * line.steps * line.seconds_a_step,
+                                                  rel=0.02, abs=1)
+        if line.exhibit == "chan-T3":
+            tuned = [a for a in exhibits.EXHIBITS["chan-T3"].arms
+                     if a not in (*exhibits.CONTROLS, exhibits.BASE_MODEL)]
+            assert line.runs == len(tuned) * (profile.chan_trials + profile.seeds) + 1
+            assert line.steps == profile.chan_steps
+        else:
+            assert line.runs == line.arms * profile.base_seeds
+    laptop = budget[(budget.profile == "laptop") & (budget.data == "world")]
+    assert laptop.core_seconds.sum() <= 45 * 60 * 2
+
+
+def test_plain_tables_align_decimals_and_keep_words_left():
+    frame = pd.DataFrame({"what": ["a<b", "c"], "x": [1.0, np.nan], "n": [1000, 2]})
+    html = tables.plain(frame, "A & B", "not comparable", decimals={"x": 2}).to_html()
+    assert "1.00" in html and "–" in html and "1,000" in html
+    assert "A &amp; B" in html and "not comparable" in html
 
 
 def test_permuted_captions_are_at_chance():

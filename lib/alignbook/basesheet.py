@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from alignbook import figures
-from alignbook.claims import t_interval
+from alignbook.inference import t_interval
 from alignbook.datasheet import wrapped
 from alignbook.vocabulary import tokenize
 

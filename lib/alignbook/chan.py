@@ -120,6 +120,8 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     )
     split = "dev" if seed >= TUNING_SEED else "test"
     scores = evaluate(model, vocabulary, dataset, feature_run, split)
+    for way, found in zip(("i2t", "t2i"), retrieval.ranks(scores, each)):
+        np.save(folder / f"ranks_{way}.npy", found.astype(np.int32))
     return training.save(model, outcome, folder) | retrieval.evaluate(scores, each).named(split)
 
 

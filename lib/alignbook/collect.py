@@ -6,11 +6,13 @@ metrics.csv holds neither time nor revision: it is compared byte by byte between
 import importlib
 import json
 
+import numpy as np
 import pandas as pd
 
 from alignbook import exhibits, runs
-from alignbook.claims import t_interval
+from alignbook.inference import t_interval
 from alignbook.protocol import TUNING_SEED, Protocol
+from alignbook.retrieval import KS
 
 COLUMNS = ("i2t R@1", "i2t R@5", "i2t R@10", "t2i R@1", "t2i R@5", "t2i R@10", "RSUM")
 
@@ -58,6 +60,8 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
     dict of DataFrame
         `metrics`: one row per exhibit, row, column and seed. `summary`: mean and 95 % t interval
         over seeds. `timings`: seconds and steps a run. `runs`: where each number comes from.
+        `images`: the six recalls of each test image, its captions together, of the runs that kept
+        their ranks.
     """
     listed = listed.sort_values(["exhibit", "arm", "role", "seed", "key"], kind="stable")
     dataset = book.dataset()
@@ -66,7 +70,7 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
     queries["RSUM"] = sum(queries.values())
     protocol = Protocol(dataset.name, "test", dataset.captions_per_image, images=images)
     elsewhere = Protocol(f"{dataset.name} B", "test", dataset.captions_per_image, images=images)
-    metrics, timings, provenance = [], [], []
+    metrics, timings, provenance, images_of = [], [], [], []
     for row in listed.itertuples():
         run = runs.stored(row.key)
         timings.append((row.exhibit, row.arm, row.role, row.seed, row.key, run.metrics["steps"],
@@ -78,6 +82,9 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
                            run.record["device"], run.record["finished"]))
         if row.role == "trial":
             continue
+        if run.has("ranks_i2t"):
+            images_of.append(image_recalls(run.array("ranks_i2t"), run.array("ranks_t2i"))
+                             .assign(exhibit=row.exhibit, row=row.arm, seed=row.seed))
         for column in COLUMNS:
             metrics.append((row.exhibit, row.arm, column, f"test {column}", row.seed,
                             round(run.metrics[f"test {column}"], 6), queries[column.split()[0]],
@@ -102,7 +109,27 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
             "exhibit", "row", "role", "seed", "run", "dev_rsum", "parameters", "checksum",
             "config", "versions", "code", "device", "finished",
         ]),
+        "images": pd.concat(images_of, ignore_index=True) if images_of else pd.DataFrame(
+            columns=["image", *COLUMNS[:6], "exhibit", "row", "seed"]),
     }  # fmt: skip
+
+
+def image_recalls(i2t, t2i) -> pd.DataFrame:
+    """Recalls in percent of each test image as a query, and of its captions: image, six columns.
+
+    Parameters
+    ----------
+    i2t : (N,) ranks of the images' best captions, from 1. t2i : (5·N,) of the captions' images.
+
+    Examples
+    --------
+    >>> image_recalls(np.array([1, 9]), np.array([1, 20, 3, 1]))["t2i R@1"].tolist()
+    [50.0, 50.0]
+    """
+    t2i = np.asarray(t2i).reshape(len(i2t), -1)
+    found = {f"i2t R@{k}": 100.0 * (np.asarray(i2t) <= k) for k in KS}
+    found |= {f"t2i R@{k}": 100.0 * (t2i <= k).mean(axis=1) for k in KS}
+    return pd.DataFrame({"image": np.arange(len(i2t)), **found})
 
 
 def summarise(metrics: pd.DataFrame) -> pd.DataFrame:

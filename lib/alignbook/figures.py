@@ -65,11 +65,63 @@ def dots(lines: pd.DataFrame, title: str, note: str):
         text.set_fontweight("bold" if bold else "normal")
     for axis in (left, right):
         axis.tick_params(length=0)
+        axis.margins(x=0.1)
         axis.set_xlabel("RSUM on test (sum of six recalls, %)")
     left.set_title(title), right.set_title("the paper's table")
     left.set_ylim(-len(lines) + 0.4, 0.6)
-    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
+    seeds = "Small dots: seeds. " if lines["values"].map(len).max() > 1 else ""
+    figure.text(0.01, 0.005, seeds + note, fontsize=8, color="#555555")
     figure.tight_layout(rect=(0, 0.03, 1, 1))
+    return figure
+
+
+READINGS = {"holds": (OURS, "o"), "reversed": (PAPER, "X"), "open": ("#777777", "s")}
+
+
+def forest(lines: pd.DataFrame, title: str, note: str):
+    """Contrasts with two kinds of doubt: over seeds (thick) and over test images (thin, below).
+
+    Parameters
+    ----------
+    lines : contrast, value, low, high, query_low, query_high, reading, paper; top to bottom, all
+        of one unit. A line without a value is a heading. What is NaN is left out.
+    """
+    use_style()
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(9.2, 0.42 * len(lines) + 1.5), sharey=True, width_ratios=(1.7, 1)
+    )
+    for y, line in zip(range(0, -len(lines), -1), lines.itertuples()):
+        if not np.isfinite(line.value):
+            continue
+        colour, mark = READINGS[line.reading]
+        left.plot([line.low, line.high], [y, y], color=colour, lw=2.4, solid_capstyle="butt")
+        left.plot([line.query_low, line.query_high], [y - 0.2] * 2, color=INK, lw=0.9)
+        left.scatter([line.value], [y], s=44, color=colour, marker=mark, zorder=4)
+        for axis, value, ink in ((left, line.value, colour), (right, line.paper, PAPER)):
+            if np.isfinite(value):
+                axis.annotate(
+                    f"{value:+.1f}", (value, y), (0, 7), textcoords="offset points", ha="center",
+                    fontsize=7.5, color=ink,
+                )
+        right.scatter(
+            [line.paper], [y], s=44, facecolors="white", edgecolors=PAPER, lw=1.6, zorder=4
+        )
+    left.set_yticks(range(0, -len(lines), -1), lines.contrast)
+    for text, value in zip(left.get_yticklabels(), lines.value):
+        text.set_fontweight("normal" if np.isfinite(value) else "bold")
+    for axis in (left, right):
+        axis.axvline(0, color=INK, lw=0.9)
+        axis.tick_params(length=0)
+        axis.margins(x=0.14)
+        axis.set_xlabel("difference of RSUM, points")
+    left.set_title(title), right.set_title("the paper's table")
+    for name, (colour, mark) in READINGS.items():
+        if (lines.reading == name).any():
+            left.scatter([], [], color=colour, marker=mark, s=30, label=name)
+    figure.legend(loc="upper right", ncols=3, fontsize=8, bbox_to_anchor=(1, 1.0))
+    left.set_ylim(-len(lines) + 0.4, 0.6)
+    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
+    figure.tight_layout(rect=(0, 0.03, 1, 0.97))
     return figure
 
 

@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).resolve().parent
 PRESENTATION = (
     "alignbook",
     "alignbook.__main__",
+    "alignbook.audit",
     "alignbook.basesheet",
     "alignbook.claims",
     "alignbook.datasheet",
@@ -27,6 +28,7 @@ PRESENTATION = (
     "alignbook.explore",
     "alignbook.figures",
     "alignbook.fingerprint",
+    "alignbook.inference",
     "alignbook.jobs",
     "alignbook.lifeline",
     "alignbook.pack",
@@ -34,6 +36,7 @@ PRESENTATION = (
     "alignbook.progress",
     "alignbook.reported",
     "alignbook.tables",
+    "alignbook.verdicts",
     "alignbook.workbook",
 )
 

@@ -81,21 +81,23 @@ def notebook(book: Workbook, name: str) -> None:
 
 
 def collect(book: Workbook, *names: str) -> None:
-    """Put the numbers of some exhibits into metrics.csv, summary.csv, timings.csv and runs.csv."""
+    """Put the numbers of some exhibits into metrics, summary, timings, runs (CSV) and images."""
     import pandas as pd
 
     from alignbook import collect as results
 
     listed = pd.concat([results.arms(book, name) for name in names])
-    for name, table in results.gather(book, listed).items():
+    found = results.gather(book, listed)
+    write(book.out / "images.parquet", found.pop("images").to_parquet(index=False))
+    for name, table in found.items():
         write(book.out / f"{name}.csv", table.to_csv(index=False))
 
 
-def write(path: Path, text: str) -> None:
+def write(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_text(text)
+    aside.write_bytes(content.encode() if isinstance(content, str) else content)
     os.replace(aside, path)
 
 

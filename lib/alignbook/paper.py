@@ -52,7 +52,7 @@ class Resource:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a notebook takes: its paper's data set, further resources, and what it can do without.
+    """What a notebook takes: its paper's data set ("" for none), what else, and what it may use.
 
     ``pictures``: it looks at photographs, so that --data with features alone can't stand in.
     ``settings`` are the fields of the profile that matter to it.
@@ -233,6 +233,7 @@ RESOURCES = {
 }  # fmt: skip
 
 NOTEBOOKS = {
+    "01_reported_numbers": Needs(""),
     "02_data": Needs("coco_precomp"),
     "03_base_models": Needs(
         "coco", optional=("clip-b32", "clip-l14", "coca", "negclip"), pictures=True,
@@ -243,6 +244,7 @@ NOTEBOOKS = {
         settings=("seeds", "chan_trials", "chan_steps", "chan_batch", "chan_dim", "chan_regions",
                   "chan_learning_rate", "chan_all_violations"),
     ),
+    "90_claims": Needs("coco_precomp"),
 }  # fmt: skip
 
 
@@ -391,7 +393,10 @@ def plan(notebooks: list[str], data: str = "world", overrides: dict | None = Non
     given, folder = datasets.parse(data)
     folders = {given: folder.resolve()} if folder else {}
     kinds = {name: _data_of(name, given) for name in notebooks}
-    needed = {name: [kinds[name], *NOTEBOOKS[name].others] for name in notebooks}
+    needed = {
+        name: [*([kinds[name]] if NOTEBOOKS[name].data else []), *NOTEBOOKS[name].others]
+        for name in notebooks
+    }
     wanted = [each for name in notebooks for each in [*needed[name], *NOTEBOOKS[name].optional]]
     found = {name: look(name, folders.get(name)) for name in dict.fromkeys([*wanted, *RESOURCES])}
 
@@ -431,7 +436,7 @@ def _data_of(notebook: str, given: str) -> str:
     """The data set a notebook runs on: the one given, unless it lacks the pictures needed."""
     needs = NOTEBOOKS[notebook]
     without = needs.pictures and given.endswith("precomp")
-    return needs.data if given == "world" or without else given
+    return (needs.data or "coco_precomp") if given == "world" or without else given
 
 
 def _notebook(name: str, kind: str, needed: list[str], found: dict[str, Found],

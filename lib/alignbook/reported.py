@@ -14,6 +14,7 @@ import pandas as pd
 
 from alignbook import ROOT
 
+PAPERS = {"chan": "CHAN", "comalign": "ComAlign", "covalign": "CoV-Align", "gsl": "GSL"}
 FOLDER = ROOT / "data" / "reported"
 HEADER = ["group", "row", "column", "value", "mark"]
 MARKS = {"bold", "down", "default", "ensemble", "global", "fragment", "aligning"}

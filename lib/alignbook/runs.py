@@ -50,6 +50,10 @@ class Run:
         """An array of the run, memory-mapped."""
         return np.load(self.folder / f"{name}.npy", mmap_mode="r")
 
+    def has(self, name: str) -> bool:
+        """Whether the run left such an array."""
+        return (self.folder / f"{name}.npy").exists()
+
     def weights(self) -> dict:
         from safetensors.torch import load_file
 

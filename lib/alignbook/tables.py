@@ -1,11 +1,13 @@
 """One style for every table: the paper's number beside ours, decimals aligned, intervals shown."""
 
+from html import escape
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from alignbook.collect import COLUMNS
+from alignbook.figures import PAPER
 
 HEADINGS = {
     "i2t R@1": "Image → Text R@1", "i2t R@5": "R@5", "i2t R@10": "R@10",
@@ -44,39 +46,70 @@ def beside_paper(summary: pd.DataFrame, printed: pd.DataFrame, rows: dict) -> pd
     return table
 
 
-def show(table: pd.DataFrame, caption: str):
-    """The table for a notebook: one decimal, the best of ours in bold, gaps as a dash."""
+def show(table: pd.DataFrame, caption: str, note: str = ""):
+    """A table beside the paper's, for a notebook: one decimal, the best of ours in bold."""
     numbers = [c for c in table.columns if c[1] in ("paper", "ours", "±")]
     plain = table.rename(columns=HEADINGS, level=0)
     numbers = [(HEADINGS.get(a, a), b) for a, b in numbers]
-    seeds = ("", "seeds")
-    return (
-        plain.style.hide(axis="index")
-        .format("{:.1f}", subset=numbers, na_rep="–")
-        .format("{:.0f}", subset=[seeds])
-        .set_caption(caption)
+    styled = (
+        plain.style.format("{:.1f}", subset=numbers, na_rep="–")
+        .format("{:.0f}", subset=[("", "seeds")])
         .highlight_max(
             subset=[c for c in numbers if c[1] == "ours"], props="font-weight: bold", axis=0
         )
+        .set_properties(subset=[c for c in numbers if c[1] == "paper"], color=PAPER)
+    )
+    return _dressed(styled, numbers, caption, note)
+
+
+def plain(table: pd.DataFrame, caption: str = "", note: str = "", decimals: int | dict = 1):
+    """Any other table for a notebook: numbers right-aligned with even decimals, text left.
+
+    Parameters
+    ----------
+    decimals : of columns of floats; a number for all, or by column (1 where a column is not named).
+    """
+    floats = [c for c in table if pd.api.types.is_float_dtype(table[c])]
+    each = decimals if isinstance(decimals, dict) else dict.fromkeys(floats, decimals)
+    styled = table.style.format(
+        {c: f"{{:,.{each.get(c, 1)}f}}" for c in floats}, na_rep="–"
+    ).format(thousands=",", subset=[c for c in table if pd.api.types.is_integer_dtype(table[c])])
+    numbers = [c for c in table if pd.api.types.is_numeric_dtype(table[c])]
+    words = [c for c in table if c not in numbers]
+    styled = styled.set_properties(
+        subset=words, **{"text-align": "left", "max-width": "34em", "white-space": "normal"}
+    )
+    return _dressed(styled, numbers, caption, note)
+
+
+def _dressed(styled, numbers: list, caption: str, note: str):
+    """The look that all tables share; the note stands in small type below the caption."""
+    small = f"<br><span style='font-weight: 400; font-size: 90%'>{escape(note)}</span>"
+    return (
+        styled.hide(axis="index")
+        .set_caption(escape(caption) + (small if note else ""))
         .set_properties(
             subset=numbers, **{"text-align": "right", "font-variant-numeric": "tabular-nums"}
         )
-        .set_properties(subset=[c for c in numbers if c[1] == "paper"], color="#8a5a00")
         .set_table_styles([
-            {"selector": "caption", "props": "caption-side: top; text-align: left; padding: 4px"},
+            {"selector": "caption", "props": "caption-side: top; text-align: left; padding: 4px; "
+                                             "font-weight: 600; color: inherit"},
             {"selector": "th", "props": "text-align: right; font-weight: 600"},
+            {"selector": "td, th", "props": "vertical-align: top; padding: 2px 8px"},
         ])
     )  # fmt: skip
 
 
-def save(table: pd.DataFrame, folder: Path, name: str) -> None:
+def save(table: pd.DataFrame, folder: Path, name: str, caption: str = "", note: str = "") -> None:
     """Write a table to `folder/tables` as CSV (full precision) and Markdown (as shown)."""
     target = Path(folder) / "tables"
     target.mkdir(parents=True, exist_ok=True)
     flat = table.copy()
-    flat.columns = [" ".join(part for part in column if part) for column in table.columns]
+    if table.columns.nlevels > 1:
+        flat.columns = [" ".join(part for part in column if part) for column in table.columns]
     flat.round(4).to_csv(target / f"{name}.csv", index=False)
-    (target / f"{name}.md").write_text(markdown(flat))
+    said = "".join(f"{text}\n\n" for text in (f"**{caption}**" if caption else "", note) if text)
+    (target / f"{name}.md").write_text(said + markdown(flat))
 
 
 def markdown(table: pd.DataFrame) -> str:

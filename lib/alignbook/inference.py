@@ -1,0 +1,198 @@
+"""Statistics over paired seeds: t intervals and tests, Holm's correction, power, query bootstrap.
+
+With three to ten seeds a percentile bootstrap over seeds covers far less than it says; the t
+interval covers what it says as long as the seeds' differences are roughly normal. The bootstrap
+here resamples test images instead: what another test set of the same kind would have changed.
+"""
+
+from functools import cache, lru_cache
+
+import numpy as np
+from scipy import optimize, special, stats
+
+MOST_SEEDS = 200  # beyond it, `seeds_needed` says "more than can be run"
+
+
+def t_interval(values, level: float = 0.95) -> tuple[float, float, float]:
+    """Mean of the seeds' values and its t interval (n − 1 degrees of freedom).
+
+    With a single seed the bounds are NaN: nothing is known of the spread.
+
+    Examples
+    --------
+    >>> [round(float(v), 2) for v in t_interval([1.0, 2.0, 3.0])]
+    [2.0, -0.48, 4.48]
+    """
+    values = _seeds(values)
+    mean = values.mean()
+    if len(values) == 1:
+        return float(mean), np.nan, np.nan
+    half = stats.t.ppf((1 + level) / 2, len(values) - 1) * stats.sem(values)
+    return float(mean), float(mean - half), float(mean + half)
+
+
+def paired_difference(first, second, level: float = 0.95) -> tuple[float, float, float]:
+    """Mean of first − second, seed by seed, and its t interval.
+
+    Parameters
+    ----------
+    first, second : (seeds,) values of two arms for the same seeds in the same order.
+    """
+    first, second = np.asarray(first, float), np.asarray(second, float)
+    if first.shape != second.shape:
+        raise ValueError(f"seeds do not pair: {first.shape} against {second.shape}")
+    return t_interval(first - second, level)
+
+
+def above_zero(values) -> float:
+    """Two-sided p of the t test that the seeds' mean is zero; NaN without spread.
+
+    >>> round(above_zero([1.0, 2.0, 3.0]), 4)  # t = 2 / (1 / √3), 2 degrees of freedom
+    0.0742
+    """
+    values = _seeds(values)
+    if len(values) < 2 or np.ptp(values) == 0:
+        return np.nan
+    return float(2 * stats.t.sf(abs(values.mean()) / stats.sem(values), len(values) - 1))
+
+
+def inside(values, low: float, high: float) -> tuple[float, float]:
+    """p of the two one-sided tests that the mean lies between two bounds, and p that it does not.
+
+    Returns
+    -------
+    (p_inside, p_outside)
+        The first is small when the mean is surely inside, the second (two-sided) when it is surely
+        beyond one of the bounds. Infinite bounds are allowed; both NaN without spread.
+
+    Examples
+    --------
+    >>> [round(p, 3) for p in inside([-0.1, 0.0, 0.1], -1, 1)]
+    [0.002, 1.0]
+    """
+    values = _seeds(values)
+    if len(values) < 2 or np.ptp(values) == 0:
+        return np.nan, np.nan
+    error, freedom = stats.sem(values), len(values) - 1
+    over, under = (values.mean() - low) / error, (high - values.mean()) / error
+    surely_inside = max(stats.t.sf(over, freedom), stats.t.sf(under, freedom))
+    surely_outside = min(1.0, 2 * min(stats.t.cdf(over, freedom), stats.t.cdf(under, freedom)))
+    return float(surely_inside), float(surely_outside)
+
+
+def holm(p) -> np.ndarray:
+    """Holm's step-down adjustment: reject where the result is at most the level.
+
+    >>> holm([0.01, 0.04, 0.03]).round(3).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    p = np.asarray(p, float)
+    if p.ndim != 1 or np.isnan(p).any():
+        raise ValueError(f"expected p values of some tests, not {p}")
+    order = np.argsort(p, kind="stable")
+    raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(raised, 1)
+    return adjusted
+
+
+def power(effect: float, spread: float, n: int, level: float = 0.05) -> float:
+    """Probability that the two-sided t test over n seeds finds a true mean.
+
+    Parameters
+    ----------
+    effect, spread : mean and standard deviation of the seeds' differences.
+    """
+    shift, reach = abs(effect) / spread * np.sqrt(n), _reach(n, level / 2)
+    return float((special.ndtr(shift - reach) + special.ndtr(-shift - reach)).mean())
+
+
+def power_inside(
+    effect: float, low: float, high: float, spread: float, n: int, level: float = 0.05
+) -> float:
+    """Probability that two one-sided tests over n seeds find a true mean between two bounds."""
+    reach, scale = _reach(n, level), np.sqrt(n) / spread
+    found = special.ndtr((high - effect) * scale - reach)
+    found -= special.ndtr((low - effect) * scale + reach)
+    return float(np.maximum(found, 0).mean())
+
+
+@cache
+def _reach(n: int, tail: float) -> np.ndarray:
+    """How far from zero a mean has to lie, in true standard errors, at the quantiles of what the
+    seeds' spread is estimated to be. SciPy's noncentral t loses its digits at few seeds."""
+    s = np.sqrt(stats.chi2.ppf((np.arange(2000) + 0.5) / 2000, n - 1) / (n - 1))
+    return stats.t.ppf(1 - tail, n - 1) * s
+
+
+def detectable(spread: float, n: int, level: float = 0.05, wanted: float = 0.8) -> float:
+    """The smallest true mean that n seeds of this spread find with probability `wanted`.
+
+    >>> round(detectable(1.0, 5), 2)
+    1.68
+    """
+    if n < 2 or not spread > 0:
+        return np.nan
+    return spread * _detectable(n, level, wanted)
+
+
+@cache
+def _detectable(n: int, level: float, wanted: float) -> float:
+    """`detectable` in standard deviations."""
+    highest = 10.0
+    while power(highest, 1.0, n, level) < wanted:
+        highest *= 4
+    return optimize.brentq(lambda d: power(d, 1.0, n, level) - wanted, 0, highest)
+
+
+def seeds_needed(found, wanted: float = 0.8) -> float:
+    """The fewest seeds with which a test has the power `wanted`; infinity beyond `MOST_SEEDS`.
+
+    Parameters
+    ----------
+    found : number of seeds → power.
+
+    Examples
+    --------
+    >>> seeds_needed(lambda n: power(1.69, 1.0, n))
+    5
+    """
+    if found(MOST_SEEDS) < wanted:
+        return np.inf
+    few, many = 1, MOST_SEEDS  # power grows with the seeds
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if found(middle) >= wanted else (middle, many)
+    return many
+
+
+def image_bootstrap(per_image, level: float = 0.95, resamples: int = 2000, seed: int = 0):
+    """Percentile interval of a mean over test images, drawn with replacement.
+
+    Parameters
+    ----------
+    per_image : (N,) each image's share of the number, its captions together, so that the number
+        is the mean; the gallery that was searched stays as it was.
+
+    Returns
+    -------
+    (low, high)
+    """
+    per_image = np.asarray(per_image, float)
+    means = _drawn(len(per_image), resamples, seed) @ per_image / len(per_image)
+    low, high = np.percentile(means, [50 * (1 - level), 50 * (1 + level)])
+    return float(low), float(high)
+
+
+@lru_cache(maxsize=1)
+def _drawn(n: int, resamples: int, seed: int) -> np.ndarray:
+    """How often each image is drawn; kept, as all contrasts of a test set are asked in a row."""
+    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=resamples)
+    return drawn.astype(float)
+
+
+def _seeds(values) -> np.ndarray:
+    values = np.asarray(values, float)
+    if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+        raise ValueError(f"expected finite values of some seeds, not {values}")
+    return values
