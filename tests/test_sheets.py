@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from alignbook import basesheet, datasheet, retrieval
-from alignbook.claims import t_interval
+from alignbook.inference import t_interval
 
 
 class Sample(SimpleNamespace):

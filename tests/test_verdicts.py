@@ -88,6 +88,7 @@ CASES = [
     (FLAT, arms("c", a=0, b=0.2, c=0), "trend only", "1 of 3 contrasts hold"),
     (FLAT, arms("abc", a=0, b=0, c=0), OPEN, "3 of 3 contrasts point"),
     (FLAT, arms("c", a=0, b=0, c=3), OPEN, "1 of 3 contrasts point the right way, 1 signif"),
+    (FLAT, arms("c", a=0, b=0, c=-3), OPEN, "1 of 3 contrasts point the right way, 1 signif"),
     (FLAT, arms(a=0, b=0, c=10), "contradicted", "2 of 3 contrasts significantly"),
     (FLAT, arms(a=10, b=0, c=0), "contradicted", "2 of 3 contrasts significantly"),
     (COLLAPSE, arms(a=-40, d=0), HOLD, "it holds"),  # 5 % of 400 is 20
@@ -137,7 +138,8 @@ def test_ratios_by_hand(band, ratio, loud, expected):
     assert verdict(table(seconds), chosen)[0] == expected
     line = contrasts_of(table(seconds), chosen).iloc[0]
     logs = np.log(seconds["a"] / seconds["b"])
-    low, high = stats.ttest_1samp(logs, 0).confidence_interval()
+    level = 0.95 if np.isinf(band[1]) else 0.9  # what two one-sided tests at 5 % go with
+    low, high = stats.ttest_1samp(logs, 0).confidence_interval(level)
     assert (line.value, line.low, line.high) == pytest.approx(
         (np.exp(logs.mean()), np.exp(low), np.exp(high)))
 
@@ -265,6 +267,10 @@ def test_seeds_that_decide_a_claim_find_all_that_it_takes():
     for k in (1, 2, 4):  # k contrasts, each missed with a k-th of the probability 0.2 at most
         assert needed(k) == next(n for n in range(2, 200) if inference.power(
             0.2, spread, n, 0.0125) >= 1 - 0.2 / k)
+    made["more 0"] = made["more 1"] = SEED + OWN["a"] + 0.4  # the two that are found most easily
+    assert needed(2) == next(n for n in range(2, 200) if inference.power(
+        0.4, spread, n, 0.0125) >= 0.9)
+    made["more 0"] = made["more 1"] = made["more 2"]
     made["more 3"] = SEED + OWN["a"] - 5  # points the other way, and loudly
     assert needed(4) < needed(3) == next(n for n in range(2, 200) if inference.power(
         0.2, spread, n, 0.0125) >= 1 - 0.2 / 3)
@@ -443,8 +449,9 @@ def test_shares_of_the_images_average_to_the_contrast():
     for each in (contrast for one in chosen for contrast in one.contrasts):
         shares = numbers.per_image(each, [0, 1, 2])
         assert len(shares) == 60
-        assert shares.mean() == pytest.approx(numbers.differences(each).mean(), abs=1e-8)
-        assert numbers.per_image(each, [1]).mean() == pytest.approx(numbers.differences(each)[1])
+        seeds, values = numbers.differences(each)
+        assert seeds == [0, 1, 2] and shares.mean() == pytest.approx(values.mean(), abs=1e-8)
+        assert numbers.per_image(each, [1]).mean() == pytest.approx(values[1])
     lines = contrasts_of(metrics, chosen[0], images=images)
     expected = inference.image_bootstrap(numbers.per_image(chosen[0].contrasts[0], [0, 1, 2]))
     assert (lines.query_low[0], lines.query_high[0]) == expected
@@ -480,6 +487,8 @@ def test_images_of_other_seeds_or_test_sets_are_not_used():
     ):
         lines = contrasts_of(metrics, claim(**PAIR), images=some)
         assert np.isfinite(lines.p[0]) and np.isnan([lines.query_low[0], lines.query_high[0]]).all()
+        pair = claim(**PAIR).contrasts[0]
+        assert verdicts._Numbers(metrics, some).per_image(pair, [0, 1, 2]) is None
 
 
 # --- What must not matter ------------------------------------------------------------------------
@@ -684,6 +693,16 @@ def no_seeds_needed(monkeypatch):
     monkeypatch.setattr(inference, "seeds_needed", lambda found: np.nan)
 
 
+def test_a_rehearsal_tells_no_difference_from_one(no_seeds_needed):
+    nothing = verdicts.rehearse(0.0, spread=10, seeds=3, times=1000)
+    planted = verdicts.rehearse(inference.detectable(10, 3), spread=10, seeds=3, times=1000)
+    assert list(nothing.index) == list(verdicts.VERDICTS)
+    assert nothing.sum() == pytest.approx(100)
+    assert nothing["undecided"] >= 93 and planted["reproduced"] == pytest.approx(80, abs=4)
+    backwards = verdicts.rehearse(-100, spread=10, seeds=3, times=10)
+    assert backwards["contradicted"] == 100
+
+
 DIRECTIONAL = ("greater", "ordered", "best", "slope")
 
 
@@ -701,24 +720,25 @@ def all_undecided(metrics, chosen):
     return found.groupby("paper", sort=False).verdict.agg(lambda v: (v == "undecided").all()), lines
 
 
-@pytest.mark.parametrize("paper, seeds", [("chan", 3), ("chan", 5), ("gsl", 3)])
+@pytest.mark.parametrize("seeds", [3, 5])
+@pytest.mark.parametrize("paper", ["chan", "comalign", "covalign", "gsl"])
 def test_arms_alike_leave_all_claims_of_a_paper_undecided(paper, seeds, no_seeds_needed,
                                                           monkeypatch):
-    chosen = CHAN if paper == "chan" else directional(paper)
+    chosen = CHAN if paper == "chan" else directional(paper)  # one table of CHAN
     values = same_means(chosen, 200, seeds, seed=1, mean=middle)
     metrics, repeated = long_table(values), copies(chosen, 200)
     quiet, lines = all_undecided(metrics, repeated)
     assert len(quiet) == 200 and quiet.mean() >= 0.93
-    # what the next test does at once for many more repetitions
-    assert (lines.holm.groupby(np.arange(len(lines)) // (len(lines) // 200)).min() <= 0.05).sum() \
-        == false_alarms(chosen, values).sum()
-    if (paper, seeds) == ("chan", 3):  # the same numbers, not corrected: too many false alarms
+    # false_alarms, which the next test asks of many more repetitions, counts the same
+    lowest = lines.holm.to_numpy().reshape(200, -1).min(1)
+    assert list(lowest <= 0.05) == list(false_alarms(chosen, values))
+    if seeds == 3 and paper != "comalign":  # not corrected: too many false alarms
         monkeypatch.setattr(inference, "holm", np.asarray)
         assert all_undecided(metrics, repeated)[0].mean() < 0.90
 
 
 def false_alarms(chosen, values):
-    """Whether a repetition's smallest p passes Holm's first step, the rest depending on it."""
+    """Whether a repetition's smallest p passes Holm's first step, on which the others wait."""
     contrasts = [contrast for c in chosen for contrast in c.contrasts]
     p = []
     for contrast in contrasts:
@@ -771,7 +791,7 @@ def repeated(test, v):
 @pytest.mark.parametrize("test", PLANTED)
 def test_a_planted_difference_is_found_as_often_as_stated(test, no_seeds_needed):
     _, bound, spread = PLANTED[test]
-    rng, n, times = np.random.default_rng(5), 5, 400
+    rng, n, times = np.random.default_rng(len(test)), 5, 1000
     if test == "flat":  # no effect at all, so quiet that five seeds see it with probability 0.8
         spread = next(s for s in np.arange(0.5, 0, -0.001)
                       if inference.power_inside(0, -0.5, 0.5, s, n) >= 0.8)
@@ -786,7 +806,7 @@ def test_a_planted_difference_is_found_as_often_as_stated(test, no_seeds_needed)
 
 
 def test_a_planted_difference_among_many_is_found_as_often_as_stated(no_seeds_needed):
-    rng, n, times, m = np.random.default_rng(6), 5, 400, 5
+    rng, n, times, m = np.random.default_rng(6), 5, 1000, 6
     corrected, alone = inference.detectable(1, n, 0.05 / m), inference.detectable(1, n)
     effects = [corrected, alone] + [0.0] * (m - 2)
     values = {}
@@ -797,7 +817,7 @@ def test_a_planted_difference_among_many_is_found_as_often_as_stated(no_seeds_ne
     _, lines = verdicts.judge(long_table(values), "laptop", copies([chosen], times))
     held = (lines.reading == "holds").to_numpy().reshape(times, m).mean(0)
     assert held[0] == pytest.approx(0.80, abs=0.04)
-    assert held[1] < 0.65  # what one test alone would find is not found among five
+    assert held[1] < 0.65  # what one test alone would find is not found among six
 
 
 def exactly(mean, spread, n):
@@ -853,17 +873,7 @@ def test_the_seeds_needed_are_enough_for_claims_of_many_contrasts(need, effects,
     needed = int(verdicts.judge(made(v), "laptop", copies([chosen], 1))[0].needed[0])
     assert 5 < needed < 60
     monkeypatch.setattr(inference, "seeds_needed", lambda found: np.nan)
-    rng, times = np.random.default_rng(9), 150
+    rng, times = np.random.default_rng(9), 500
     v = rng.normal(np.array(effects)[:, None, None], 0.7, (4, times, needed))
     found, _ = verdicts.judge(made(v), "laptop", copies([chosen], times))
     assert (found.verdict == expected).mean() >= 0.76
-
-
-def test_a_rehearsal_tells_no_difference_from_one(no_seeds_needed):
-    nothing = verdicts.rehearse(0.0, spread=10, seeds=3, times=200)
-    planted = verdicts.rehearse(inference.detectable(10, 3), spread=10, seeds=3, times=200)
-    assert list(nothing.index) == list(verdicts.VERDICTS)
-    assert nothing.sum() == pytest.approx(100)
-    assert nothing["undecided"] >= 93 and planted["reproduced"] == pytest.approx(80, abs=6)
-    backwards = verdicts.rehearse(-100, spread=10, seeds=3, times=10)
-    assert backwards["contradicted"] == 100

@@ -54,9 +54,9 @@ def dot_lines(metrics: pd.DataFrame, printed: pd.DataFrame, rows: tuple) -> pd.D
     return pd.DataFrame(lines, columns=["label", "mean", "low", "high", "values", "paper"])
 
 
-def note_of(book) -> str:
+def note_of(book, seeds: int = 0) -> str:
     """What stands by a table or figure: how to read it, and what may be compared."""
-    seeds = book.profile.seeds
+    seeds = seeds or book.profile.seeds
     what = f"Mean of {seeds} seeds, 95 % interval. " if seeds > 1 else "One seed. "
     if book.kind == "world":
         return what + "World numbers are not comparable with the paper's values: compare the order."

@@ -27,7 +27,7 @@ def t_interval(values, level: float = 0.95) -> tuple[float, float, float]:
     mean = values.mean()
     if len(values) == 1:
         return float(mean), np.nan, np.nan
-    half = stats.t.ppf((1 + level) / 2, len(values) - 1) * stats.sem(values)
+    half = stats.t.ppf((1 + level) / 2, len(values) - 1) * _error(values)
     return float(mean), float(mean - half), float(mean + half)
 
 
@@ -53,7 +53,7 @@ def above_zero(values) -> float:
     values = _seeds(values)
     if len(values) < 2 or np.ptp(values) == 0:
         return np.nan
-    return float(2 * stats.t.sf(abs(values.mean()) / stats.sem(values), len(values) - 1))
+    return float(2 * stats.t.sf(abs(values.mean()) / _error(values), len(values) - 1))
 
 
 def inside(values, low: float, high: float) -> tuple[float, float]:
@@ -73,7 +73,7 @@ def inside(values, low: float, high: float) -> tuple[float, float]:
     values = _seeds(values)
     if len(values) < 2 or np.ptp(values) == 0:
         return np.nan, np.nan
-    error, freedom = stats.sem(values), len(values) - 1
+    error, freedom = _error(values), len(values) - 1
     over, under = (values.mean() - low) / error, (high - values.mean()) / error
     surely_inside = max(stats.t.sf(over, freedom), stats.t.sf(under, freedom))
     surely_outside = min(1.0, 2 * min(stats.t.cdf(over, freedom), stats.t.cdf(under, freedom)))
@@ -189,6 +189,11 @@ def _drawn(n: int, resamples: int, seed: int) -> np.ndarray:
     """How often each image is drawn; kept, as all contrasts of a test set are asked in a row."""
     drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=resamples)
     return drawn.astype(float)
+
+
+def _error(values: np.ndarray) -> float:
+    """Standard error of the mean."""
+    return values.std(ddof=1) / np.sqrt(len(values))
 
 
 def _seeds(values) -> np.ndarray:

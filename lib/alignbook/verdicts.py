@@ -45,7 +45,8 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame
         claim, paper, exhibit, says, test, verdict, why, seeds, needed (seeds that would decide it
         with probability 0.8, if what was measured is the truth: all the contrasts it takes).
     contrasts : DataFrame
-        claim, contrast, unit, seeds, value, low, high (95 % t interval over seeds), p, holm,
+        claim, contrast, unit, seeds, value, low, high (t interval over seeds: 95 %, and 90 % where
+        the claim sets two bounds, as two one-sided tests go with it), p, holm,
         reading ("holds", "reversed", "open"), query_low, query_high (bootstrap over images),
         detectable (the smallest true distance from the claimed bound that these seeds find with
         probability 0.8 after correction; a factor for "×"), needed (seeds that find this contrast).
@@ -59,14 +60,11 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame
             if line := _measured(contrast, numbers):
                 judged = not any(why_not[claim.id])
                 lines.append({"claim": claim.id, "paper": claim.paper, "judged": judged} | line)
-    contrasts = pd.DataFrame(lines, columns=[
-        "claim", "paper", "judged", "contrast", "unit", "seeds", "value", "low", "high", "spread",
-        "from_low", "from_high", "p_holds", "p_reversed", "p", "query_low", "query_high",
-    ])  # fmt: skip
-    contrasts = _corrected(contrasts.astype({"judged": bool}))
+    decided = [line for line in lines if line["judged"]]
+    _correct(decided)
     verdicts = []
     for claim in chosen:
-        own = contrasts[(contrasts.claim == claim.id) & contrasts.judged]
+        own = [line for line in decided if line["claim"] == claim.id]
         untestable, missing = why_not[claim.id]
         if untestable or missing:
             verdict = "not testable here" if untestable else "not run", untestable or missing
@@ -74,48 +72,47 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame
             verdict = _verdict(claim, own)
         verdicts.append((
             claim.id, claim.paper, claim.exhibit, claim.says, claim.test, *verdict,
-            own.seeds.min() if len(own) else 0, _needed(claim, own) if len(own) else np.nan,
+            min((line["seeds"] for line in own), default=0), _needed(claim, own),
         ))  # fmt: skip
     verdicts = pd.DataFrame(verdicts, columns=[
         "claim", "paper", "exhibit", "says", "test", "verdict", "why", "seeds", "needed",
     ])  # fmt: skip
-    kept = ["claim", "contrast", "unit", "seeds", "value", "low", "high", "p", "holm", "reading",
-            "query_low", "query_high", "detectable", "needed"]  # fmt: skip
-    return verdicts, contrasts[kept]
+    return verdicts, pd.DataFrame(lines, columns=[
+        "claim", "contrast", "unit", "seeds", "value", "low", "high", "p", "holm", "reading",
+        "query_low", "query_high", "detectable", "needed",
+    ])  # fmt: skip
 
 
 class _Numbers:
     """Look-up of metrics and of images' shares by term, one value a seed."""
 
     def __init__(self, metrics: pd.DataFrame, images: pd.DataFrame | None):
-        twice = metrics.duplicated(["exhibit", "row", "column", "seed"])
-        if twice.any():
-            line = metrics[twice].iloc[0]
-            raise ValueError(f"two numbers for {line.exhibit} {line.row}, {line.column}, "
-                             f"seed {line.seed}: one metrics table holds one run of each")
-        self.values = {
-            Term(*name): group.set_index("seed")["value"].sort_index()
-            for name, group in metrics.groupby(["exhibit", "row", "column"], sort=False)
-        }
+        self.values = {}  # {term: {seed: value}}
+        named = metrics[["exhibit", "row", "column", "seed", "value"]]
+        for exhibit, row, column, seed, value in named.itertuples(index=False):
+            of_term = self.values.setdefault(Term(exhibit, row, column), {})
+            if seed in of_term:
+                raise ValueError(f"two numbers for {exhibit} {row}, {column}, seed {seed}: one "
+                                 "metrics table holds one run of each")
+            of_term[seed] = value
         self.images = {} if images is None else {
             name: group for name, group in images.groupby(["exhibit", "row"], sort=False)
         }
 
     def seeds(self, contrast: Contrast) -> list:
         """Seeds that every term has."""
-        found = [set(self.values[term].index) for term in contrast.terms]
-        return sorted(set.intersection(*found))
+        return sorted(set.intersection(*(set(self.values[term]) for term in contrast.terms)))
 
-    def differences(self, contrast: Contrast) -> pd.Series:
-        """The contrast's value by seed, on the scale of its tests."""
+    def differences(self, contrast: Contrast) -> tuple[list, np.ndarray]:
+        """Seeds, and the contrast's value for each, on the scale of its tests."""
         seeds = self.seeds(contrast)
-        sides = (
-            side.value(lambda term: self.values[term][seeds].to_numpy())
-            for side in (contrast.first, contrast.second)
-        )
-        values = np.broadcast_to(contrast.value(*map(np.asarray, sides)), len(seeds))
+
+        def of_term(term):
+            return np.array([self.values[term][seed] for seed in seeds], float)
+
+        sides = (np.asarray(side.value(of_term)) for side in (contrast.first, contrast.second))
         # Equal digits are equal: 433.4 - 418.6 and 333.4 - 318.6 differ in the 14th place only.
-        return pd.Series(np.round(values.astype(float), 9), index=seeds)
+        return seeds, np.round(np.broadcast_to(contrast.value(*sides), len(seeds)), 9)
 
     def per_image(self, contrast: Contrast, seeds: list) -> np.ndarray | None:
         """Each test image's share of a difference of recalls, mean over seeds; None for others."""
@@ -150,15 +147,15 @@ def _not_judged(claim: Claim, profile: str, numbers: _Numbers) -> tuple[str, str
         return "", "missing: " + ", ".join(f"{t.exhibit} {t.row} {t.column}" for t in missing)
     for term in terms:
         values = numbers.values[term]
-        if not np.isfinite(values).all():
-            seed = values.index[~np.isfinite(values)][0]
+        if broken := [seed for seed in sorted(values) if not np.isfinite(values[seed])]:
+            seed = broken[0]
             return "", f"{term.row}, seed {seed}: {term.column} is {values[seed]}"
     if min(len(numbers.seeds(contrast)) for contrast in claim.contrasts) < 2:
         return "", "at least two seeds in common are needed"
     for contrast in claim.contrasts:
-        values = numbers.differences(contrast)
+        seeds, values = numbers.differences(contrast)
         if not np.isfinite(values).all():
-            seed = values.index[~np.isfinite(values)][0]
+            seed = seeds[int(np.argmin(np.isfinite(values)))]
             return "", f"{contrast.label}, seed {seed}: no number, a side is zero or below"
     return "", ""
 
@@ -167,12 +164,11 @@ def _measured(contrast: Contrast, numbers: _Numbers) -> dict | None:
     """A contrast's mean, intervals and uncorrected p values; None if a number is missing."""
     if not all(term in numbers.values for term in contrast.terms):
         return None
-    values = numbers.differences(contrast)
-    seeds, values = list(values.index), values.to_numpy()
+    seeds, values = numbers.differences(contrast)
     if not len(values) or not np.isfinite(values).all():
         return None
-    mean, low, high = inference.t_interval(values)
     bottom, top = contrast.bounds()
+    mean, low, high = inference.t_interval(values, 1 - LEVEL if np.isinf(top) else 1 - 2 * LEVEL)
     if np.isinf(top):
         p = inference.above_zero(values - bottom)
         holds, reversed_ = (p, np.nan) if mean > bottom else (np.nan, p)
@@ -190,65 +186,69 @@ def _measured(contrast: Contrast, numbers: _Numbers) -> dict | None:
         "spread": spread, "from_low": mean - bottom, "from_high": top - mean,
         "p_holds": holds, "p_reversed": reversed_, "p": p,
         "query_low": query[0], "query_high": query[1],
+        "holm": np.nan, "reading": "open", "detectable": np.nan, "needed": np.nan, "power": None,
     }  # fmt: skip
 
 
-def _corrected(contrasts: pd.DataFrame) -> pd.DataFrame:
-    """Holm's p, the reading that follows, and what these seeds could have found."""
-    contrasts = contrasts.assign(
-        holm=np.nan, reading="open", detectable=np.nan, needed=np.nan, power=None
-    )
-    for _, family in contrasts[contrasts.judged].groupby("paper", sort=False):
-        # Without spread over seeds nothing is known: such a contrast cannot be significant.
-        contrasts.loc[family.index, "holm"] = inference.holm(family.p.fillna(1.0))
+def _correct(lines: list[dict]) -> None:
+    """Enter Holm's p, the reading that follows, and what these seeds could have found."""
+    families = {}
+    for line in lines:
+        families.setdefault(line["paper"], []).append(line)
+    for family in families.values():
         level = LEVEL / len(family)
-        for i, line in family.iterrows():
-            if contrasts.holm[i] <= LEVEL:
-                holds = line.p_holds == line.p
-                contrasts.loc[i, "reading"] = "holds" if holds else "reversed"
-            if not line.spread > 0:
+        # Without spread over seeds nothing is known: such a contrast cannot be significant.
+        adjusted = inference.holm(np.nan_to_num([line["p"] for line in family], nan=1.0))
+        for line, p in zip(family, adjusted):
+            line["holm"] = p
+            if p <= LEVEL:
+                line["reading"] = "holds" if line["p_holds"] == line["p"] else "reversed"
+            if not line["spread"] > 0:
                 continue
-            if np.isinf(line.from_high):
-                least = inference.detectable(line.spread, line.seeds, level)
-                contrasts.loc[i, "detectable"] = np.exp(least) if line.unit == "×" else least
-            contrasts.at[i, "power"] = power = _power(line, level)
-            contrasts.loc[i, "needed"] = inference.seeds_needed(power)
-    return contrasts
+            if np.isinf(line["from_high"]):
+                least = inference.detectable(line["spread"], line["seeds"], level)
+                line["detectable"] = np.exp(least) if line["unit"] == "×" else least
+            line["power"] = _power(line, level)
+            line["needed"] = inference.seeds_needed(line["power"])
 
 
-def _power(line, level: float):
+def _power(line: dict, level: float):
     """Number of seeds → probability that a contrast is found where it was measured to lie."""
-    beyond = max(-line.from_low, -line.from_high)
-    if np.isinf(line.from_high) or beyond > 0:
-        return partial(inference.power, beyond, line.spread, level=level)
-    return partial(inference.power_inside, 0, -line.from_low, line.from_high, line.spread,
-                   level=level)  # fmt: skip
+    low, high, spread = -line["from_low"], line["from_high"], line["spread"]
+    beyond = max(low, -high)
+    if np.isinf(high) or beyond > 0:
+        return partial(inference.power, beyond, spread, level=level)
+    return partial(inference.power_inside, 0, low, high, spread, level=level)
 
 
-def _needed(claim: Claim, contrasts: pd.DataFrame) -> float:
+def _right(line: dict) -> bool:
+    """Whether a contrast's mean lies in the range that is claimed, significantly or not."""
+    return line["from_low"] > 0 and line["from_high"] > 0
+
+
+def _needed(claim: Claim, lines: list[dict]) -> float:
     """Seeds that decide a claim with probability 0.8, should what was measured be the truth.
 
     A claim holds if `need` contrasts are found to, and is contradicted by one more of the others
     than it can spare. To be found together is at least as probable as one less the sum of the
     probabilities that each is missed.
     """
-    right = (contrasts.from_low > 0) & (contrasts.from_high > 0)
-    true = int(right.sum()) >= claim.need
+    true = sum(map(_right, lines)) >= claim.need
     wanted = claim.need if true else len(claim.contrasts) - claim.need + 1
-    powers = contrasts.power[right if true else ~right].dropna()
-    if len(powers) < wanted:  # the others show no spread: nobody knows
+    powers = [line["power"] for line in lines if _right(line) == true and line["power"]]
+    if len(powers) < wanted:  # not measured, or without spread: nobody knows
         return np.nan
     return inference.seeds_needed(
         lambda n: 1 - sum(sorted(1 - power(n) for power in powers)[:wanted])
     )
 
 
-def _verdict(claim: Claim, contrasts: pd.DataFrame) -> tuple[str, str]:
+def _verdict(claim: Claim, lines: list[dict]) -> tuple[str, str]:
     """The verdict on a claim whose contrasts are all measured, and the reason in words."""
-    n, spare = len(contrasts), len(claim.contrasts) - claim.need
-    holds = int((contrasts.reading == "holds").sum())
-    against = int((contrasts.reading == "reversed").sum())
-    right = int(((contrasts.from_low > 0) & (contrasts.from_high > 0)).sum())
+    n, spare = len(lines), len(lines) - claim.need
+    readings = [line["reading"] for line in lines]
+    holds, against = readings.count("holds"), readings.count("reversed")
+    right = sum(map(_right, lines))
     if holds >= claim.need:
         return "reproduced", _count(holds, n, "hold")
     if against > spare:
@@ -256,10 +256,8 @@ def _verdict(claim: Claim, contrasts: pd.DataFrame) -> tuple[str, str]:
     if right >= claim.need and not against and holds:
         others = "the others" if right == n else f"{right - holds} more"
         return "trend only", f"{_count(holds, n, 'hold')}; {others} point the same way"
-    still = contrasts[contrasts.p.isna()]
-    if len(still):
-        same = still.contrast.iloc[0]
-        return "undecided", f"every seed gave the same {same}: no spread to judge by"
+    if still := [line["contrast"] for line in lines if np.isnan(line["p"])]:
+        return "undecided", f"every seed gave the same {still[0]}: no spread to judge by"
     return "undecided", _count(right, n, "point the right way") + (
         f", {holds} significantly" if holds else ", none significantly")
 
