@@ -52,6 +52,13 @@ def notebook_inputs(wildcards):
     return [f"{need}.json" for need in notebook.needs] + shown
 
 
+def reported_files(name):
+    """What a notebook reads of data/: the papers' numbers where it shows some, and the budget."""
+    notebook = NOTEBOOKS[name]
+    files = sorted(str(path) for path in REPORTED.rglob("*") if path.is_file())
+    return (files if notebook.printed else []) + ([str(REPORTED.parent / "budget.csv")] if notebook.reads else [])
+
+
 def notebook_code(wildcards):
     notebook = NOTEBOOKS[wildcards.notebook]
     shown = [EXHIBITS[name].module for name in notebook.exhibits + notebook.reads]
@@ -133,8 +140,7 @@ rule notebook:
     input:
         notebook_inputs,
         source=SOURCES + "/{notebook}.ipynb",
-        reported=sorted(str(path) for path in REPORTED.rglob("*") if path.is_file()),
-        budget=str(REPORTED.parent / "budget.csv"),
+        reported=lambda wildcards: reported_files(wildcards.notebook),
     output:
         "notebooks/{notebook}.done",
     log:

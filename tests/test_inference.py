@@ -149,6 +149,27 @@ def test_holm_refuses_what_is_no_list_of_p():
             inference.holm(bad)
 
 
+def test_at_least_so_many_by_hand():
+    p = [0.03, 0.01, 0.2, 0.04]
+    assert [inference.at_least(k, p) for k in (1, 2, 3, 4)] == pytest.approx(
+        [0.04, 0.09, 0.08, 0.2])  # 4 × 0.01, 3 × 0.03, 2 × 0.04, 1 × 0.2
+    assert inference.at_least(1, [0.7, 0.6]) == 1  # never above one
+    assert inference.at_least(2, [0.01, np.nan, 0.02]) == pytest.approx(0.04)  # unknown is 1
+    assert inference.at_least(3, [0.01, np.nan, 0.02]) == 1
+    for k, wrong in ((0, p), (5, p), (1, [])):
+        with pytest.raises(ValueError, match=f"at least {k} of"):
+            inference.at_least(k, wrong)
+
+
+@pytest.mark.parametrize("true, k", [(0, 1), (1, 2), (2, 3), (3, 4)])
+def test_at_least_so_many_is_rarely_said_of_fewer(true, k):
+    """One hypothesis fewer than asked is true, and without any doubt: the worst case."""
+    rng = np.random.default_rng(k)
+    p = np.concatenate([np.zeros((4000, true)), rng.uniform(size=(4000, 4 - true))], axis=1)
+    said = np.mean([inference.at_least(k, each) <= 0.05 for each in p])
+    assert 0.03 < said <= 0.058
+
+
 # --- Power ---------------------------------------------------------------------------------------
 
 
@@ -201,9 +222,20 @@ def test_detectable_is_found_as_often_as_wanted(n, level, wanted):
     assert inference.detectable(5, n, level, wanted) == pytest.approx(2 * least)
 
 
+@pytest.mark.parametrize("n, level, wanted", [(3, 0.05, 0.8), (5, 0.004, 0.8), (10, 0.05, 0.5)])
+def test_a_band_that_can_be_confirmed_is_as_often_as_wanted(n, level, wanted):
+    half = inference.confirmable(2.5, n, level, wanted)
+    values = simulated(0, 2.5, n)
+    above = stats.ttest_1samp(values, -half, axis=1, alternative="greater").pvalue
+    below = stats.ttest_1samp(values, half, axis=1, alternative="less").pvalue
+    assert (np.maximum(above, below) <= level).mean() == pytest.approx(wanted, abs=0.012)
+    assert inference.confirmable(5, n, level, wanted) == pytest.approx(2 * half)
+
+
 def test_nothing_is_known_to_be_detectable_without_a_second_seed_or_spread():
     for spread, n in ((1.0, 1), (0.0, 5), (np.nan, 5)):
         assert np.isnan(inference.detectable(spread, n))
+        assert np.isnan(inference.confirmable(spread, n))
 
 
 def test_seeds_needed_is_the_fewest():

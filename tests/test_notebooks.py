@@ -74,7 +74,7 @@ def test_is_thin(notebook):
 
 
 def test_lines_are_short(notebook):
-    for cell in code(notebook):
+    for cell in notebook.cells:
         for line in cell.source.splitlines():
             assert len(line) <= LONGEST_LINE, line
 

@@ -110,14 +110,18 @@ def test_the_verdict_table_names_both_tables_and_the_seeds_it_takes():
 
 def test_a_forest_puts_contrasts_under_their_claim_and_the_paper_beside(tmp_path):
     _, contrasts, _, printed = judged()
-    lines = explore.forest_lines(contrasts, printed)
+    groups = explore.forest_groups(contrasts, printed)
+    assert list(groups) == ["difference of RSUM, points"]
+    lines = groups["difference of RSUM, points"]
     assert list(lines.contrast) == ["chan-codings", "visual-codebook − cross-attention"]
     assert np.isnan(lines.value[0]) and lines.value[1] == pytest.approx(-10)
     assert lines.paper[1] == pytest.approx(14.8)
-    figures.save(figures.forest(lines, "title", "note"), tmp_path, "f", lines)
+    figures.save(figures.forest(lines, "title", "RSUM", "note"), tmp_path, "f", lines)
     assert (tmp_path / "figures/f.svg").stat().st_size > 100
-    other_units = contrasts.assign(unit="×")
-    assert len(explore.forest_lines(other_units, printed)) == 0
+    other = contrasts.assign(unit="×", column="", value=2.0)
+    two = explore.forest_groups(pd.concat([contrasts, other]), printed)
+    assert list(two) == ["difference of RSUM, points", "ratio of several columns"]
+    figures.forest(two["ratio of several columns"], "title", "ratio of several columns", "note")
 
 
 def test_image_recalls_average_to_the_run_s_recalls():
@@ -136,14 +140,18 @@ def test_image_recalls_average_to_the_run_s_recalls():
 
 def test_the_budget_counts_a_shared_run_once_and_compares_seconds_a_step():
     timings = pd.DataFrame({
-        "exhibit": "chan-T3", "run": ["a", "b", "a"], "steps": [250, 250, 250],
-        "training_seconds": [10.0, 30.0, 10.0],
+        "exhibit": "chan-T3", "row": ["max", "sum", "lse", "base-model"],
+        "run": ["a", "b", "a", "base"], "steps": [250, 250, 250, 9999],
+        "training_seconds": [10.0, 30.0, 10.0, 9999.0],
     })  # fmt: skip
     book = SimpleNamespace(profile=SimpleNamespace(name="laptop"), kind="world")
     line = explore.budget_table(book, timings).set_index("exhibit").loc["chan-T3"]
     assert line.runs == 2 and line["core-seconds"] == 40
     assert line["seconds a step"] == pytest.approx(40 / 500)
-    assert line["measured / planned"] == pytest.approx(40 / 500 / line["seconds a step planned"])
+    assert line["measured / planned"] == pytest.approx(40 / line["core-seconds planned"])
+    assert line[""] == ""
+    slow = explore.budget_table(book, timings.assign(training_seconds=9999.0))
+    assert list(slow[slow.exhibit == "chan-T3"][""]) == ["over budget"]
 
 
 def test_the_budget_fits_the_profiles():
@@ -163,10 +171,14 @@ def test_the_budget_fits_the_profiles():
             assert line.runs == line.arms * profile.base_seeds
     laptop = budget[(budget.profile == "laptop") & (budget.data == "world")]
     assert laptop.core_seconds.sum() <= 45 * 60 * 2
+    chapters = explore.chapter_budget().set_index("chapter")
+    assert chapters["core-seconds planned"].sum() == laptop.core_seconds.sum()
+    assert chapters[""]["base"] == "over"  # known, and said in the notebook
 
 
 def test_plain_tables_align_decimals_and_keep_words_left():
     frame = pd.DataFrame({"what": ["a<b", "c"], "x": [1.0, np.nan], "n": [1000, 2]})
+    assert "1.00 |" in tables.markdown(frame, {"x": 2})
     html = tables.plain(frame, "A & B", "not comparable", decimals={"x": 2}).to_html()
     assert "1.00" in html and "–" in html and "1,000" in html
     assert "A &amp; B" in html and "not comparable" in html

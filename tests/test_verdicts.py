@@ -145,16 +145,23 @@ def test_ratios_by_hand(band, ratio, loud, expected):
 
 
 @pytest.mark.parametrize("hold, open_, wrong, need, expected, why", [
-    (3, 0, 1, 3, HOLD, "3 of 4 contrasts hold"),
+    (3, 0, 1, 3, HOLD, "3 of 4 contrasts hold; more 3 − base 3 significantly the other way"),
+    (3, 1, 0, 3, HOLD, "3 of 4 contrasts hold"),
     (4, 0, 0, 3, HOLD, "4 of 4 contrasts hold"),
-    (4, 0, 0, 4, HOLD, "4 of 4"),
-    (3, 0, 1, 4, "contradicted", "1 of 4 contrasts significantly the other way"),
+    (4, 0, 0, 4, HOLD, "4 of 4 contrasts hold"),
+    (3, 0, 1, 4, "contradicted",
+     "1 of 4 contrasts significantly the other way: more 3 − base 3"),
     (2, 2, 0, 3, "trend only", "2 of 4 contrasts hold; the others point the same way"),
-    (2, 1, 1, 3, OPEN, "3 of 4 contrasts point the right way, 2 significantly"),
-    (2, 0, 2, 3, "contradicted", "2 of 4 contrasts significantly the other way"),
-    (1, 0, 3, 1, HOLD, "1 of 4 contrasts hold"),
-    (0, 0, 4, 1, "contradicted", "4 of 4 contrasts significantly"),
-    (0, 1, 3, 1, OPEN, "1 of 4 contrasts point the right way, none significantly"),
+    (2, 1, 1, 3, "trend only", "2 of 4 contrasts hold; 1 more point the same way; "
+     "more 3 − base 3 significantly the other way"),
+    (2, 0, 2, 3, "contradicted",
+     "2 of 4 contrasts significantly the other way: more 2 − base 2; more 3 − base 3"),
+    (1, 0, 3, 1, HOLD, "1 of 4 contrasts hold; more 1 − base 1; more 2 − base 2; more 3 − base 3 "
+     "significantly the other way"),
+    (0, 0, 4, 1, "contradicted", "4 of 4 contrasts significantly the other way: "
+     "more 0 − base 0; more 1 − base 1; more 2 − base 2; 1 more"),
+    (0, 1, 3, 1, OPEN, "1 of 4 contrasts point the right way, none significantly; "
+     "more 1 − base 1; more 2 − base 2; more 3 − base 3 significantly the other way"),
 ])  # fmt: skip
 def test_some_of_the_contrasts_may_be_enough(hold, open_, wrong, need, expected, why):
     sizes = [10] * hold + [0.05] * open_ + [-10] * wrong
@@ -162,7 +169,7 @@ def test_some_of_the_contrasts_may_be_enough(hold, open_, wrong, need, expected,
     made |= {f"more {i}": SEED + OWN["a"] + size for i, size in enumerate(sizes)}
     chosen = claim(pairs=[[f"more {i}", f"base {i}"] for i in range(4)], need=need)
     found, said = verdict(table(made), chosen)
-    assert found == expected and said.startswith(why)
+    assert (found, said) == (expected, why)
 
 
 def test_a_trend_may_leave_out_what_a_claim_can_spare():
@@ -194,42 +201,122 @@ def test_a_mean_of_arms_and_differences_of_differences_are_paired_too():
         assert line.p == pytest.approx(stats.ttest_1samp(values, 0).pvalue)
 
 
-def test_holm_is_over_the_contrasts_of_a_paper_that_are_judged():
+def slow_judgement(lines, needs):
+    """From the definitions: p of each claim and which way, its Holm's p, then each contrast's.
+
+    lines: contrasts of one paper's judged claims. needs: {claim: how many have to hold}.
+    """
+    sides, claim_p, of_claim = {}, {}, {}
+    for name, need in needs.items():
+        own = lines[lines.claim == name]
+        n, right = len(own), own.value > 0
+        holds = sorted(own.p.where(right, 1.0).fillna(1.0))
+        against = sorted(own.p.where(~right, 1.0).fillna(1.0))
+        both = min(1, (n - need + 1) * holds[need - 1]), min(1, need * against[n - need])
+        sides[name], claim_p[name] = both[0] < both[1], min(both)
+        decisive = holds[need - 1] if sides[name] else against[n - need]
+        of_claim[name] = [p == p and p <= decisive and r == sides[name]
+                          for p, r in zip(own.p, right)]
+    holm = dict(zip(claim_p, inference.holm(list(claim_p.values()))))
+    each = []
+    for name in needs:
+        own = lines[lines.claim == name]
+        alone = inference.holm(own.p.fillna(1.0)) * len(needs)
+        each += [min(1, p, holm[name] if decides else 1)
+                 for p, decides in zip(alone, of_claim[name])]
+    return claim_p, holm, each
+
+
+def test_holm_is_over_the_claims_of_a_paper_that_are_judged():
     first = claim(id="first", pairs=[["a", "b"], ["c", "d"]])
     other_paper = claim(id="other", paper="gsl", pairs=[["c", "b"]])
-    last = claim(id="last", pairs=[["a", "d"]])
+    some = claim(id="some", pairs=[["a", "d"], ["d", "c"], ["b", "d"]], need=2)
+    last = claim(id="last", pairs=[["a", "c"]])
     not_run = claim(id="not-run", pairs=[["a", "b"], ["a", "nobody"]])
     longer = claim(id="longer", pairs=[["a", "c"]], least="overnight")
     untestable = claim(id="untestable", pairs=[["b", "c"]], untestable="no")
-    chosen = first, other_paper, last, not_run, longer, untestable
-    found = contrasts_of(table(arms(a=0.3, b=0, c=0.2, d=0)), *chosen).set_index("claim")
-    family = found.loc[["first", "last"]]
-    assert list(family.holm) == pytest.approx(inference.holm(family.p))
-    assert found.loc["other", "holm"] == found.loc["other", "p"]
+    chosen = first, other_paper, some, last, not_run, longer, untestable
+    found, lines = verdicts.judge(table(arms(a=0.3, b=0, c=0.2, d=0)), "laptop", chosen)
+    found = found.set_index("claim")
+    needs = {"first": 2, "some": 2, "last": 1}
+    family = lines[lines.claim.isin(list(needs))]
+    p, holm, each = slow_judgement(family, needs)
+    assert dict(found.p[list(needs)]) == pytest.approx(p)
+    assert dict(found.holm[list(needs)]) == pytest.approx(holm)
+    assert list(family.holm) == pytest.approx(each)
+    alone = lines.set_index("claim").loc["other"]
+    assert found.holm["other"] == found.p["other"] == alone.holm == alone.p
     for other in ("not-run", "longer", "untestable"):  # shown, but beside the verdicts
-        assert np.isfinite(found.loc[other, "p"]) and np.isnan(found.loc[other, "holm"])
-        assert found.loc[other, "reading"] == "open"
+        of_other = lines[lines.claim == other].iloc[0]
+        assert np.isfinite(of_other.p) and np.isnan(of_other.holm) and of_other.reading == "open"
+        assert found.loc[other, ["p", "holm", "needed"]].isna().all() and not found.seeds[other]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_p_of_claims_and_contrasts_from_their_definitions(seed):
+    rng = np.random.default_rng(seed)
+    made = {row: SEED + rng.normal(0, 0.3) + rng.normal(0, 0.15, 5) for row in "abcdef"}
+    chosen, needs = [], {}
+    for i, n in enumerate((1, 4, 3, 2)):
+        pairs = [list(rng.choice(list("abcdef"), 2, replace=False)) for _ in range(n)]
+        chosen.append(claim(id=f"claim {i}", pairs=[[str(x) for x in pair] for pair in pairs]))
+        chosen[-1] = replace(chosen[-1], need=int(rng.integers(1, len(chosen[-1].contrasts) + 1)))
+        needs[f"claim {i}"] = chosen[-1].need
+    found, lines = verdicts.judge(table(made), "laptop", chosen)
+    p, holm, each = slow_judgement(lines, needs)
+    assert list(found.p) == pytest.approx(list(p.values()))
+    assert list(found.holm) == pytest.approx(list(holm.values()))
+    assert list(lines.holm) == pytest.approx(each)
+    assert list(lines.reading != "open") == [p <= 0.05 for p in each]
+    for claim_, line in zip(chosen, found.itertuples()):
+        decided = line.verdict in ("reproduced", "contradicted")
+        assert decided == (line.holm <= 0.05)
+        own = lines[lines.claim == line.claim]
+        assert ((own.reading == "holds").sum() >= claim_.need) == (line.verdict == "reproduced")
+        assert ((own.reading == "reversed").sum() > len(own) - claim_.need) == (
+            line.verdict == "contradicted")
+
+
+def test_all_contrasts_together_hold_where_each_alone_would_not():
+    """Each p is 0.04 or so: too much for one of five, but all five say so."""
+    made = {f"a{i}": SEED + 0.25 + OWN["a"] for i in range(5)}
+    made |= {f"b{i}": SEED + OWN["b"] for i in range(5)}
+    chosen = claim(pairs=[[f"a{i}", f"b{i}"] for i in range(5)])
+    found, lines = verdicts.judge(table(made), "laptop", [chosen])
+    assert 0.02 < lines.p.max() < 0.05 and found.verdict[0] == HOLD
+    assert found.p[0] == found.holm[0] == pytest.approx(lines.p.max())
+    assert list(lines.holm) == pytest.approx(list(lines.p))
+    made["b4"] = made["a4"] + 0.01 * OWN["c"]  # one does not: the others are not enough alone
+    assert verdict(table(made), chosen)[0] == OPEN
 
 
 def test_what_is_significant_alone_may_not_be_among_many():
-    spare = {f"{side} {i}": SEED + OWN[side] for i in range(40) for side in "ab"}
-    metrics = table(arms(a=0.5, b=0) | spare)
-    many = claim(id="many", pairs=[[f"a {i}", f"b {i}"] for i in range(40)])
+    metrics = table(arms(a=0.5, b=0, c=0, d=0))
+    many = [claim(id=f"many {i}", pairs=[["c", "d"]]) for i in range(40)]
     assert verdict(metrics, claim(**PAIR))[0] == HOLD
-    assert verdict(metrics, claim(**PAIR), many)[0] == OPEN
-    assert verdict(metrics, claim(**PAIR), replace(many, paper="gsl"))[0] == HOLD
+    assert verdict(metrics, claim(**PAIR), *many)[0] == OPEN
+    elsewhere = [replace(one, paper="gsl") for one in many]
+    assert verdict(metrics, claim(**PAIR), *elsewhere)[0] == HOLD
 
 
 def test_detectable_and_needed_follow_from_the_spread_and_the_family():
     made = arms(a=0.3, b=0, c=-0.2, d=0)
-    found, lines = verdicts.judge(table(made), "laptop", [claim(**PAIRS)])
-    for (_, line), (x, y) in zip(lines.iterrows(), ("ab", "cd")):
-        values = made[x] - made[y]
-        spread = values.std(ddof=1)
-        assert line.detectable == pytest.approx(inference.detectable(spread, 5, 0.025))
-        assert line.needed == next(n for n in range(2, 200) if inference.power(
-            values.mean(), spread, n, 0.025) >= 0.8)
-    assert found.needed[0] == lines.needed[1]  # the reversed one would contradict the claim
+    other = claim(id="other", pairs=[["a", "d"]])
+    for need, to_hold, to_reverse in ((2, 0.05, 0.025), (1, 0.025, 0.05)):
+        for family in (1, 2):  # claims
+            chosen = [claim(**PAIRS, need=need), other][:family]
+            found, lines = verdicts.judge(table(made), "laptop", chosen)
+            for (_, line), (x, y), level in zip(
+                lines.iterrows(), ("ab", "cd"), (to_hold, to_reverse)
+            ):
+                values = made[x] - made[y]
+                spread = values.std(ddof=1)
+                assert line.detectable == pytest.approx(
+                    inference.detectable(spread, 5, to_hold / family))
+                assert line.needed == next(n for n in range(2, 200) if inference.power(
+                    values.mean(), spread, n, level / family) >= 0.8)
+            # the reversed one would contradict the claim, unless the other is enough
+            assert found.needed[0] == lines.needed[need - 1]
 
 
 def test_detectable_is_a_distance_from_the_bound_and_a_factor_of_ratios():
@@ -252,7 +339,20 @@ def test_seeds_that_decide_a_flat_claim_whichever_way_it_points():
         values = 200 * (made["a"] - made["b"]) / (made["a"] + made["b"])
         bounds = -0.5 - values.mean(), 0.5 - values.mean(), values.std(ddof=1)
         assert line.needed == next(n for n in range(2, 200) if power(*bounds, n) >= 0.8)
-        assert np.isnan(line.detectable)
+        assert line.detectable == pytest.approx(inference.confirmable(values.std(ddof=1), 5))
+    made = arms(a=0, b=0, c=0)
+    for need, level in ((3, 0.05), (1, 0.05 / 3)):  # all hold together; of three one is chosen
+        lines = contrasts_of(table(made), claim("flat", rows=["a", "b", "c"], need=need))
+        percent = 200 * (made["a"] - made["b"]) / (made["a"] + made["b"])
+        assert lines.detectable[0] == pytest.approx(
+            inference.confirmable(percent.std(ddof=1), 5, level))
+    seconds = {"a": 14.7 * np.exp(OWN["a"] / 10), "b": 10 * np.exp(OWN["b"] / 10)}
+    ratio = claim("ratio", pairs=[["a", "b"]], band=[1.32, 1.62])
+    spread = (OWN["a"] - OWN["b"]).std(ddof=1) / 10  # a factor, of which the logarithm is tested
+    assert contrasts_of(table(seconds), ratio).detectable[0] == pytest.approx(
+        np.exp(inference.confirmable(spread, 5)))
+    below = contrasts_of(table(seconds), claim("ratio", pairs=[["a", "b"]], band=[0, 3]))
+    assert np.isnan(below.detectable[0]) and below.needed[0] == 2
 
 
 def test_seeds_that_decide_a_claim_find_all_that_it_takes():
@@ -264,16 +364,34 @@ def test_seeds_that_decide_a_claim_find_all_that_it_takes():
     def needed(k):
         return verdicts.judge(table(made), "laptop", [claim(pairs=pairs, need=k)])[0].needed[0]
 
+    def fewest(effect, level, power):
+        return next(n for n in range(2, 200)
+                    if inference.power(effect, spread, n, level) >= power)
+
     for k in (1, 2, 4):  # k contrasts, each missed with a k-th of the probability 0.2 at most
-        assert needed(k) == next(n for n in range(2, 200) if inference.power(
-            0.2, spread, n, 0.0125) >= 1 - 0.2 / k)
+        assert needed(k) == fewest(0.2, 0.05 / (5 - k), 1 - 0.2 / k)
     made["more 0"] = made["more 1"] = SEED + OWN["a"] + 0.4  # the two that are found most easily
-    assert needed(2) == next(n for n in range(2, 200) if inference.power(
-        0.4, spread, n, 0.0125) >= 0.9)
+    assert needed(2) == fewest(0.4, 0.05 / 3, 0.9)
     made["more 0"] = made["more 1"] = made["more 2"]
     made["more 3"] = SEED + OWN["a"] - 5  # points the other way, and loudly
-    assert needed(4) < needed(3) == next(n for n in range(2, 200) if inference.power(
-        0.2, spread, n, 0.0125) >= 1 - 0.2 / 3)
+    assert needed(4) < needed(3) == fewest(0.2, 0.05 / 2, 1 - 0.2 / 3)
+
+
+def test_a_contrast_says_its_column_its_interval_and_where_it_stood_before():
+    metrics = pd.concat([table(arms(a=10, b=0, c=1)), table(arms(a=3, b=0), column="u")])
+    chosen = (
+        claim(id="0", pairs=[["a", "b"], ["a @ u", "b"]]),
+        claim(id="1", test="flat", rows=["a", "b"]),
+        claim(id="2", test="ordered", rows=["c", "a", "b"]),
+        claim(id="3", pairs=[["a", "b"]], paper="gsl"),
+        claim(id="4", pairs=[["a", "b"]], columns=["u"], least="gpu"),
+        claim(id="5", test="best", rows=["a", "b"], columns=["RSUM", "u"]),
+    )
+    lines = contrasts_of(metrics, *chosen)
+    assert list(lines.claim) == list("001223455")
+    assert list(lines.column) == ["RSUM", "", *["RSUM"] * 4, "u", "RSUM", "u"]
+    assert list(lines.level) == pytest.approx([0.95, 0.95, 0.9, *[0.95] * 6])
+    assert list(lines.same_as) == ["", "", "", "", "0", "", "", "0", "4"]
 
 
 # --- What is missing or broken -------------------------------------------------------------------
@@ -329,7 +447,8 @@ def test_missing_arms_exhibits_and_tables():
     for none in (metrics[:0], pd.DataFrame(columns=metrics.columns)):
         assert one(none) == ("not run", "not made: X")
         found, lines = verdicts.judge(none, "laptop")
-        assert set(found.verdict) == {"not run", "not testable here"} and len(lines) == 0
+        assert set(found.verdict) == set(verdicts.VERDICTS) - set(verdicts.JUDGED)
+        assert len(lines) == 0
         assert len(found) == len(ALL)
 
 
@@ -338,6 +457,46 @@ def test_what_is_there_of_a_claim_is_shown_without_a_verdict():
     assert found.verdict[0] == "not run" and found.why[0] == "missing: X c RSUM, X d RSUM"
     assert list(lines.contrast) == ["a − b"] and lines.value[0] == pytest.approx(10)
     assert np.isnan(lines.holm[0]) and found.seeds[0] == 0 and np.isnan(found.needed[0])
+
+
+def test_a_claim_about_the_print_is_not_asked_of_our_numbers():
+    metrics = table(arms(a=0.3, b=0, c=0.2, d=0))
+    only = claim(id="only", pairs=[["a", "d"]], print_only=True)
+    found, lines = verdicts.judge(metrics, "laptop", [only, claim(**PAIR)])
+    assert list(found.verdict[:1]) == ["on paper only"] and "of the print" in found.why[0]
+    assert found.loc[0, ["p", "holm", "needed"]].isna().all() and found.seeds[0] == 0
+    alone = verdicts.judge(metrics, "laptop", [claim(**PAIR)])
+    pd.testing.assert_frame_equal(lines, alone[1])
+    pd.testing.assert_frame_equal(found[1:].reset_index(drop=True), alone[0],
+                                  check_dtype=False)
+    assert verdict(metrics[:0], only, profile="smoke")[0] == "on paper only"
+
+
+def test_what_is_no_profile_or_no_table_is_refused():
+    metrics, images = searched()
+    with pytest.raises(ValueError, match="no profile 'laptp'; there are: smoke, laptop, overnight"):
+        verdicts.judge(metrics, "laptp", [])
+    for column in metrics:
+        with pytest.raises(ValueError, match=f"metrics: no column {column}; there are: .*[a-z]$"):
+            verdicts.judge(metrics.drop(columns=column), "laptop", [])
+    for column in ("image", "row", "t2i R@5"):
+        with pytest.raises(ValueError, match=f"images: no column {column}; there are: "):
+            verdicts.judge(metrics, "laptop", [], images.drop(columns=column))
+    with pytest.raises(ValueError, match="exhibit, row, column, seed, value; there are: none"):
+        verdicts.judge(pd.DataFrame(), "laptop")
+
+
+def test_not_lower_by_hand():
+    """At 400, half a percent is 2 points: -1 is not lower, -3 is, and -2.05 may be either."""
+    chosen = claim(pairs=[["a", "b"]], or_equal=True)
+    for centre, loud, expected in ((0, "", HOLD), (5, "", HOLD), (-1, "", HOLD),
+                                   (-3, "", "contradicted"), (-2.05, "a", OPEN), (0, "a", OPEN)):
+        made = arms(loud, a=centre, b=0)
+        assert verdict(table(made), chosen)[0] == expected, (centre, loud)
+    line = contrasts_of(table(made), chosen).iloc[0]
+    values = 200 * (made["a"] - made["b"]) / (made["a"] + made["b"])
+    assert line.p == pytest.approx(stats.ttest_1samp(values, -0.5).pvalue) and line.level == 0.95
+    assert line.detectable == pytest.approx(inference.detectable(values.std(ddof=1), 5))
 
 
 @pytest.mark.parametrize("broken", [np.nan, np.inf, -np.inf])
@@ -411,8 +570,9 @@ def test_untestable_comes_before_all_else():
 
 
 def test_every_verdict_is_one_of_the_list():
-    seen = {expected for _, _, expected, _ in CASES} | {"not run", "not testable here"}
-    assert seen == set(verdicts.VERDICTS)
+    seen = {expected for _, _, expected, _ in CASES}
+    assert seen == set(verdicts.JUDGED)
+    assert verdicts.VERDICTS == (*verdicts.JUDGED, "not run", "not testable here", "on paper only")
 
 
 # --- Test images ---------------------------------------------------------------------------------
@@ -476,6 +636,21 @@ def test_only_differences_of_recalls_have_an_interval_over_images():
     assert elsewhere.query_low.isna().all()
     one_arm = contrasts_of(metrics, *chosen, images=images[images.row == "a"])
     assert one_arm.query_low.isna().all()
+
+
+def test_shares_of_the_whole_test_set_only():
+    metrics, images = searched()
+    for column, has in (("5K RSUM", True), ("5K t2i R@5", True), ("1K RSUM", False),
+                        ("1K i2t R@1", False), ("B RSUM", False)):
+        whole = metrics[metrics.column == column[3:]].assign(column=column)
+        chosen = claim(pairs=[["a", "b"]], columns=[column])
+        if column[:2] == "B ":
+            whole = metrics[metrics.column == "RSUM"].assign(column=column)
+        found = contrasts_of(whole, chosen, images=images).query_low[0]
+        assert np.isfinite(found) == has, column
+        if has:
+            plain = claim(pairs=[["a", "b"]], columns=[column[3:]])
+            assert found == contrasts_of(metrics, plain, images=images).query_low[0]
 
 
 def test_images_of_other_seeds_or_test_sets_are_not_used():
@@ -580,20 +755,32 @@ ON_PAPER = {  # claim: holds, contrasts, outcome
     "chan-codings": (2, 2, "holds"),
     "chan-hard-at-ninth": (0, 0, "no table"),
     "chan-poolings": (4, 4, "holds"),
-    "chan-bert": (3, 3, "holds"),
-    "comalign-retrieval": (15, 15, "holds"),
+    "chan-bert-coco": (2, 2, "holds"),
+    "chan-bert-f30k": (1, 1, "holds"),
+    "chan-beats-rivals-coco": (4, 4, "holds"),
+    "comalign-retrieval-coco": (8, 8, "holds"),
+    "comalign-retrieval-f30k": (7, 7, "holds"),
     "comalign-compositional": (11, 12, "holds"),
     "comalign-attributes": (3, 4, "holds"),
     "comalign-features": (2, 2, "holds"),
     "comalign-features-each": (5, 8, "fails"),
-    "comalign-shared-network": (1, 2, "holds"),  # one direction is enough; the other is a tie
+    "comalign-steps": (1, 4, "fails"),
+    "comalign-architecture": (4, 4, "holds"),
+    "comalign-architecture-two-layers": (0, 0, "no table"),
+    "comalign-shared-network": (2, 2, "holds"),  # one direction is a tie, which is not lower
     "comalign-pyramidclip": (2, 2, "holds"),
+    "comalign-below-pyramidclip": (2, 2, "holds"),
+    "covalign-shared": (4, 4, "holds"),  # whose print calls the columns otherwise
     "covalign-concentration-flat": (10, 10, "holds"),
     "covalign-visual-flat": (1, 3, "fails"),
     "covalign-global-collapse": (1, 1, "holds"),
     "gsl-threshold": (2, 2, "holds"),
+    "gsl-time-order-all": (5, 5, "holds"),
     "gsl-time-ratio": (1, 1, "holds"),
     "gsl-gains": (0, 0, "no table"),
+    "gsl-gains-all": (0, 0, "no table"),
+    "gsl-recall-of-sps": (1, 1, "holds"),
+    "gsl-sps-against-bicro": (2, 2, "holds"),
 }
 
 
@@ -627,9 +814,12 @@ def test_claims_on_the_papers_own_tables():
     for id, expected in ON_PAPER.items():
         assert tuple(found.loc[id, ["holds", "contrasts", "on_paper"]]) == expected, id
     assert set(found.index[found.on_paper == "fails"]) == {
-        "comalign-features-each", "covalign-visual-flat"}
-    tie = lines[lines.reading == "tie"]
-    assert list(tie.claim) == ["comalign-shared-network"] and tie.value.iloc[0] == 0
+        "comalign-features-each", "comalign-steps", "covalign-visual-flat"}
+    assert not (found.on_paper == "within rounding").any() and "tie" not in set(lines.reading)
+    same = lines[(lines.claim == "comalign-shared-network") & (lines.column == "i2t R@1")].iloc[0]
+    assert same.value == 0 and same.low == pytest.approx(-100 * 0.01 / 53.62, rel=1e-3)
+    assert set(lines.column[lines.claim == "comalign-attributes"]) == {""}
+    assert set(lines.column[lines.claim == "chan-codings"]) == {"RSUM"}
     ratio = lines[lines.claim == "gsl-time-ratio"].iloc[0]
     assert ratio.value == pytest.approx(5378.99 / 3670.46)
     assert ratio.low == pytest.approx(5378.985 / 3670.465)
@@ -658,9 +848,9 @@ def test_values_and_what_their_digits_allow():
 @pytest.mark.parametrize("text, reading, outcome", [
     ("433.4", "holds", "holds"),
     ("418.8", "holds", "holds"),  # two units above 418.6: 0.1 at least
-    ("418.7", "within rounding", "fails"),  # one unit: they may be equal
-    ("418.6", "tie", "fails"),
-    ("418.5", "within rounding", "fails"),
+    ("418.7", "within rounding", "within rounding"),  # one unit: they may be equal
+    ("418.6", "tie", "within rounding"),
+    ("418.5", "fails", "fails"),  # equal at most
     ("418.4", "fails", "fails"),
     ("0", "fails", "fails"),
 ])  # fmt: skip
@@ -678,10 +868,22 @@ def test_changed_digits_of_other_tests(digits):
     assert on_paper("gsl-time-ratio")[0].on_paper == "fails"
     digits("comalign-TII", "COCA-ViT-B/32 + ComAlign", "SVO-Probes", "72.40")
     assert tuple(on_paper("comalign-compositional")[0][["holds", "on_paper"]]) == (10, "fails")
-    digits("comalign-TV", "FC (shared network)", "t2i R@1", "34.87")
-    assert on_paper("comalign-shared-network")[0].on_paper == "fails"
-    digits("comalign-TV", "FC (shared network)", "t2i R@1", "34.89")
-    assert on_paper("comalign-shared-network")[0].on_paper == "holds"
+    digits("comalign-TII", "COCA-ViT-B/32 + ComAlign", "SVO-Probes", "75.33")
+    for text, holds, outcome in (("34.87", 2, "holds"), ("34.70", 1, "within rounding"),
+                                 ("34.60", 1, "fails"), ("36", 2, "holds")):
+        digits("comalign-TV", "FC (shared network)", "t2i R@1", text)
+        assert tuple(on_paper("comalign-shared-network")[0][["holds", "on_paper"]]) == (
+            holds, outcome), text
+
+
+def test_what_the_digits_leave_open_counts_only_where_it_could_be_enough(digits):
+    row = "COCA-ViT-B/32 + ComAlign"
+    base = reported.table("comalign-TII").set_index(["row", "column"]).value
+    digits("comalign-TII", row, "SVO-Probes", str(base["COCA-ViT-B/32", "SVO-Probes"]))  # a tie
+    assert tuple(on_paper("comalign-compositional")[0][["holds", "on_paper"]]) == (
+        10, "within rounding")
+    digits("comalign-TII", row, "VG-Relation", "1")
+    assert tuple(on_paper("comalign-compositional")[0][["holds", "on_paper"]])[1] == "fails"
 
 
 # --- How often it is right -----------------------------------------------------------------------
@@ -707,7 +909,9 @@ DIRECTIONAL = ("greater", "ordered", "best", "slope")
 
 
 def directional(paper):
-    return [c for c in ALL if c.paper == paper and c.test in DIRECTIONAL and not c.untestable]
+    return [c for c in ALL if c.paper == paper and c.test in DIRECTIONAL
+            and not c.untestable and not c.print_only
+            and all(x.low == 0 for x in c.contrasts)]  # without a margin: equal arms prove it
 
 
 def middle(term):  # a constant stands against it: without any effect it is that constant
@@ -730,29 +934,39 @@ def test_arms_alike_leave_all_claims_of_a_paper_undecided(paper, seeds, no_seeds
     quiet, lines = all_undecided(metrics, repeated)
     assert len(quiet) == 200 and quiet.mean() >= 0.93
     # false_alarms, which the next test asks of many more repetitions, counts the same
-    lowest = lines.holm.to_numpy().reshape(200, -1).min(1)
-    assert list(lowest <= 0.05) == list(false_alarms(chosen, values))
-    if seeds == 3 and paper != "comalign":  # not corrected: too many false alarms
+    read = (lines.reading != "open").to_numpy().reshape(200, -1).any(1)
+    assert list(read) == list(false_alarms(chosen, values))
+    if seeds == 3 and paper == "gsl":  # not corrected: too many false alarms
         monkeypatch.setattr(inference, "holm", np.asarray)
         assert all_undecided(metrics, repeated)[0].mean() < 0.90
 
 
 def false_alarms(chosen, values):
-    """Whether a repetition's smallest p passes Holm's first step, on which the others wait."""
-    contrasts = [contrast for c in chosen for contrast in c.contrasts]
-    p = []
-    for contrast in contrasts:
-        first, second = (side.value(values.get) for side in (contrast.first, contrast.second))
-        p.append(stats.ttest_1samp(contrast.value(first, second), 0, axis=1).pvalue)
-    return np.min(p, axis=0) <= 0.05 / len(contrasts)
+    """Whether any contrast of a repetition is read as significant, by itself or with its claim.
+
+    Some claim passes Holm's first step, on which the others wait, or some contrast Bonferroni's
+    correction within its claim and over the claims.
+    """
+    said = []
+    for c in chosen:
+        p, n = {"holds": [], "reversed": []}, len(c.contrasts)
+        for x in c.contrasts:
+            first, second = (side.value(values.get) for side in (x.first, x.second))
+            test = stats.ttest_1samp(x.value(first, second), 0, axis=1)
+            p["holds"].append(np.where(test.statistic > 0, test.pvalue, 1))
+            p["reversed"].append(np.where(test.statistic > 0, 1, test.pvalue))
+        holds, against = (np.sort(np.array(p[side]), axis=0) for side in ("holds", "reversed"))
+        said += [(n - c.need + 1) * holds[c.need - 1], c.need * against[n - c.need],
+                 n * holds[0], n * against[0]]  # fmt: skip
+    return np.min(said, axis=0) <= 0.05 / len(chosen)
 
 
 @pytest.mark.parametrize("seeds", [3, 5])
 @pytest.mark.parametrize("paper", ["chan", "comalign", "covalign", "gsl"])
 def test_false_alarms_of_a_whole_paper(paper, seeds):
     chosen = directional(paper)
-    values = same_means(chosen, 4000, seeds, seed=2, mean=middle)
-    assert false_alarms(chosen, values).mean() <= 0.06
+    values = same_means(chosen, 20000, seeds, seed=2, mean=middle)
+    assert 0.035 <= false_alarms(chosen, values).mean() <= 0.055
 
 
 # A claim of each test, the bound, a spread over seeds, and arms whose contrast has given values.
@@ -813,9 +1027,10 @@ def test_a_planted_difference_among_many_is_found_as_often_as_stated(no_seeds_ne
     for i, effect in enumerate(effects):
         values[Term("X", f"a{i}", "RSUM")] = rng.normal(effect, 1, (times, n)) + SHARED[:n]
         values[Term("X", f"b{i}", "RSUM")] = np.broadcast_to(SHARED[:n], (times, n))
-    chosen = claim(pairs=[[f"a{i}", f"b{i}"] for i in range(m)])
-    _, lines = verdicts.judge(long_table(values), "laptop", copies([chosen], times))
+    chosen = [claim(id=f"{i}", pairs=[[f"a{i}", f"b{i}"]]) for i in range(m)]
+    found, lines = verdicts.judge(long_table(values), "laptop", copies(chosen, times))
     held = (lines.reading == "holds").to_numpy().reshape(times, m).mean(0)
+    assert list(found.verdict == HOLD) == list(lines.reading == "holds")
     assert held[0] == pytest.approx(0.80, abs=0.04)
     assert held[1] < 0.65  # what one test alone would find is not found among six
 

@@ -57,6 +57,11 @@ class Contrast:
     def terms(self) -> list[Term]:
         return [term for side in (self.first, self.second) for term, _ in side.terms]
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns of metrics.csv that the contrast is made of; most often a single one."""
+        return frozenset(term.column for term in self.terms)
+
     def value(self, first, second):
         """The contrast of the two sides' values; for "×" its logarithm, where t tests belong."""
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -80,7 +85,11 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Claim:
-    """One entry of claims.yaml, its contrasts spelt out."""
+    """One entry of claims.yaml, its contrasts spelt out.
+
+    ``need`` of the contrasts have to hold. ``untestable`` says why we cannot decide it; a claim
+    that is ``print_only`` is about the paper's own table and is not asked of our numbers.
+    """
 
     id: str
     paper: str
@@ -92,6 +101,7 @@ class Claim:
     need: int
     least: str = "laptop"
     untestable: str = ""
+    print_only: bool = False
 
 
 # --- Reading -------------------------------------------------------------------------------------
@@ -124,7 +134,8 @@ def load(file=FILE) -> tuple[Claim, ...]:
 
 
 def _claim(id, paper, exhibit, says, where, test, pairs=None, rows=None, columns=("RSUM",),
-           sign=None, band=None, need=None, least="laptop", untestable=""):  # fmt: skip
+           sign=None, band=None, or_equal=None, need=None, least="laptop", untestable="",
+           print_only=False):  # fmt: skip
     if test not in TESTS:
         raise ValueError(f"no test {test!r}; there are: {', '.join(TESTS)}")
     if least not in profiles.NAMES[1:]:
@@ -137,13 +148,21 @@ def _claim(id, paper, exhibit, says, where, test, pairs=None, rows=None, columns
         takes = " and ".join(wanted)
         raise ValueError(f"{test} takes {takes}, not {', '.join(given) or 'nothing'}")
     _check(columns=columns, **given)
+    if or_equal is not None:
+        if test != "greater" or or_equal is not True:
+            raise ValueError(f"or_equal: true, of greater, is all there is; not {or_equal!r}")
+        make = _not_lower
+    if print_only is True and untestable or print_only not in (True, False):
+        raise ValueError("print_only: true or false, and not of a claim that is untestable")
     contrasts = dict.fromkeys(  # in order; a pair with columns of its own comes once
         each for column in columns for each in make(exhibit, str(column), **given)
     )
     need = len(contrasts) if need is None else need
     if not isinstance(need, int) or not 1 <= need <= len(contrasts):
         raise ValueError(f"needs {need} of {len(contrasts)} contrasts")
-    return Claim(id, paper, exhibit, says, where, test, tuple(contrasts), need, least, untestable)
+    return Claim(
+        id, paper, exhibit, says, where, test, tuple(contrasts), need, least, untestable, print_only
+    )
 
 
 def _check(columns, pairs=((0, 0),), rows=("a", "b"), sign="up", band=(0, 1)) -> None:
@@ -206,6 +225,10 @@ def _name(side: Side, exhibit: str, with_column: bool) -> str:
 
 def _greater(exhibit, column, pairs):
     return [_pair(exhibit, column, *pair) for pair in pairs]
+
+
+def _not_lower(exhibit, column, pairs):
+    return [_pair(exhibit, column, *pair, unit="%", low=-FLAT) for pair in pairs]
 
 
 def _ordered(exhibit, column, rows):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from alignbook import ROOT, runs
+from alignbook.exhibits import BASE_MODEL
 
 
 def check_trials(arms: pd.DataFrame, strict: bool) -> str:
@@ -55,12 +56,19 @@ def dot_lines(metrics: pd.DataFrame, printed: pd.DataFrame, rows: tuple) -> pd.D
 
 
 def note_of(book, seeds: int = 0) -> str:
-    """What stands by a table or figure: how to read it, and what may be compared."""
+    """What stands by a table or figure of means: the seeds, and what may be compared."""
     seeds = seeds or book.profile.seeds
     what = f"Mean of {seeds} seeds, 95 % interval. " if seeds > 1 else "One seed. "
+    return what + comparable(book)
+
+
+def comparable(book) -> str:
+    """Whether our numbers may be held against the papers'."""
     if book.kind == "world":
-        return what + "World numbers are not comparable with the paper's values: compare the order."
-    return what + "Another data set than the paper's: compare the order."
+        return "World numbers are not comparable with the paper's values: compare the order."
+    if book.kind.startswith(("coco", "f30k", "flickr30k")):
+        return "Values may be compared where the paper has the same data and split."
+    return "Another data set than the paper's: compare the order."
 
 
 def trials_table(arms: pd.DataFrame) -> pd.DataFrame:
@@ -93,27 +101,35 @@ def verdict_table(verdicts: pd.DataFrame, on_paper: pd.DataFrame) -> pd.DataFram
         lambda n: "" if np.isnan(n) else "over 200" if np.isinf(n) else f"{n:.0f}"
     )
     return pd.DataFrame({
-        "claim": merged.says, "exhibit": merged.exhibit, "the paper's own table": merged[
-            "its own table"], "ours": merged.verdict, "because": merged.why, "seeds": merged.seeds,
+        "claim": merged.claim, "what it says": merged.says, "exhibit": merged.exhibit,
+        "test": merged.test, "the paper's own table": merged["its own table"],
+        "ours": merged.verdict, "because": merged.why, "seeds": merged.seeds,
         "seeds that would decide": enough.mask(merged.verdict == "reproduced", ""),
     })  # fmt: skip
 
 
-def forest_lines(contrasts: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Differences of RSUM for `figures.forest`, under the name of their claim, the paper's beside.
+def forest_groups(contrasts: pd.DataFrame, printed: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Lines for `figures.forest`, by what their axis shows: contrasts under the name of their claim.
 
     Parameters
     ----------
     contrasts, printed : the second tables that `verdicts.judge` and `verdicts.on_paper` return.
     """
     paper = printed.set_index(["claim", "contrast"])["value"].rename("paper")
-    shown = contrasts[(contrasts.unit == "points") & ~contrasts.contrast.str.contains(", ")]
-    shown = shown.join(paper, on=["claim", "contrast"])
+    shown = contrasts.join(paper, on=["claim", "contrast"])
     kept = ["contrast", "value", "low", "high", "query_low", "query_high", "reading", "paper"]
-    lines = []
-    for claim, group in shown.groupby("claim", sort=False):
-        lines += [pd.DataFrame({"contrast": [claim]}), group[kept]]
-    return pd.concat(lines, ignore_index=True).reindex(columns=kept) if lines else shown[kept]
+    groups = {}
+    for (unit, column), group in shown.groupby(["unit", "column"], sort=False):
+        lines = []
+        for claim, own in group.groupby("claim", sort=False):
+            lines += [pd.DataFrame({"contrast": [claim]}), own[kept]]
+        what = column or "several columns"
+        axis = f"ratio of {what}" if unit == "×" else f"difference of {what}, {unit}"
+        groups[axis] = pd.concat(lines, ignore_index=True).reindex(columns=kept)
+    return groups
+
+
+ALLOWED = {"base": 600, "chan": 1200}  # core-seconds of a laptop run, by chapter
 
 
 def budget_table(book, timings: pd.DataFrame) -> pd.DataFrame:
@@ -121,25 +137,40 @@ def budget_table(book, timings: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    timings : as `collect.gather` returns it; a run that several arms share counts once.
+    timings : as `collect.gather` returns it. A run that several arms share counts once, for the
+        first exhibit it stands under, and the base model with the base models.
 
     Returns
     -------
     DataFrame
-        exhibit, planned runs, runs, planned core-seconds, core-seconds (of training), seconds a
-        step planned and measured, and the ratio of the two; NaN for what is on one side only.
+        exhibit, runs, core-seconds (of training) and seconds a step, each planned and measured,
+        the ratio of the core-seconds, and a remark where it is above 1.5; NaN for what is on one
+        side only.
     """
     planned = pd.read_csv(ROOT / "data" / "budget.csv")
     planned = planned[(planned.profile == book.profile.name) & (planned.data == book.kind)]
-    found = timings.drop_duplicates("run")
-    found = found.groupby("exhibit", sort=False).agg(
+    own = timings[(timings.row != BASE_MODEL) | (timings.exhibit == "base-models")]
+    found = own.drop_duplicates("run").groupby("exhibit", sort=False).agg(
         made=("run", "count"), spent=("training_seconds", "sum"), steps_made=("steps", "sum")
-    )
+    )  # fmt: skip
     both = planned.set_index("exhibit").join(found, how="outer")
-    each = both.spent / both.steps_made
+    ratio = both.spent / both.core_seconds
     return pd.DataFrame({
         "exhibit": both.index, "runs planned": both.runs, "runs": both.made,
         "core-seconds planned": both.core_seconds, "core-seconds": both.spent,
-        "seconds a step planned": both.seconds_a_step, "seconds a step": each,
-        "measured / planned": each / both.seconds_a_step,
+        "seconds a step planned": both.seconds_a_step,
+        "seconds a step": both.spent / both.steps_made, "measured / planned": ratio,
+        "": np.where(ratio > 1.5, "over budget", ""),
     }).reset_index(drop=True)  # fmt: skip
+
+
+def chapter_budget() -> pd.DataFrame:
+    """Core-seconds that the laptop profile's chapters plan in the world, and what they may take."""
+    planned = pd.read_csv(ROOT / "data" / "budget.csv")
+    planned = planned[(planned.profile == "laptop") & (planned.data == "world")]
+    spent = planned.groupby(planned.exhibit.str.partition("-")[0]).core_seconds.sum()
+    return pd.DataFrame({
+        "chapter": spent.index, "core-seconds planned": spent.to_numpy(),
+        "allowed": [ALLOWED[name] for name in spent.index],
+        "": np.where(spent > [ALLOWED[name] for name in spent.index], "over", ""),
+    })  # fmt: skip

@@ -78,15 +78,17 @@ def dots(lines: pd.DataFrame, title: str, note: str):
 READINGS = {"holds": (OURS, "o"), "reversed": (PAPER, "X"), "open": ("#777777", "s")}
 
 
-def forest(lines: pd.DataFrame, title: str, note: str):
+def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str):
     """Contrasts with two kinds of doubt: over seeds (thick) and over test images (thin, below).
 
     Parameters
     ----------
     lines : contrast, value, low, high, query_low, query_high, reading, paper; top to bottom, all
         of one unit. A line without a value is a heading. What is NaN is left out.
+    axis_label : what the values are; a "ratio …" is drawn on a logarithmic axis around 1.
     """
     use_style()
+    ratio = axis_label.startswith("ratio")
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(9.2, 0.42 * len(lines) + 1.5), sharey=True, width_ratios=(1.7, 1)
     )
@@ -99,10 +101,11 @@ def forest(lines: pd.DataFrame, title: str, note: str):
         left.scatter([line.value], [y], s=44, color=colour, marker=mark, zorder=4)
         for axis, value, ink in ((left, line.value, colour), (right, line.paper, PAPER)):
             if np.isfinite(value):
+                text = f"{value:.2f} ×" if ratio else f"{value:+.1f}".replace("-", "−")
                 axis.annotate(
-                    f"{value:+.1f}", (value, y), (0, 7), textcoords="offset points", ha="center",
-                    fontsize=7.5, color=ink,
-                )
+                    text, (value, y), (0, 7), textcoords="offset points", ha="center",
+                    fontsize=7.5, color=ink, bbox=dict(facecolor="white", lw=0, pad=0.6),
+                )  # fmt: skip
         right.scatter(
             [line.paper], [y], s=44, facecolors="white", edgecolors=PAPER, lw=1.6, zorder=4
         )
@@ -110,10 +113,12 @@ def forest(lines: pd.DataFrame, title: str, note: str):
     for text, value in zip(left.get_yticklabels(), lines.value):
         text.set_fontweight("normal" if np.isfinite(value) else "bold")
     for axis in (left, right):
-        axis.axvline(0, color=INK, lw=0.9)
+        if ratio:
+            axis.set_xscale("log")
+        axis.axvline(1 if ratio else 0, color=INK, lw=0.9)
         axis.tick_params(length=0)
         axis.margins(x=0.14)
-        axis.set_xlabel("difference of RSUM, points")
+        axis.set_xlabel(axis_label)
     left.set_title(title), right.set_title("the paper's table")
     for name, (colour, mark) in READINGS.items():
         if (lines.reading == name).any():

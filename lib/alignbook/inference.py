@@ -1,4 +1,4 @@
-"""Statistics over paired seeds: t intervals and tests, Holm's correction, power, query bootstrap.
+"""Statistics over paired seeds: t intervals and tests, corrections, power, query bootstrap.
 
 With three to ten seeds a percentile bootstrap over seeds covers far less than it says; the t
 interval covers what it says as long as the seeds' differences are roughly normal. The bootstrap
@@ -96,6 +96,21 @@ def holm(p) -> np.ndarray:
     return adjusted
 
 
+def at_least(k: int, p) -> float:
+    """p of the partial conjunction: that at least k of some tests' hypotheses are true.
+
+    (n − k + 1) times the k-th smallest p, whatever binds the tests to each other: the largest p for
+    "all of them", Bonferroni's for "any of them". A test without p (NaN) counts as 1.
+
+    >>> at_least(3, [0.01, 0.04, 0.03]), at_least(1, [0.01, 0.04, 0.03])
+    (0.04, 0.03)
+    """
+    p = np.sort(np.nan_to_num(np.asarray(p, float), nan=1.0))
+    if p.ndim != 1 or not 1 <= k <= len(p):
+        raise ValueError(f"at least {k} of {p.shape} p values")
+    return float(min(1.0, (len(p) - k + 1) * p[k - 1]))
+
+
 def power(effect: float, spread: float, n: int, level: float = 0.05) -> float:
     """Probability that the two-sided t test over n seeds finds a true mean.
 
@@ -139,10 +154,34 @@ def detectable(spread: float, n: int, level: float = 0.05, wanted: float = 0.8) 
 @cache
 def _detectable(n: int, level: float, wanted: float) -> float:
     """`detectable` in standard deviations."""
+    return _smallest(lambda mean: power(mean, 1.0, n, level), wanted)
+
+
+def confirmable(spread: float, n: int, level: float = 0.05, wanted: float = 0.8) -> float:
+    """Half the width of the narrowest band around zero that n seeds of this spread confirm.
+
+    Confirmed by two one-sided tests with probability `wanted`, should the true mean be zero.
+
+    >>> round(confirmable(1.0, 5), 2)
+    1.6
+    """
+    if n < 2 or not spread > 0:
+        return np.nan
+    return spread * _confirmable(n, level, wanted)
+
+
+@cache
+def _confirmable(n: int, level: float, wanted: float) -> float:
+    """`confirmable` in standard deviations."""
+    return _smallest(lambda w: power_inside(0, -w, w, 1.0, n, level), wanted)
+
+
+def _smallest(found, wanted: float) -> float:
+    """Where a probability that rises from below `wanted` reaches it."""
     highest = 10.0
-    while power(highest, 1.0, n, level) < wanted:
+    while found(highest) < wanted:
         highest *= 4
-    return optimize.brentq(lambda d: power(d, 1.0, n, level) - wanted, 0, highest)
+    return optimize.brentq(lambda size: found(size) - wanted, 0, highest)
 
 
 def seeds_needed(found, wanted: float = 0.8) -> float:

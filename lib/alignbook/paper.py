@@ -406,9 +406,10 @@ def plan(notebooks: list[str], data: str = "world", overrides: dict | None = Non
         for each in found
     }
     lines, hours = ["paper profile: the papers' settings on the papers' data", ""], 0.0
+    counted: set[str] = set()
     for name in notebooks:
         profile = profiles.get("paper", kinds[name], overrides)
-        spent, told = _notebook(name, kinds[name], needed[name], found, profile)
+        spent, told = _notebook(name, needed[name], found, profile, counted)
         lines, hours = [*lines, *told, ""], hours + spent
     lines += ["what these need:"]
     for name in dict.fromkeys(wanted):
@@ -424,6 +425,10 @@ def plan(notebooks: list[str], data: str = "world", overrides: dict | None = Non
               f"four papers; cost: about {hours:.0f} GPU hours"]  # fmt: skip
 
     ready = all(found[each].ready for each in required)
+    kinds = {name: kind for name, kind in kinds.items() if NOTEBOOKS[name].data}
+    if not kinds:
+        lines += ["They need no data and are the same in every profile: start them without this one."]
+        return Plan("\n".join(lines), None)
     if ready and len(set(kinds.values())) > 1:
         lines += _wrapped("", "They take different data: start them one by one, with --data "
                           f"({', '.join(f'{n}: {k}' for n, k in kinds.items())}).")  # fmt: skip
@@ -439,9 +444,9 @@ def _data_of(notebook: str, given: str) -> str:
     return (needs.data or "coco_precomp") if given == "world" or without else given
 
 
-def _notebook(name: str, kind: str, needed: list[str], found: dict[str, Found],
-              profile: Profile) -> tuple[float, list[str]]:  # fmt: skip
-    """A notebook's GPU hours and lines."""
+def _notebook(name: str, needed: list[str], found: dict[str, Found], profile: Profile,
+              counted: set[str]) -> tuple[float, list[str]]:  # fmt: skip
+    """A notebook's GPU hours and lines; an exhibit that was `counted` before costs nothing more."""
     needs = NOTEBOOKS[name]
     lacking = [each for each in needed if not found[each].ready]
     state = f"{MISSING} {', '.join(lacking)} missing" if lacking else f"{THERE} ready"
@@ -455,8 +460,9 @@ def _notebook(name: str, kind: str, needed: list[str], found: dict[str, Found],
         told = " ".join(f"{field}={values[field]}" for field in needs.settings)
         lines += _wrapped("  settings  ", told)
     hours = 0.0
-    for exhibit in exhibits.NOTEBOOKS[name].exhibits:
-        if exhibit in COSTS:
+    for exhibit in exhibits.NOTEBOOKS[name].exhibits + exhibits.NOTEBOOKS[name].reads:
+        if exhibit in COSTS and exhibit not in counted:
+            counted.add(exhibit)
             spent, basis = COSTS[exhibit](profile)
             hours += spent
             lines += _wrapped("  cost      ", f"{exhibit}: {spent:.{int(spent < 1)}f} GPU hours = {basis}")

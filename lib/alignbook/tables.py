@@ -1,5 +1,6 @@
 """One style for every table: the paper's number beside ours, decimals aligned, intervals shown."""
 
+from functools import partial
 from html import escape
 from pathlib import Path
 
@@ -69,14 +70,11 @@ def plain(table: pd.DataFrame, caption: str = "", note: str = "", decimals: int 
     ----------
     decimals : of columns of floats; a number for all, or by column (1 where a column is not named).
     """
-    floats = [c for c in table if pd.api.types.is_float_dtype(table[c])]
-    each = decimals if isinstance(decimals, dict) else dict.fromkeys(floats, decimals)
-    styled = table.style.format(
-        {c: f"{{:,.{each.get(c, 1)}f}}" for c in floats}, na_rep="–"
-    ).format(thousands=",", subset=[c for c in table if pd.api.types.is_integer_dtype(table[c])])
     numbers = [c for c in table if pd.api.types.is_numeric_dtype(table[c])]
     words = [c for c in table if c not in numbers]
-    styled = styled.set_properties(
+    styled = table.style.format({
+        c: partial(_written, decimals=_decimals(table, c, decimals)) for c in numbers
+    }).set_properties(
         subset=words, **{"text-align": "left", "max-width": "34em", "white-space": "normal"}
     )
     return _dressed(styled, numbers, caption, note)
@@ -100,20 +98,49 @@ def _dressed(styled, numbers: list, caption: str, note: str):
     )  # fmt: skip
 
 
-def save(table: pd.DataFrame, folder: Path, name: str, caption: str = "", note: str = "") -> None:
-    """Write a table to `folder/tables` as CSV (full precision) and Markdown (as shown)."""
+def _decimals(table: pd.DataFrame, column, decimals: int | dict) -> int:
+    """Decimals of a column of numbers: none for whole ones, 1 unless told."""
+    if not pd.api.types.is_float_dtype(table[column]):
+        return 0
+    return decimals.get(column, 1) if isinstance(decimals, dict) else decimals
+
+
+def _written(value, decimals: int) -> str:
+    """A number as every table shows it: a dash for none, a true minus, ∞, commas at thousands.
+
+    >>> [_written(v, 1) for v in (-1234.56, float("nan"), float("inf"))]
+    ['−1,234.6', '–', '∞']
+    """
+    if pd.isna(value):
+        return "–"
+    return f"{value:,.{decimals}f}".replace("-", "−").replace("inf", "∞")
+
+
+def save(
+    table: pd.DataFrame, folder: Path, name: str, caption: str = "", note: str = "",
+    decimals: int | dict = 1,
+) -> None:  # fmt: skip
+    """Write a table to `folder/tables` as CSV (8 significant digits) and Markdown (as shown)."""
     target = Path(folder) / "tables"
     target.mkdir(parents=True, exist_ok=True)
     flat = table.copy()
     if table.columns.nlevels > 1:
         flat.columns = [" ".join(part for part in column if part) for column in table.columns]
-    flat.round(4).to_csv(target / f"{name}.csv", index=False)
+    write_csv(flat, target / f"{name}.csv")
     said = "".join(f"{text}\n\n" for text in (f"**{caption}**" if caption else "", note) if text)
-    (target / f"{name}.md").write_text(said + markdown(flat))
+    (target / f"{name}.md").write_text(said + markdown(flat, decimals))
 
 
-def markdown(table: pd.DataFrame) -> str:
-    """A table as Markdown with aligned decimals: one decimal, a dash for what is missing.
+def write_csv(table: pd.DataFrame, path: Path) -> None:
+    """Write a table whole or not at all, at 8 significant digits."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}")
+    table.to_csv(aside, index=False, float_format="%.8g")
+    aside.replace(path)
+
+
+def markdown(table: pd.DataFrame, decimals: int | dict = 1) -> str:
+    """A table as Markdown with aligned decimals, a dash for what is missing.
 
     >>> print(markdown(pd.DataFrame({"row": ["a"], "ours": [9.96]})), end="")
     | row | ours |
@@ -123,10 +150,10 @@ def markdown(table: pd.DataFrame) -> str:
     cells = {}
     for name in table:
         column = table[name]
-        numeric = pd.api.types.is_float_dtype(column)
-        texts = [("–" if pd.isna(v) else f"{v:.1f}") if numeric else str(v) for v in column]
-        width = max(map(len, (name, *texts)))
         right = pd.api.types.is_numeric_dtype(column)
+        places = _decimals(table, name, decimals)
+        texts = [_written(v, places) if right else str(v) for v in column]
+        width = max(2, *map(len, (name, *texts)))
         pad = str.rjust if right else str.ljust
         rule = "-" * (width - 1) + ":" if right else ":" + "-" * (width - 1)
         cells[name] = [pad(name, width), rule, *(pad(text, width) for text in texts)]

@@ -30,7 +30,7 @@ import torch
 import torch.utils.checkpoint  # noqa: F401
 
 TESTS = Path(__file__).parent.parent
-SECONDS = 60  # of one mutant: one that runs on and on is not killed by a test
+SECONDS = 150  # of one mutant: one that runs on and on is not killed by a test
 AT_ONCE = max(1, min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
                      else os.cpu_count()))
 
