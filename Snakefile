@@ -63,7 +63,7 @@ def notebook_code(wildcards):
     notebook = NOTEBOOKS[wildcards.notebook]
     shown = [EXHIBITS[name].module for name in notebook.exhibits + notebook.reads]
     trained = [*BASE, *shown, "alignbook.runs"] if shown or "base" in notebook.needs else []
-    return code_hash(*DATA, *trained, *PRESENTATION)
+    return code_hash(*DATA, *trained, *PRESENTATION, *notebook.modules)
 
 
 wildcard_constraints:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from alignbook import chan, profiles
-from alignbook.encoders import RegionEncoder
+from alignbook.encoders import BiGRU, RegionEncoder
 
 
 def cosine(a, b):
@@ -18,7 +18,7 @@ def cosine(a, b):
 def model(**changes):
     torch.manual_seed(1)
     config = chan.Config(dim=8, regions=5, **changes)
-    return chan.CHAN(config, feature_dim=6, word_vectors=torch.randn(12, 4)).double().eval()
+    return chan.CHAN(config, 6, BiGRU(12, 4, config.dim)).double().eval()
 
 
 @torch.no_grad()
@@ -52,11 +52,12 @@ def test_the_model_computes_cross_attention():
     assert found == pytest.approx(sum(scores) / 2, abs=1e-9)
 
 
-def test_word_vectors_start_from_those_given():
+def test_word_vectors_start_from_those_given(monkeypatch):
     vectors = torch.randn(12, 4)
-    net = chan.CHAN(chan.Config(dim=8), 6, vectors)
-    assert torch.equal(net.text.vectors.weight, vectors)
-    assert net.text.vectors.weight.requires_grad
+    monkeypatch.setattr(chan, "word_vectors", lambda *inputs: (vectors, "vocabulary"))
+    text, vocabulary = chan.text_side(chan.Config(dim=8), None)
+    assert torch.equal(text.vectors.weight, vectors) and vocabulary == "vocabulary"
+    assert text.vectors.weight.requires_grad and text.gru.hidden_size == 8
 
 
 def test_drop_regions_leaves_the_rest_in_order():
@@ -72,11 +73,13 @@ def test_drop_regions_leaves_the_rest_in_order():
 @torch.no_grad()
 def test_the_region_encoder_adds_attention_to_a_projection():
     torch.manual_seed(0)
+    bare = RegionEncoder(6, 8, attention=False)
     encoder = RegionEncoder(6, 8).eval()
     features = torch.randn(2, 5, 6)
     projected = encoder.project(features)
     context = encoder.attention(projected, projected, projected)[0]
     assert torch.allclose(encoder(features), projected + context, atol=1e-6)
+    assert torch.equal(bare(features), bare.project(features))
 
 
 def test_an_unknown_exhibit_is_refused():
@@ -85,7 +88,7 @@ def test_an_unknown_exhibit_is_refused():
 
 
 def test_only_what_an_arm_is_about_differs_between_arms():
-    arms = chan.arms("chan-T3", profiles.get("laptop"))
+    arms = {name: each for name, (each, _) in chan.arms("chan-T3", profiles.get("laptop")).items()}
     first = arms["visual-codebook"][0]
     assert arms["textual-codebook"][0].codebook == "textual"
     assert replace(arms["textual-codebook"][0], codebook="visual") == first
@@ -96,3 +99,69 @@ def test_only_what_an_arm_is_about_differs_between_arms():
         "max", "mean", "sum", "softmax"]
     assert first.coding == "hard" and arms["cross-attention"][0].coding == "soft"
     assert all(c.temperature == 1 / 9 for c in arms["cross-attention-1/9"])
+
+
+def test_codebook_sizes_and_long_runs_change_one_thing_after_the_choice():
+    profile = profiles.get("laptop")
+    sizes, table = chan.arms("chan-F4", profile), chan.arms("chan-T3", profile)
+    assert sizes["hard-72"] == (table["visual-codebook"][0], {"regions": 72})
+    assert sizes["soft-4"] == (table["cross-attention"][0], {"regions": 4})
+    assert table["cross-attention-long"] == (
+        table["cross-attention"][0], {"steps": 4 * profile.chan_steps})
+    assert [table[f"τ=1/{n}"][0][0].temperature for n in (4, 100)] == [0.25, 0.01]
+
+
+# --- Presets -------------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def test_without_the_division_scores_and_margin_are_lambda_times_as_large():
+    from alignbook import losses
+
+    for pooling in ("lse", "mean"):
+        a = model(scale=10.0, pooling=pooling)
+        b = model(scale=10.0, pooling=pooling, divided=False)
+        regions = a.image(torch.randn(3, 5, 6).double())
+        words = a.text(torch.tensor([[2, 3], [4, 5], [6, 7]]), torch.tensor([2, 2, 2]))
+        plain, large = a.similarity(regions, words), b.similarity(regions, words)
+        times = 10.0 if pooling == "lse" else 1.0  # the mean has no λ to divide by
+        assert torch.allclose(large, times * plain)
+        if pooling == "lse":  # so the code's margin of 0.05 is 0.005 in the units of Eq. 8
+            small = losses.hardest_negative_hinge(plain, 0.005)
+            assert losses.hardest_negative_hinge(large, 0.05).item() == pytest.approx(
+                10 * small.item())
+
+
+def test_self_attention_can_be_left_out():
+    assert model(self_attention=False).image.attention is None
+    assert model().image.attention is not None
+
+
+def test_bert_learns_at_a_tenth_of_the_rate():
+    net = model()
+    net.text.bert = torch.nn.Linear(2, 2)
+    rest, slow = chan.parameter_groups(net, chan.Config(learning_rate=0.5))
+    assert slow["lr"] == 0.05 and len(slow["params"]) == 2
+    assert len(rest["params"]) == len(list(net.parameters())) - 2 and "lr" not in rest
+    assert len(chan.parameter_groups(model(), chan.Config())) == 1
+
+
+def test_the_presets_differ_in_what_the_table_lists():
+    for text in ("bigru", "bert"):
+        paper, official = chan.PRESETS["paper", text], chan.PRESETS["official", text]
+        found = {f for f in vars(paper) if getattr(paper, f) != getattr(official, f)}
+        assert found <= set(chan.DIFFERENCES) and {"divided", "margin"} <= found
+        assert (paper.dim, paper.regions, paper.batch) == (1024, 36, 384 if text == "bigru" else 128)
+    listed = chan.PRESETS["official", "bert"]
+    assert (listed.pooling, listed.self_attention) == ("mean", False)
+
+
+def test_the_learning_rate_falls_to_a_tenth_at_three_fifths():
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([parameter], lr=1.0)
+    schedule = chan.step_decay(optimizer, 10)
+    rates = []
+    for _ in range(10):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step(), schedule.step()
+    assert rates == pytest.approx([1.0] * 6 + [0.1] * 4)

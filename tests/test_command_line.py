@@ -15,6 +15,8 @@ from conftest import ROOT, copy_workbook
 from alignbook import __main__ as command_line
 from alignbook import exhibits
 
+CHAPTER = ["10_chan", "11_chan_ablations", "12_chan_codebook", "14_chan_attention"]
+
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
@@ -151,7 +153,7 @@ def test_the_paper_profile_goes_on_with_what_is_there(monkeypatch, capsys):
     assert command_line.list_needs(asked) is None
     assert asked.data == "coco_precomp=/there" and capsys.readouterr().out == ""
     settings = {"chan_steps": "5", "seeds": "2"}
-    assert asked_of == [(["11_chan_ablations"], "world", settings)]
+    assert asked_of == [(CHAPTER, "world", settings)]
     asked.dry_run = True
     assert command_line.list_needs(asked) is None
     assert capsys.readouterr().out == "the list\n"
@@ -182,7 +184,7 @@ def test_one_run_at_a_time(workbook_copy):
 
 def test_targets():
     assert exhibits.resolve([]) == list(exhibits.NOTEBOOKS)
-    assert exhibits.resolve(["chan"]) == ["11_chan_ablations"]
+    assert exhibits.resolve(["chan"]) == CHAPTER
     assert exhibits.resolve(["chan-T3", "02_data"]) == ["02_data", "11_chan_ablations"]
     assert exhibits.resolve(["notebooks/02_data.ipynb"]) == ["02_data"]
 

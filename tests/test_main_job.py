@@ -10,6 +10,7 @@ import uuid
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
 from conftest import copy_workbook, skip_unless_required
 
@@ -116,6 +117,20 @@ def test_smoke_run_makes_everything(finished):
     assert "results/world-smoke" in finished.said
 
 
+def test_every_number_says_what_it_was_measured_on(finished):
+    metrics = pd.read_csv(finished.smoke / "metrics.csv")
+    kinds = metrics.groupby("exhibit").dataset.agg(set)
+    assert kinds["chan-T2"] == {"world B"} and kinds["chan-T1"] == kinds["chan-T3"] == {"world"}
+    table_1 = metrics[(metrics.exhibit == "chan-T1") & (metrics.row == "chan")].set_index("column")
+    assert len(table_1) == 14 and "mean of 5 folds" in table_1.protocol["1K RSUM"]
+    assert table_1.value["1K RSUM"] > table_1.value["5K RSUM"]  # fewer to be mistaken for
+    shared = metrics[(metrics.exhibit == "chan-T3") & (metrics.row == "visual-codebook")]
+    assert table_1.value["5K RSUM"] == shared.set_index("column").value["RSUM"]
+    listed = pd.read_csv(finished.smoke / "runs.csv")
+    late = listed[listed.row.isin(["chan-bert", "hard-72", "permuted"])]
+    assert set(late.role) == {"report"}  # untuned before the overnight profile
+
+
 def test_smoke_run_takes_three_minutes_at_most(finished):
     assert finished.seconds <= 180, f"{finished.seconds:.0f} s"
 
@@ -153,7 +168,8 @@ def test_precomp_files_go_through_the_same_notebooks(twin, monkeypatch):
     for name in exhibits.NOTEBOOKS:
         assert execute.failure(out / f"notebooks/{name}.ipynb") is None
     rows = (out / "metrics.csv").read_text().splitlines()
-    assert len(rows) == 1 + 7 * len(exhibits.arms("chan-T3", "precomp"))
+    arms = [arm for name in exhibits.EXHIBITS for arm in exhibits.arms(name, "precomp")]
+    assert len(rows) == 1 + 7 * len(arms)
 
 
 def test_second_run_does_nothing_and_is_quick(twin):

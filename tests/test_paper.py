@@ -61,16 +61,16 @@ def test_cost_of_table_3_by_hand():
         "seeds": "2", "chan_trials": "3", "chan_steps": "3600", "chan_batch": "10",
         "chan_dim": "100", "chan_regions": "4",
     })  # fmt: skip
-    # Eight arms of three trials and two seeds, and the control once.
+    # Eight arms of three trials and two seeds, and six controls once.
     pairs, images, texts = 10 * 10 * 4 * 25 * 100, 10 * 4 * 100 * 2448, 10 * 25 * 6 * 100 * 400
-    hours, basis = paper.chan_table_3(profile)
-    assert hours == pytest.approx(41 * 6 * (pairs + images + texts) / 1e13)
-    assert basis.startswith("41 trainings × 3,600 steps")
+    hours, basis = paper.chan_exhibit("chan-T3", profile)
+    assert hours == pytest.approx(46 * 6 * (pairs + images + texts) / 1e13)
+    assert basis.startswith("46 trainings × 3,600 steps")
 
 
 def test_one_trial_is_none():
     one = profiles.get("paper", "coco_precomp", {"seeds": "2", "chan_trials": "1"})
-    assert paper.chan_table_3(one)[1].startswith("17 trainings")  # nothing to choose between
+    assert paper.chan_exhibit("chan-T3", one)[1].startswith("22 trainings")  # nothing to choose between
 
 
 # --- What is there -------------------------------------------------------------------------------

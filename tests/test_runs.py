@@ -111,9 +111,10 @@ def test_table_3_rows_and_arms_name_each_other():
     for name in profiles.NAMES:
         profile = profiles.get(name, "coco" if name == "paper" else "world")
         arms = chan.arms("chan-T3", profile)
-        assert (*arms, exhibits.BASE_MODEL) == exhibits.EXHIBITS["chan-T3"].arms
-        trials = {len(c) for a, c in arms.items() if a not in exhibits.CONTROLS}
+        assert {*arms, exhibits.BASE_MODEL} == set(exhibits.EXHIBITS["chan-T3"].arms)
+        trials = {len(c) for a, (c, _) in arms.items() if a not in exhibits.CONTROLS}
         assert trials == {profile.chan_trials}  # equal numbers for every method
-        for candidates in arms.values():
-            assert len(set(candidates)) == len(candidates)
-    assert {arm for _, _, arm in exhibits.CHAN_TABLE_3} == {*arms, exhibits.BASE_MODEL}
+        for candidates, changes in arms.values():
+            assert len(set(candidates)) == len(candidates) and set(changes) <= {"steps"}
+    shown = {arm for _, _, arm in exhibits.CHAN_TABLE_3}
+    assert {*arms, exhibits.BASE_MODEL} - shown == {"τ=1", "τ=1/4", "τ=1/100"}  # the curve's

@@ -15,7 +15,7 @@ dataset, clip = book.dataset(), book.base()
 model, vocabulary = base.load(clip, dataset)
 found = {"swaps": transfer.probes(model, vocabulary, dataset)}
 for arm in ("visual-codebook", "permuted"):
-    config = chan.arms("chan-T3", book.profile)[arm][0]
+    config = chan.arms("chan-T3", book.profile)[arm][0][0]
     found[arm] = runs.get(config, 0, *book.inputs()).metrics
 print(json.dumps(found))
 """

@@ -215,6 +215,8 @@ def check(asked: argparse.Namespace) -> tuple[list[str], dict]:
         overrides["base"], side = check_base(overrides["base"])
         if data != "world":  # prepared at the size that the model looks at
             overrides.setdefault("size", str(side))
+    if overrides.get("bert", "captions") != "captions":
+        overrides["bert"] = check_bert(overrides["bert"])
     check_device(asked.device)
     check_writable(ROOT / "results")
     return notebooks, {
@@ -247,6 +249,17 @@ def check_data(spec: str) -> str:
         spec = f"{name}={Path(folder).expanduser().resolve()}"
     if problems := datasets.check(spec):
         raise Refused("\n  ".join([f"--data {spec}:", *problems]))
+    return spec
+
+
+def check_bert(spec: str) -> str:
+    """A BERT's name, or its folder made absolute; `Refused` if anything speaks against it."""
+    from alignbook import bert
+
+    if Path(spec).expanduser().is_dir():
+        spec = str(Path(spec).expanduser().resolve())
+    if problems := bert.Pretrained(spec).problems():
+        raise Refused("\n  ".join([f"--set bert={spec}:", *problems]))
     return spec
 
 

@@ -6,13 +6,14 @@ leaves open follows the released code [C] or is our assumption [A].
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch import nn
 
-from alignbook import base, features, losses, retrieval, training
+from alignbook import base, bert, features, losses, retrieval, training
 from alignbook.encoders import BiGRU, RegionEncoder
 from alignbook.protocol import TUNING_SEED
 from alignbook.similarity import hard_coding, soft_coding
@@ -23,26 +24,29 @@ from alignbook.vocabulary import Vocabulary
 class Config:
     """One arm of CHAN: λ is `scale`, α `margin`, τ `temperature`, K `regions`, d `dim`.
 
-    The text gives no λ, α, τ, learning rate, batch or schedule. α and τ are tuned on dev, λ only
-    in profiles with more than three trials.
+    The text gives no λ, α, τ, learning rate, batch or schedule. α, λ and τ are tuned on dev.
     AdamW, the clip of the gradient's norm at 2, the region drop of 0.2 and beginning with all
     violations before the hardest negatives are the released code's [C]. Ours [A] are the linear
     warm-up and cosine of the learning rate, the weight decay, the word dropout, `all_violations`
     as a share of the steps (the code: the first epoch), and word vectors that start from the base
-    model's, where the paper takes GloVe.
+    model's, where the paper takes GloVe. `divided` is the 1/λ of Eq. 8, which the code leaves out.
     """
 
     coding: str = "hard"
     codebook: str = "visual"
     pooling: str = "lse"
     scale: float = 10.0
+    divided: bool = True
     margin: float = 0.05
     temperature: float = 0.0
     regions: int = 36
     dim: int = 128
+    text: str = "bigru"
+    self_attention: bool = True
     steps: int = 500
     batch: int = 128
     learning_rate: float = 1e-3
+    schedule: str = "cosine"
     weight_decay: float = 1e-4
     region_drop: float = 0.2
     word_dropout: float = 0.1
@@ -54,12 +58,11 @@ class Config:
 class CHAN(nn.Module):
     """Regions and words into one space of width d (§3.3), then coding and pooling (Eq. 8)."""
 
-    def __init__(self, config: Config, feature_dim: int, word_vectors: torch.Tensor):
+    def __init__(self, config: Config, feature_dim: int, text: nn.Module):
         super().__init__()
         self.config = config
-        self.image = RegionEncoder(feature_dim, config.dim)
-        self.text = BiGRU(*word_vectors.shape, config.dim, word_dropout=config.word_dropout)
-        self.text.vectors.weight.data.copy_(word_vectors)
+        self.image = RegionEncoder(feature_dim, config.dim, attention=config.self_attention)
+        self.text = text
 
     def similarity(self, regions, words, region_lengths=None, word_lengths=None) -> torch.Tensor:
         """Regions `(B1, K, d)`, words `(B2, L, d)` → `(B1, B2)`: Eq. 8, or Eq. 1–4 when soft."""
@@ -69,8 +72,10 @@ class CHAN(nn.Module):
             codebook=c.codebook, pooling=c.pooling, scale=c.scale,
         )
         if c.coding == "hard":
-            return hard_coding(regions, words, **how)
-        return soft_coding(regions, words, temperature=c.temperature, **how)
+            scores = hard_coding(regions, words, **how)
+        else:
+            scores = soft_coding(regions, words, temperature=c.temperature, **how)
+        return scores if c.divided or c.pooling != "lse" else scores * c.scale
 
 
 def drop_regions(regions: torch.Tensor, rate: float) -> torch.Tensor:
@@ -81,14 +86,24 @@ def drop_regions(regions: torch.Tensor, rate: float) -> torch.Tensor:
 
 
 def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
-    """Train one arm; leave its weights in `folder`, return its recalls.
+    """Train one arm; leave its weights in `folder`, return its recalls."""
+    dataset, feature_run, *rest = inputs
+    torch.manual_seed(seed)
+    model, vocabulary = build(config, dataset, feature_run, *rest)
+    return fit(model, vocabulary, config, seed, dataset, feature_run, folder, device)
+
+
+def fit(model, vocabulary, config, seed: int, dataset, feature_run, folder: Path, device: str):
+    """Train a matcher of regions and captions by Eq. 9 and measure it: CHAN, or one of its rivals.
 
     A tuning seed is measured on dev, a reporting seed on test: no choice sees the test split.
+
+    Returns
+    -------
+    dict: recalls, those of five folds of the test images ("test 1K …") where these divide by five,
+    and what `training.save` says. `folder` gets the weights and the test ranks.
     """
-    dataset, feature_run, *base_run = inputs
     torch.set_num_threads(1)
-    torch.manual_seed(seed)
-    model, vocabulary = build(config, dataset, feature_run, *base_run)
     model.to(device)
     rows, stored = dataset.splits["train"], feature_run.array("features")
     n, each = len(rows), dataset.captions_per_image
@@ -111,49 +126,95 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
         return losses.hardest_negative_hinge(scores, config.margin)  # Eq. 9
 
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
+        parameter_groups(model, config), lr=config.learning_rate, weight_decay=config.weight_decay
     )
-    schedule = training.warmup_cosine(optimizer, config.steps, warmup=0.05)
-    label = f"CHAN {config.coding} {config.codebook} {config.pooling}, seed {seed}"
+    schedule = SCHEDULES[config.schedule](optimizer, config.steps)
     outcome = training.fit(
-        model, optimizer, schedule, config.steps, loss_at, folder, label, config.clip
+        model, optimizer, schedule, config.steps, loss_at, folder, label_of(config, seed),
+        config.clip,
     )
     split = "dev" if seed >= TUNING_SEED else "test"
     scores = evaluate(model, vocabulary, dataset, feature_run, split)
-    for way, found in zip(("i2t", "t2i"), retrieval.ranks(scores, each)):
-        np.save(folder / f"ranks_{way}.npy", found.astype(np.int32))
-    return training.save(model, outcome, folder) | retrieval.evaluate(scores, each).named(split)
+    found = retrieval.evaluate(scores, each).named(split)
+    if split == "test":
+        for way, ranks in zip(("i2t", "t2i"), retrieval.ranks(scores, each)):
+            np.save(folder / f"ranks_{way}.npy", ranks.astype(np.int32))
+        if len(scores) % 5 == 0:  # COCO's "1K": five folds of a thousand images
+            found |= retrieval.evaluate(scores, each, folds=5).named("test 1K")
+    return training.save(model, outcome, folder) | found
 
 
-def build(config: Config, dataset, feature_run, base_run=None) -> tuple[CHAN, Vocabulary]:
-    """An untrained model and its vocabulary: the base model's where there is one.
+def parameter_groups(model, config) -> list[dict]:
+    """All parameters; those of a pretrained BERT with a tenth of the learning rate [C]."""
+    named = list(model.named_parameters())
+    slow = [p for name, p in named if ".bert." in f".{name}"]
+    rest = [p for name, p in named if ".bert." not in f".{name}"]
+    return [{"params": rest}, *([{"params": slow, "lr": config.learning_rate / 10}] if slow else [])]
 
-    Else (precomp features, or a pretrained base with a tokenizer of word pieces) the words said
-    four times or more, and vectors of width 300 drawn from [-0.1, 0.1] [C].
+
+def step_decay(optimizer, steps: int):
+    """A tenth of the learning rate after three fifths of the steps: epoch 15 of 25 [C]."""
+    return torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 if step < 0.6 * steps else 0.1)
+
+
+SCHEDULES = {"cosine": partial(training.warmup_cosine, warmup=0.05), "step": step_decay}
+
+
+def label_of(config, seed: int) -> str:
+    """What a progress bar says of a run."""
+    kind = f"{config.coding} {config.codebook} {config.pooling}" if hasattr(
+        config, "coding") else config.method  # fmt: skip
+    return f"CHAN {kind} {config.text}, K {config.regions}, seed {seed}"
+
+
+def build(config: Config, dataset, feature_run, *rest) -> tuple[CHAN, object]:
+    """An untrained model and its vocabulary; the inputs are those of `text_side`."""
+    text, vocabulary = text_side(config, dataset, *rest)
+    return CHAN(config, feature_run.metrics["width"], text), vocabulary
+
+
+def text_side(config, dataset, base_run=None, home=None, bert_run=None):
+    """The words' encoder, ids `(B, L)` and lengths → `(B, L, d)`, and its vocabulary.
+
+    A BiGRU over word vectors, or the BERT that was pretrained on captions or elsewhere.
     """
-    base_model, vocabulary = base.load(base_run, dataset) if base_run else (None, None)
+    if config.text == "bert":
+        model, pieces = bert.load(bert_run, home or dataset)
+        return bert.Words(model, config.dim), pieces
+    vectors, vocabulary = word_vectors(dataset, base_run, home)
+    text = BiGRU(*vectors.shape, config.dim, word_dropout=config.word_dropout)
+    text.vectors.weight.data.copy_(vectors)
+    return text, vocabulary
+
+
+def word_vectors(dataset, base_run=None, home=None) -> tuple[torch.Tensor, Vocabulary]:
+    """Vectors `(V, width)` to start from and their vocabulary: the base model's where it has them.
+
+    `home` is the data set that model was trained on, if it is another. Without such a model
+    (precomp features, or a pretrained one with a tokenizer of word pieces) the words said four times
+    or more, and vectors of width 300 drawn from [-0.1, 0.1] [C].
+    """
+    base_model, vocabulary = base.load(base_run, home or dataset) if base_run else (None, None)
     if hasattr(base_model, "word_vectors"):
-        vectors = base_model.word_vectors()[: len(vocabulary)]
-    else:
-        vocabulary = Vocabulary.build(dataset.captions_of("train"), min_count=4)
-        vectors = torch.rand(len(vocabulary), 300) * 0.2 - 0.1
-    return CHAN(config, feature_run.metrics["width"], vectors), vocabulary
+        return base_model.word_vectors()[: len(vocabulary)], vocabulary
+    vocabulary = Vocabulary.build(dataset.captions_of("train"), min_count=4)
+    return torch.rand(len(vocabulary), 300) * 0.2 - 0.1, vocabulary
 
 
-def load(run, dataset, feature_run, base_run=None) -> tuple[CHAN, Vocabulary]:
+def load(run, dataset, feature_run, *rest) -> tuple[CHAN, object]:
     """The trained model of a run, in evaluation mode, and its vocabulary."""
-    model, vocabulary = build(Config(**run.config), dataset, feature_run, base_run)
+    model, vocabulary = build(Config(**run.config), dataset, feature_run, *rest)
     model.load_state_dict(run.weights())
     return model.eval(), vocabulary
 
 
 @torch.inference_mode()
-def encode(model: CHAN, vocabulary: Vocabulary, dataset, feature_run, split: str):
+def encode(model, vocabulary, dataset, feature_run, split: str):
     """Regions `(N, K, d)`, words `(5·N, L, d)` and word lengths `(5·N,)` of a split."""
     device = next(model.parameters()).device
     rows, stored = dataset.splits[split], feature_run.array("features")
     ids, lengths = vocabulary.encode(dataset.captions_of(split))
-    regions = torch.cat([
+    images = torch.cat([
         model.image(features.batch(stored, rows[i : i + 500], model.config.regions).to(device))
         for i in range(0, len(rows), 500)
     ])
@@ -161,51 +222,87 @@ def encode(model: CHAN, vocabulary: Vocabulary, dataset, feature_run, split: str
         model.text(ids[i : i + 1000].to(device), lengths[i : i + 1000])
         for i in range(0, len(ids), 1000)
     ])
-    return regions, words, lengths
+    return images, words, lengths
 
 
-def evaluate(model: CHAN, vocabulary: Vocabulary, dataset, feature_run, split: str):
+def evaluate(model, vocabulary, dataset, feature_run, split: str):
     """Similarity of every image and caption of a split, `(N, 5·N) float`."""
-    regions, words, lengths = encode(model, vocabulary, dataset, feature_run, split)
+    images, words, lengths = encode(model, vocabulary, dataset, feature_run, split)
     with torch.inference_mode():
-        return model.similarity(regions, words, word_lengths=lengths)
+        return model.similarity(images, words, word_lengths=lengths)
+
+
+# --- Presets: the text and the released code -----------------------------------------------------
+
+# Full size, as both have it or the code alone says [C].
+FULL = dict(dim=1024, regions=36, batch=384, learning_rate=5e-4, schedule="step", scale=10.0,
+            all_violations=1 / 25, word_dropout=0.0)  # fmt: skip
+BERT_FULL = FULL | dict(text="bert", batch=128)
+PRESETS = {
+    # The paper's equations; what it is silent about from the code, the margin in Eq. 8's units.
+    ("paper", "bigru"): Config(**FULL, margin=0.005),
+    ("paper", "bert"): Config(**BERT_FULL, margin=0.005),
+    ("official", "bigru"): Config(**FULL, margin=0.05, divided=False),
+    ("official", "bert"): Config(**BERT_FULL, margin=0.05, divided=False, pooling="mean",
+                                 self_attention=False),
+}  # fmt: skip
+DIFFERENCES = {
+    "divided": "Eq. 8 divides by λ, the code doesn't: s is λ times as large",
+    "margin": "0.05 there is 0.005 in the units of Eq. 8; with mean pooling it is 0.05",
+    "pooling": "the text pools by LogSumExp; the code's BERT script takes the mean of the words",
+    "self_attention": "§3.3 has it for both text sides; the BERT script switches it off",
+}
 
 
 # --- Arms of the exhibits ------------------------------------------------------------------------
 
-# Margins are in the units of each pooling: a sum over words spreads about ten times as wide.
-LSE = ((10, 0.05), (10, 0.1), (10, 0.005), (5, 0.05), (20, 0.05), (20, 0.1))
-# Which τ with which of the (λ, α) above: both are tuned, within the same number of trials.
-TEMPERATURES = ((1 / 9, 0), (1 / 20, 0), (1 / 20, 1), (1 / 9, 1), (1 / 50, 0), (1 / 4, 0))
-MARGINS = {"mean": (0.05, 0.1, 0.2, 0.02, 0.01, 0.3), "sum": (0.5, 1.0, 2.0, 0.2, 0.1, 3.0),
-           "max": (0.05, 0.1, 0.2, 0.02, 0.01, 0.3)}
+# (λ, α) for LogSumExp and softmax pooling. Margins are in the units of each pooling: a sum over
+# words spreads about ten times as wide.
+LSE = ((10, 0.05), (5, 0.1), (20, 0.05), (10, 0.1), (10, 0.02), (20, 0.1))
+# Which τ with which of the (λ, α) above: all are tuned, within the same number of trials.
+TEMPERATURES = ((1 / 20, 0), (1 / 9, 0), (1 / 50, 0), (1 / 20, 1), (1 / 20, 2), (1 / 50, 3))
+MARGINS = {"mean": (0.05, 0.1, 0.02, 0.2, 0.01, 0.3), "sum": (0.5, 1.0, 0.2, 2.0, 0.1, 3.0),
+           "max": (0.05, 0.1, 0.02, 0.2, 0.01, 0.3)}
+CODEBOOK_SIZES = (4, 9, 18, 36, 50, 72, 100)
+TAUS = {"τ=1": 1, "τ=1/4": 1 / 4, "τ=1/100": 1 / 100}  # beside those among the trials
 
 
-def arms(exhibit: str, profile) -> dict[str, list[Config]]:
-    """Arms of an exhibit: for each, the candidates between which dev decides.
+def arms(exhibit: str, profile) -> dict[str, tuple[list[Config], dict]]:
+    """Arms of an exhibit: the candidates between which dev decides, and what is changed after that.
 
-    Every arm gets the same number of trials, `profile.chan_trials`. Of Table 3, the LSE row of
-    the pooling types is the visual codebook of the coding types: one arm. λ and α are tried for
-    LSE and softmax pooling, α alone where there is no λ, τ, λ and α for cross-attention.
+    Every arm of Table 3 gets the same number of trials, `profile.chan_trials`; its LSE row of the
+    pooling types is the visual codebook of the coding types: one arm. λ and α are tried for LSE
+    and softmax pooling, α alone where there is no λ, τ, λ and α for cross-attention. The codebook
+    sizes of Figure 4, and the controls with four times the steps, take what dev chose without.
     """
-    if exhibit != "chan-T3":
-        raise KeyError(f"chan has no arms for {exhibit!r}")
     common = Config(
         regions=profile.chan_regions, dim=profile.chan_dim, steps=profile.chan_steps,
         batch=profile.chan_batch, learning_rate=profile.chan_learning_rate,
         all_violations=profile.chan_all_violations,
     )
     lse = [replace(common, scale=float(scale), margin=margin) for scale, margin in LSE]
-    soft = [replace(c, coding="soft") for c in lse]
+    soft = [replace(lse[i], coding="soft", temperature=t) for t, i in TEMPERATURES]
+    tuned = profile.chan_trials
+    if exhibit == "chan-F4":
+        return {
+            f"{name}-{k}": (candidates[:tuned], {"regions": k})
+            for name, candidates in (("hard", lse), ("soft", soft)) for k in CODEBOOK_SIZES
+        }  # fmt: skip
+    if exhibit != "chan-T3":
+        raise KeyError(f"chan has no arms for {exhibit!r}")
     found = {
-        "cross-attention": [replace(soft[i], temperature=t) for t, i in TEMPERATURES],
-        "cross-attention-1/9": [replace(c, temperature=1 / 9) for c in soft],
+        "cross-attention": soft,
+        "cross-attention-1/9": [replace(c, coding="soft", temperature=1 / 9) for c in lse],
         "visual-codebook": lse,
         "textual-codebook": [replace(c, codebook="textual") for c in lse],
         "max": [replace(common, pooling="max", margin=m) for m in MARGINS["max"]],
         "average": [replace(common, pooling="mean", margin=m) for m in MARGINS["mean"]],
         "sum": [replace(common, pooling="sum", margin=m) for m in MARGINS["sum"]],
         "softmax": [replace(c, pooling="softmax") for c in lse],
-        "permuted": [replace(common, permute_captions=True)],
     }
-    return {name: configs[: profile.chan_trials] for name, configs in found.items()}
+    found = {name: (configs[:tuned], {}) for name, configs in found.items()}
+    for name in ("visual-codebook", "cross-attention"):
+        found[f"{name}-long"] = found[name][0], {"steps": 4 * profile.chan_steps}
+    for name, tau in TAUS.items():
+        found[name] = [replace(lse[0], coding="soft", temperature=tau)], {}
+    return found | {"permuted": ([replace(common, permute_captions=True)], {})}

@@ -5,6 +5,7 @@ metrics.csv holds neither time nor revision: it is compared byte by byte between
 
 import importlib
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -32,14 +33,16 @@ def arm(book, exhibit: str, name: str) -> pd.DataFrame:
     if exhibit == "base-models":
         found = [(seed, book.measured(name, seed).key) for seed in book.base_seeds]
         return pd.DataFrame([(exhibit, name, "report", *each) for each in found], columns=columns)
-    module = importlib.import_module(exhibits.EXHIBITS[exhibit].module)
-    inputs = book.inputs()
-    candidates = module.arms(exhibit, book.profile)[name]
+    known = exhibits.EXHIBITS[exhibit]
+    candidates, changes = importlib.import_module(known.module).arms(exhibit, book.profile)[name]
+    inputs = book.inputs(known.domain, candidates[0].text == "bert")
+    early = name in known.later and book.profile.name in ("smoke", "laptop")
     chosen, trials = candidates[0], []
-    if len(candidates) > 1:
+    if len(candidates) > 1 and not early:
         chosen, trials = runs.best_on_dev(candidates, TUNING_SEED, *inputs, device=book.device)
+    chosen = replace(chosen, **changes)
     lines = [(exhibit, name, "trial", TUNING_SEED, run.key) for run in trials]
-    for seed in book.seeds[:1] if name in exhibits.CONTROLS else book.seeds:
+    for seed in book.seeds[:1] if early or name in known.controls else book.seeds:
         run = runs.get(chosen, seed, *inputs, device=book.device)
         lines.append((exhibit, name, "report", seed, run.key))
     return pd.DataFrame(lines, columns=columns)
@@ -68,8 +71,9 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
     images = len(dataset.splits["test"])
     queries = {"i2t": images, "t2i": images * dataset.captions_per_image}
     queries["RSUM"] = sum(queries.values())
+    away = f"{dataset.name} B"
     protocol = Protocol(dataset.name, "test", dataset.captions_per_image, images=images)
-    elsewhere = Protocol(f"{dataset.name} B", "test", dataset.captions_per_image, images=images)
+    elsewhere = replace(protocol, dataset=away)
     metrics, timings, provenance, images_of = [], [], [], []
     for row in listed.itertuples():
         run = runs.stored(row.key)
@@ -85,12 +89,21 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
         if run.has("ranks_i2t"):
             images_of.append(image_recalls(run.array("ranks_i2t"), run.array("ranks_t2i"))
                              .assign(exhibit=row.exhibit, row=row.arm, seed=row.seed))
-        for column in COLUMNS:
-            metrics.append((row.exhibit, row.arm, column, f"test {column}", row.seed,
-                            round(run.metrics[f"test {column}"], 6), queries[column.split()[0]],
-                            dataset.name, book.profile.name, "test", f"{protocol} [{protocol.id}]"))
+        known = exhibits.EXHIBITS[row.exhibit]
+        on_b = book.kind == "world" and known.domain == "B"
+        here = elsewhere if on_b else protocol
+        versions = {"": ("test", here)}
+        if known.folds:
+            versions = {"5K ": versions[""], "1K ": ("test 1K", replace(here, folds=5))}
+        for label, (prefix, how) in versions.items():
+            for column in COLUMNS if f"{prefix} RSUM" in run.metrics else ():
+                metrics.append((
+                    row.exhibit, row.arm, label + column, f"{prefix} {column}", row.seed,
+                    round(run.metrics[f"{prefix} {column}"], 6), queries[column.split()[0]],
+                    how.dataset, book.profile.name, "test", f"{how} [{how.id}]",
+                ))  # fmt: skip
         for metric, n in run.metrics.get("asked", {}).items():  # on domain B, and on probes
-            name = f"{dataset.name} B" if metric.startswith("B ") else dataset.name
+            name = away if metric.startswith("B ") else dataset.name
             column = metric.removeprefix("test ").replace("B test", "B")
             how = f"{elsewhere} [{elsewhere.id}]" if column.removeprefix("B ") in COLUMNS else PROBE
             metrics.append((row.exhibit, row.arm, column, metric, row.seed,

@@ -41,16 +41,19 @@ class RegionEncoder(nn.Module):
     """Regions into the joint space: one linear layer, then one self-attention layer (CHAN §3.3).
 
     The residual sum around the attention and its number of heads are our assumptions [A]: the
-    paper only says that a self-attention layer is added.
+    paper only says that a self-attention layer is added. The released code's BERT models go
+    without (`attention`).
     """
 
-    def __init__(self, feature_dim, dim, heads=4):
+    def __init__(self, feature_dim, dim, heads=4, attention=True):
         super().__init__()
         self.project = nn.Linear(feature_dim, dim)
-        self.attention = nn.MultiheadAttention(dim, heads, batch_first=True)
+        self.attention = nn.MultiheadAttention(dim, heads, batch_first=True) if attention else None
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """features `(B, K, feature_dim) float` → regions `(B, K, dim) float`."""
         regions = self.project(features)
+        if self.attention is None:
+            return regions
         context, _ = self.attention(regions, regions, regions, need_weights=False)
         return regions + context

@@ -14,14 +14,15 @@ class Notebook:
 
     ``needs`` names what has to stand before it runs ("data", "base"), ``exhibits`` the exhibits it
     shows, ``reads`` those of other notebooks that it takes numbers from, ``printed`` whether it
-    takes the papers' numbers, ``expected`` its own seconds on two cores by profile, training not
-    counted.
+    takes the papers' numbers, ``modules`` those of the library that it alone shows things with,
+    ``expected`` its own seconds on two cores by profile, training not counted.
     """
 
     needs: tuple[str, ...] = ()
     exhibits: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     printed: bool = False
+    modules: tuple[str, ...] = ()
     expected: dict[str, int] = field(default_factory=dict)
 
 
@@ -30,16 +31,34 @@ class Exhibit:
     """One table or figure: the module that defines its arms, the notebook that shows it.
 
     ``arms`` are those in the world, ``photographs`` those elsewhere where they are others.
+    ``controls`` run with the first seed only; ``later`` too, and untuned, before the overnight
+    profile. ``domain`` is the world's domain they are trained and tested on, ``data`` the data
+    sets it is made on where these are not all. ``folds``: recalls are those of the whole test split
+    ("5K") and of its five fifths ("1K"), as COCO's are.
     """
 
     module: str
     notebook: str
     arms: tuple[str, ...]
     photographs: tuple[str, ...] = ()
+    controls: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
+    domain: str = "A"
+    data: tuple[str, ...] = ()
+    folds: bool = False
 
 
 # The arm that is the base model itself: whole pictures against whole captions, trained once.
 BASE_MODEL = "base-model"
+# Of Table 3, what the paper lacks: chance, four times the steps, further temperatures.
+CONTROLS = (
+    "permuted", "visual-codebook-long", "cross-attention-long", "τ=1", "τ=1/4", "τ=1/100",
+)  # fmt: skip
+CODEBOOKS = tuple(
+    f"{coding}-{k}" for coding in ("hard", "soft") for k in (4, 9, 18, 36, 50, 72, 100)
+)
+MATCHERS = ("vse++", "vse-inf", "scan", "chan")
+WITH_BERT = tuple(f"{name}-bert" for name in MATCHERS)
 
 EXHIBITS = {
     "base-models": Exhibit(  # ours: no table of a paper
@@ -47,6 +66,22 @@ EXHIBITS = {
         notebook="03_base_models",
         arms=("world-clip", "world-clip-large", "world-coca", "world-negclip"),
         photographs=(BASE_MODEL,),
+    ),
+    "chan-T1": Exhibit(
+        module="alignbook.baselines",
+        notebook="10_chan",
+        arms=MATCHERS + WITH_BERT,
+        later=WITH_BERT,
+        data=("world", "coco", "coco_precomp"),
+        folds=True,
+    ),
+    "chan-T2": Exhibit(
+        module="alignbook.baselines",
+        notebook="10_chan",
+        arms=MATCHERS + WITH_BERT,
+        later=WITH_BERT,
+        domain="B",
+        data=("world", "flickr8k", "flickr30k", "f30k_precomp", "precomp"),
     ),
     "chan-T3": Exhibit(
         module="alignbook.chan",
@@ -60,9 +95,16 @@ EXHIBITS = {
             "average",
             "sum",
             "softmax",
-            "permuted",
+            *CONTROLS,
             BASE_MODEL,
         ),
+        controls=CONTROLS,
+    ),
+    "chan-F4": Exhibit(
+        module="alignbook.chan",
+        notebook="12_chan_codebook",
+        arms=CODEBOOKS,
+        later=CODEBOOKS,
     ),
 }
 
@@ -72,15 +114,39 @@ NOTEBOOKS = {
     "03_base_models": Notebook(
         needs=("base",), exhibits=("base-models",), expected={"smoke": 20, "laptop": 25}
     ),
+    "10_chan": Notebook(
+        needs=("base",), exhibits=("chan-T1", "chan-T2"), expected={"smoke": 15, "laptop": 20}
+    ),
     "11_chan_ablations": Notebook(
         needs=("base",), exhibits=("chan-T3",), printed=True,
         expected={"smoke": 15, "laptop": 30},
+    ),
+    "12_chan_codebook": Notebook(
+        needs=("base",), exhibits=("chan-F4",), expected={"smoke": 15, "laptop": 15}
+    ),
+    "14_chan_attention": Notebook(
+        needs=("base",), reads=("chan-T3",),
+        modules=("alignbook.attention", "alignbook.attentionsheet"),
+        expected={"smoke": 20, "laptop": 35},
     ),
     "90_claims": Notebook(
         needs=("base",), reads=tuple(EXHIBITS), printed=True, expected={"smoke": 20, "laptop": 20}
     ),
 }
 
+
+# Tables 1 and 2 as printed: (group, row, arm); other methods of theirs are not run here.
+_GRU, _BERT = "BUTD + BiGRU", "BUTD + BERT"
+_OWN = (
+    ("Ours", "VSE++, BERT", "vse++-bert"),
+    ("Ours", "SCAN, BERT", "scan-bert"),
+)
+CHAN_TABLE_1 = (
+    ("ResNet-152 + BiGRU", "VSE++", "vse++"), (_GRU, "VSE∞", "vse-inf"), (_GRU, "SCAN", "scan"),
+    (_GRU, "CHAN (ours)", "chan"), (_BERT, "VSE∞", "vse-inf-bert"),
+    (_BERT, "CHAN (ours)", "chan-bert"), *_OWN,
+)  # fmt: skip
+CHAN_TABLE_2 = CHAN_TABLE_1
 
 # Table 3 as printed: (group, row, arm). The LSE row of the poolings is the visual codebook's run;
 # the controls are ours and have nothing beside them.
@@ -94,21 +160,22 @@ CHAN_TABLE_3 = (
     ("Pooling Types", "Softmax-Pooling", "softmax"),
     ("Pooling Types", "LSE-Pooling", "visual-codebook"),
     ("Controls (ours)", "Cross-Attention, τ = 1/9", "cross-attention-1/9"),
+    ("Controls (ours)", "Visual Codebook, four times the steps", "visual-codebook-long"),
+    ("Controls (ours)", "Cross-Attention, four times the steps", "cross-attention-long"),
     ("Controls (ours)", "Captions permuted in training", "permuted"),
     ("Controls (ours)", "Base model, whole against whole", BASE_MODEL),
 )
 
-# Arms the paper lacks, run with the first seed only and without trials.
-CONTROLS = ("permuted",)
-
 
 def arms(exhibit: str, data: str) -> tuple[str, ...]:
-    """The arms of an exhibit on a data set, by its name.
+    """The arms of an exhibit on a data set, by its name; none where it is not made.
 
-    >>> arms("base-models", "flickr8k")
-    ('base-model',)
+    >>> arms("base-models", "flickr8k"), arms("chan-T1", "flickr8k")
+    (('base-model',), ())
     """
     found = EXHIBITS[exhibit]
+    if found.data and data not in found.data:
+        return ()
     names = found.arms if data == "world" else found.photographs or found.arms
     if data.endswith("precomp"):  # region features without pictures: nothing to train a base on
         names = tuple(name for name in names if name != BASE_MODEL)

@@ -174,3 +174,49 @@ def chapter_budget() -> pd.DataFrame:
         "allowed": [ALLOWED[name] for name in spent.index],
         "": np.where(spent > [ALLOWED[name] for name in spent.index], "over", ""),
     })  # fmt: skip
+
+
+def preset_table(presets: dict, differences: dict[str, str]) -> pd.DataFrame:
+    """The presets of a method side by side: a line a field in which any two differ, and why."""
+    names = {key: ", ".join(key) for key in presets}
+    fields = [
+        field for field in vars(next(iter(presets.values())))
+        if len({getattr(preset, field) for preset in presets.values()}) > 1
+    ]  # fmt: skip
+    return pd.DataFrame([
+        {"setting": field} | {names[k]: str(getattr(p, field)) for k, p in presets.items()}
+        | {"why": differences.get(field, "")}
+        for field in fields
+    ])  # fmt: skip
+
+
+def sizes_table(metrics: pd.DataFrame) -> pd.DataFrame:
+    """RSUM by coding and codebook size K, from arms named "hard-36": coding, K, mean, interval."""
+    from alignbook.inference import t_interval
+
+    lines = []
+    for arm, values in metrics[metrics.column == "RSUM"].groupby("row", sort=False)["value"]:
+        coding, size = arm.rsplit("-", 1)
+        lines.append((coding, int(size), *t_interval(values.to_numpy()), len(values)))
+    found = pd.DataFrame(lines, columns=["coding", "K", "RSUM", "low", "high", "seeds"])
+    return found.sort_values(["coding", "K"], ignore_index=True)
+
+
+def tau_table(arms: pd.DataFrame) -> pd.DataFrame:
+    """Test RSUM of cross-attention by 1/τ, first seed, and hard coding as a line beside it.
+
+    Runs whose λ or α differ from hard coding's are left out, so that τ alone differs.
+    """
+    report = arms[(arms.role == "report") & (arms.seed == 0)]
+    found = {arm: runs.stored(key) for arm, key in zip(report.arm, report.key)}
+    hard = found["visual-codebook"]
+    same = ("scale", "margin", "steps", "codebook", "pooling")
+    points = {
+        1 / run.config["temperature"]: run.metrics["test RSUM"]
+        for run in found.values() if run.config.get("coding") == "soft"
+        and all(run.config[name] == hard.config[name] for name in same)
+    }  # fmt: skip
+    lines = [("cross-attention", x, y, np.nan, np.nan) for x, y in sorted(points.items())]
+    limit = hard.metrics["test RSUM"]
+    lines += [("hard coding (τ → 0)", x, limit, np.nan, np.nan) for x in sorted(points)]
+    return pd.DataFrame(lines, columns=["coding", "1/τ", "RSUM", "low", "high"])

@@ -64,11 +64,12 @@ def saliency(regions: torch.Tensor) -> torch.Tensor:
 def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
     """Features of every image, streamed to `features.npy` `(N, kept, D) float16`.
 
-    `order.npy` `(N, kept) uint8` says which of the `windows` each region is.
+    `order.npy` `(N, kept) uint8` says which of the `windows` each region is. The inputs are the
+    data set, the base model's run, and the data set that model was trained on, if another.
     """
-    dataset, base_run = inputs
+    dataset, base_run, home = inputs
     torch.set_num_threads(1)
-    model, _ = base.load(base_run, dataset)
+    model, _ = base.load(base_run, home or dataset)
     model.to(device)
     n = len(dataset.images)
     features = np.lib.format.open_memmap(

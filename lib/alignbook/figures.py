@@ -130,6 +130,33 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str):
     return figure
 
 
+MARKS = (("o", OURS), ("s", PAPER), ("^", ACCENT), ("D", INK))
+
+
+def curves(lines: pd.DataFrame, x: str, x_label: str, y_label: str, note: str):
+    """Values against a size, a curve for each name in the first column, with intervals.
+
+    Parameters
+    ----------
+    lines : a name, x, the value, low, high, in this order; bounds may be NaN.
+    """
+    use_style()
+    figure, axis = plt.subplots(figsize=(6.6, 3.6))
+    name, value = lines.columns[0], lines.columns[2]
+    for (label, curve), (mark, colour) in zip(lines.groupby(name, sort=False), MARKS):
+        curve = curve.sort_values(x)
+        axis.plot(curve[x], curve[value], marker=mark, color=colour, label=label)
+        axis.vlines(curve[x], curve.low, curve.high, color=colour, lw=2, alpha=0.5)
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(sorted(lines[x].unique()), [f"{each:g}" for each in sorted(lines[x].unique())])
+    axis.minorticks_off()
+    axis.set_xlabel(x_label), axis.set_ylabel(y_label)
+    axis.legend()
+    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
+    figure.tight_layout(rect=(0, 0.04, 1, 1))
+    return figure
+
+
 def pictures(images, titles, columns: int = 4, boxes=None, width: float = 2.2, captions=None):
     """A sheet of pictures `(N, H, W, 3) uint8` with titles above and boxes drawn in.
 

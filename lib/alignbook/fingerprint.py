@@ -18,6 +18,8 @@ PACKAGE = Path(__file__).resolve().parent
 PRESENTATION = (
     "alignbook",
     "alignbook.__main__",
+    "alignbook.attention",
+    "alignbook.attentionsheet",
     "alignbook.audit",
     "alignbook.basesheet",
     "alignbook.claims",

@@ -13,6 +13,7 @@ import dataclasses
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from alignbook import ROOT, exhibits, profiles
@@ -232,6 +233,8 @@ RESOURCES = {
     ),
 }  # fmt: skip
 
+CHAN = ("seeds", "chan_trials", "chan_steps", "chan_batch", "chan_dim", "chan_regions",
+        "chan_learning_rate", "chan_all_violations")  # fmt: skip
 NOTEBOOKS = {
     "01_reported_numbers": Needs(""),
     "02_data": Needs("coco_precomp"),
@@ -239,11 +242,10 @@ NOTEBOOKS = {
         "coco", optional=("clip-b32", "clip-l14", "coca", "negclip"), pictures=True,
         settings=("base", "base_epochs", "base_batch", "size", "fit"),
     ),
-    "11_chan_ablations": Needs(
-        "coco_precomp",
-        settings=("seeds", "chan_trials", "chan_steps", "chan_batch", "chan_dim", "chan_regions",
-                  "chan_learning_rate", "chan_all_violations"),
-    ),
+    "10_chan": Needs("coco_precomp", others=("bert",), settings=CHAN),
+    "11_chan_ablations": Needs("coco_precomp", settings=CHAN),
+    "12_chan_codebook": Needs("coco_precomp", settings=CHAN),
+    "14_chan_attention": Needs("coco_precomp"),
     "90_claims": Needs("coco_precomp"),
 }  # fmt: skip
 
@@ -253,16 +255,17 @@ NOTEBOOKS = {
 SPEED = 1e13  # operations a second that a data-centre GPU reaches on these shapes, in float32
 
 
-def chan_table_3(profile: Profile) -> tuple[float, str]:
-    """GPU hours of CHAN's Table 3, and what they are reckoned from.
+def chan_exhibit(name: str, profile: Profile) -> tuple[float, str]:
+    """GPU hours of an exhibit of CHAN, and what they are reckoned from.
 
     Operations of a step, forward and twice that backward: similarities of all pairs of a batch,
-    and the two encoders. A caption is taken at 25 words, the longest of a batch.
+    and the two encoders, a BiGRU's for all. A caption is taken at 25 words, the longest of a batch.
     """
-    arms = [a for a in exhibits.EXHIBITS["chan-T3"].arms if a != exhibits.BASE_MODEL]
-    controls = sum(arm in exhibits.CONTROLS for arm in arms)
+    known = exhibits.EXHIBITS[name]
+    arms = [arm for arm in known.arms if arm != exhibits.BASE_MODEL]
+    single = [arm for arm in arms if arm in known.controls]
     tuned = profile.chan_trials if profile.chan_trials > 1 else 0
-    trainings = (len(arms) - controls) * (tuned + profile.seeds) + controls
+    trainings = (len(arms) - len(single)) * (tuned + profile.seeds) + len(single)
     b, d, words = profile.chan_batch, profile.chan_dim, 25
     pairs = b * b * profile.chan_regions * words * d
     images = b * profile.chan_regions * d * (FEATURE + 4 * d)
@@ -290,7 +293,7 @@ def base_models(profile: Profile) -> tuple[float, str]:
 
 COSTS: dict[str, Callable[[Profile], tuple[float, str]]] = {
     "base-models": base_models,
-    "chan-T3": chan_table_3,
+    **{name: partial(chan_exhibit, name) for name in ("chan-T1", "chan-T2", "chan-T3", "chan-F4")},
 }
 
 

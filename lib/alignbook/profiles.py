@@ -38,6 +38,9 @@ class Profile:
     chan_learning_rate: float
     chan_all_violations: float
     chan_trials: int
+    # BERT of the captions: pretrained on them ("captions") or a name or folder of weights
+    bert: str
+    bert_steps: int
 
 
 WORLD = {
@@ -45,13 +48,13 @@ WORLD = {
         "smoke", seeds=1, train_images=300, dev_images=60, test_images=100, size=64,
         fit="squash", data_seed=0, base="world-clip", base_epochs=2, base_seeds=1, base_batch=64,
         chan_steps=12, chan_batch=32, chan_dim=64, chan_regions=36, chan_learning_rate=1e-3,
-        chan_all_violations=0.2, chan_trials=2,
+        chan_all_violations=0.2, chan_trials=2, bert="captions", bert_steps=10,
     ),
     "laptop": Profile(
         "laptop", seeds=3, train_images=8000, dev_images=500, test_images=1000, size=64,
         fit="squash", data_seed=0, base="world-clip", base_epochs=8, base_seeds=1, base_batch=128,
         chan_steps=250, chan_batch=64, chan_dim=128, chan_regions=36, chan_learning_rate=2e-3,
-        chan_all_violations=0.2, chan_trials=3,
+        chan_all_violations=0.2, chan_trials=3, bert="captions", bert_steps=1000,
     ),
 }
 WORLD["overnight"] = dataclasses.replace(
@@ -68,7 +71,7 @@ WORLD["gpu"] = dataclasses.replace(
 EPOCHS = 25
 WORLD["paper"] = dataclasses.replace(
     WORLD["gpu"], name="paper", chan_dim=1024, chan_batch=384, chan_learning_rate=5e-4,
-    chan_all_violations=1 / EPOCHS,
+    chan_all_violations=1 / EPOCHS, bert="bert-base-uncased",
 )
 TRAINING_CAPTIONS = {"coco": 566435, "flickr30k": 145000, "flickr8k": 30000}
 TRAINING_CAPTIONS |= {"coco_precomp": 566435, "f30k_precomp": 145000, "precomp": 145000}

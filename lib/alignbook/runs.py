@@ -67,7 +67,8 @@ def get(config, seed: int, *inputs, device: str = "cpu") -> Run:
     ----------
     config : frozen dataclass; `compute(config, seed, inputs, folder, device)` of its module does
         the work, leaves files in `folder` and returns the metrics.
-    inputs : data sets and other runs the computation reads; their keys are part of the key.
+    inputs : data sets and other runs the computation reads, None where it goes without; their
+        keys are part of the key.
 
     Returns
     -------
@@ -78,7 +79,7 @@ def get(config, seed: int, *inputs, device: str = "cpu") -> Run:
         "module": module,
         "config": dataclasses.asdict(config),
         "seed": seed,
-        "inputs": [getattr(i, "key", None) or i.fingerprint for i in inputs],
+        "inputs": [getattr(i, "key", None) or i.fingerprint for i in inputs if i is not None],
         "device": device.partition(":")[0],
         "dtype": "float32",
         "versions": {name: version(name) for name in VERSIONS},

@@ -16,7 +16,9 @@ HEADINGS = {
 }  # fmt: skip
 
 
-def beside_paper(summary: pd.DataFrame, printed: pd.DataFrame, rows: dict) -> pd.DataFrame:
+def beside_paper(
+    summary: pd.DataFrame, printed: pd.DataFrame, rows: tuple, prefix: str = ""
+) -> pd.DataFrame:
     """Recalls of an exhibit in the paper's layout, ours beside the print.
 
     Parameters
@@ -24,6 +26,7 @@ def beside_paper(summary: pd.DataFrame, printed: pd.DataFrame, rows: dict) -> pd
     summary : row, column, mean, low, high, seeds, of our arms.
     printed : group, row, column, value, as transcribed.
     rows : (group, the paper's row, our arm) triples in reading order; None where one side has none.
+    prefix : of the columns that are wanted, such as "5K ", where a table has several test sets.
 
     Returns
     -------
@@ -36,11 +39,11 @@ def beside_paper(summary: pd.DataFrame, printed: pd.DataFrame, rows: dict) -> pd
     for group, label, arm in rows:
         line = {("", "group"): group, ("", "row"): label}
         for column in COLUMNS:
-            line[column, "paper"] = paper.get((group, label, column), np.nan)
-            line[column, "ours"] = ours["mean"].get((arm, column), np.nan)
-        low, high = (ours[bound].get((arm, "RSUM"), np.nan) for bound in ("low", "high"))
-        line["RSUM", "±"] = (high - low) / 2
-        line["", "seeds"] = ours["seeds"].get((arm, "RSUM"), 0)
+            line[column, "paper"] = paper.get((group, label, prefix + column), np.nan)
+            line[column, "ours"] = ours["mean"].get((arm, prefix + column), np.nan)
+        bounds = (ours[bound].get((arm, f"{prefix}RSUM"), np.nan) for bound in ("low", "high"))
+        line["RSUM", "±"] = -np.subtract(*bounds) / 2
+        line["", "seeds"] = ours["seeds"].get((arm, f"{prefix}RSUM"), 0)
         lines.append(line)
     table = pd.DataFrame(lines)
     table.columns = pd.MultiIndex.from_tuples(table.columns)

@@ -82,19 +82,36 @@ class Workbook:
         homes = self.dataset("A"), self.dataset("B")
         return runs.get(transfer.Config(), seed, run, *homes, device=self.device)
 
-    def features(self):
+    def features(self, domain: str = "A"):
         """The region features: the data set's own, or those of the base model, a stored run."""
         from alignbook import features, runs
 
-        dataset = self.dataset()
+        dataset = self.dataset(domain)
         if dataset.regions is not None:
             return features.Given(dataset)
-        return runs.get(features.Config(), 0, dataset, self.base(), device=self.device)
+        home = self._home(domain)
+        return runs.get(features.Config(), 0, dataset, self.base(), home, device=self.device)
 
-    def inputs(self) -> list:
-        """What a method's runs start from: data set, features and, where there is one, base."""
-        base = self.base()
-        return [self.dataset(), self.features(), *([base] if base else [])]
+    def bert(self):
+        """The BERT of the captions: a small one pretrained on them, or the one that is named."""
+        from alignbook import bert, runs
+
+        if self.profile.bert != "captions":
+            return bert.Pretrained(self.profile.bert)
+        config = bert.Config(steps=self.profile.bert_steps)
+        return runs.get(config, 0, self.dataset(), device=self.device)
+
+    def inputs(self, domain: str = "A", with_bert: bool = False) -> list:
+        """What a method's runs start from; None for what there is not.
+
+        Data set, region features, base model, the data set the base model was trained on where
+        that is another, and BERT if a method takes it.
+        """
+        bert = self.bert() if with_bert else None
+        return [self.dataset(domain), self.features(domain), self.base(), self._home(domain), bert]
+
+    def _home(self, domain: str):
+        return self.dataset() if self.kind == "world" and domain != "A" else None
 
 
 def open(profile: str = "laptop", data: str = "world", seeds: int = 0, settings: str = "",
