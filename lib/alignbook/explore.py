@@ -124,7 +124,8 @@ def forest_groups(contrasts: pd.DataFrame, printed: pd.DataFrame) -> dict[str, p
         for claim, own in group.groupby("claim", sort=False):
             lines += [pd.DataFrame({"contrast": [claim]}), own[kept]]
         what = column or "several columns"
-        axis = f"ratio of {what}" if unit == "×" else f"difference of {what}, {unit}"
+        kind = "slope" if unit.endswith("doubling") else "difference"
+        axis = f"ratio of {what}" if unit == "×" else f"{kind} of {what}, {unit}"
         groups[axis] = pd.concat(lines, ignore_index=True).reindex(columns=kept)
     return groups
 

@@ -120,6 +120,9 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str):
         axis.margins(x=0.14)
         axis.set_xlabel(axis_label)
     left.set_title(title), right.set_title("the paper's table")
+    if lines["paper"].isna().all():
+        right.set_axis_off(), right.lines[-1].set_visible(False)
+        right.set_title("the paper prints no numbers", fontweight="normal")
     for name, (colour, mark) in READINGS.items():
         if (lines.reading == name).any():
             left.scatter([], [], color=colour, marker=mark, s=30, label=name)
