@@ -107,6 +107,7 @@ class Workbook:
         Data set, region features, base model, the data set the base model was trained on where
         that is another, and BERT if a method takes it.
         """
+        domain = domain if self.kind == "world" else "A"  # others have one
         bert = self.bert() if with_bert else None
         return [self.dataset(domain), self.features(domain), self.base(), self._home(domain), bert]
 
