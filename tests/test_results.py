@@ -206,6 +206,25 @@ def test_sizes_are_read_from_the_arms_names():
     assert table.RSUM[0] == pytest.approx(11.6) and table.seeds[0] == 3
 
 
+def test_the_curve_of_tau_holds_everything_else_still(monkeypatch):
+    plain = {"coding": "soft", "scale": 10.0, "margin": 0.05, "steps": 250}
+    made = {
+        "τ=1": plain | {"temperature": 1.0}, "τ=1/4": plain | {"temperature": 0.25},
+        "cross-attention": plain | {"temperature": 0.05, "scale": 5.0},
+        "cross-attention-long": plain | {"temperature": 0.05, "steps": 1000},
+        "visual-codebook": plain | {"coding": "hard", "temperature": 0.0},
+        "base-model": {"recipe": "world-clip"},
+    }  # fmt: skip
+    stored = {name: SimpleNamespace(config=config, metrics={"test RSUM": float(i)})
+              for i, (name, config) in enumerate(made.items())}
+    monkeypatch.setattr(explore.runs, "stored", stored.get)
+    arms = pd.DataFrame({"role": "report", "seed": 0, "arm": list(made), "key": list(made)})
+    curve = explore.tau_table(arms)
+    assert list(zip(curve["1/τ"], curve.RSUM)) == [(1, 0), (4, 1), (1, 4), (4, 4)]
+    stored["visual-codebook"].config["margin"] = 0.1  # dev chose another one
+    assert set(explore.tau_table(arms).coding) == {"cross-attention"}
+
+
 def test_presets_side_by_side_list_every_difference():
     from alignbook import chan
 

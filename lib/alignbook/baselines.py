@@ -190,7 +190,6 @@ def build(config: Config, dataset, feature_run, base_run=None, home=None, bert_r
 
 def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
     """Train one arm; leave its weights in `folder`, return its recalls (`chan.fit`)."""
-    torch.set_num_threads(1)
     torch.manual_seed(seed)
     model, vocabulary = build(config, *inputs)
     return chan.fit(model, vocabulary, config, seed, *inputs[:2], folder, device)

@@ -204,20 +204,25 @@ def sizes_table(metrics: pd.DataFrame) -> pd.DataFrame:
 
 
 def tau_table(arms: pd.DataFrame) -> pd.DataFrame:
-    """Test RSUM of cross-attention by 1/τ, first seed, and hard coding as a line beside it.
+    """Test RSUM of cross-attention by 1/τ, first seed, where τ alone differs.
 
-    Runs whose λ or α differ from hard coding's are left out, so that τ alone differs.
+    The settings are those of the arm "τ=1"; runs with others, which dev may have preferred, are left
+    out. Hard coding is a line beside them if dev gave it the same λ and α.
     """
     report = arms[(arms.role == "report") & (arms.seed == 0)]
     found = {arm: runs.stored(key) for arm, key in zip(report.arm, report.key)}
-    hard = found["visual-codebook"]
-    same = ("scale", "margin", "steps", "codebook", "pooling")
+    hard, plain = found["visual-codebook"], found["τ=1"].config
+
+    def same(run):
+        free = {"temperature", "coding"}
+        return all(run.config.get(name) == plain[name] for name in plain.keys() - free)
+
     points = {
         1 / run.config["temperature"]: run.metrics["test RSUM"]
-        for run in found.values() if run.config.get("coding") == "soft"
-        and all(run.config[name] == hard.config[name] for name in same)
+        for run in found.values() if same(run) and run.config["coding"] == "soft"
     }  # fmt: skip
     lines = [("cross-attention", x, y, np.nan, np.nan) for x, y in sorted(points.items())]
-    limit = hard.metrics["test RSUM"]
-    lines += [("hard coding (τ → 0)", x, limit, np.nan, np.nan) for x in sorted(points)]
+    if same(hard):
+        limit = hard.metrics["test RSUM"]
+        lines += [("hard coding (τ → 0)", x, limit, np.nan, np.nan) for x in sorted(points)]
     return pd.DataFrame(lines, columns=["coding", "1/τ", "RSUM", "low", "high"])
