@@ -99,8 +99,10 @@ class VSEPlusPlus(nn.Module):
         """Word ids `(B, L)`, lengths `(B,)` → unit vectors `(B, d)`."""
         return F.normalize(self.pool(self.words(ids, lengths), lengths), dim=-1)
 
-    def similarity(self, images, texts, word_lengths=None) -> torch.Tensor:
-        """Images `(B1, d)`, captions `(B2, d)` → their cosines `(B1, B2)`."""
+    def similarity(self, images, texts, word_lengths=None, pairs=None) -> torch.Tensor:
+        """Images `(B1, d)`, captions `(B2, d)` → their cosines `(B1, B2)`; of `pairs` alone `(P,)`."""
+        if pairs is not None:
+            return torch.linalg.vecdot(images[pairs[0]], texts[pairs[1]])
         return images @ texts.T
 
 
@@ -192,7 +194,8 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     """Train one arm; leave its weights in `folder`, return its recalls (`chan.fit`)."""
     torch.manual_seed(seed)
     model, vocabulary = build(config, *inputs)
-    return chan.fit(model, vocabulary, config, seed, *inputs[:2], folder, device)
+    label = f"{config.method} {config.text}, seed {seed}"
+    return chan.fit(model, vocabulary, config, seed, *inputs[:2], folder, device, label)
 
 
 def load(run, *inputs):

@@ -64,12 +64,15 @@ class CHAN(nn.Module):
         self.image = RegionEncoder(feature_dim, config.dim, attention=config.self_attention)
         self.text = text
 
-    def similarity(self, regions, words, region_lengths=None, word_lengths=None) -> torch.Tensor:
-        """Regions `(B1, K, d)`, words `(B2, L, d)` → `(B1, B2)`: Eq. 8, or Eq. 1–4 when soft."""
+    def similarity(self, regions, words, region_lengths=None, word_lengths=None, pairs=None):
+        """Regions `(B1, K, d)`, words `(B2, L, d)` → `(B1, B2)`: Eq. 8, or Eq. 1–4 when soft.
+
+        With `pairs`, two `(P,) int64` of images and captions, theirs alone → `(P,)`.
+        """
         c = self.config
         how = dict(
             region_lengths=region_lengths, word_lengths=word_lengths,
-            codebook=c.codebook, pooling=c.pooling, scale=c.scale,
+            codebook=c.codebook, pooling=c.pooling, scale=c.scale, pairs=pairs,
         )
         if c.coding == "hard":
             scores = hard_coding(regions, words, **how)
@@ -90,13 +93,16 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     dataset, feature_run, *rest = inputs
     torch.manual_seed(seed)
     model, vocabulary = build(config, dataset, feature_run, *rest)
-    return fit(model, vocabulary, config, seed, dataset, feature_run, folder, device)
+    c = config
+    label = f"CHAN {c.coding} {c.codebook} {c.pooling} {c.text}, K {c.regions}, seed {seed}"
+    return fit(model, vocabulary, c, seed, dataset, feature_run, folder, device, label)
 
 
-def fit(model, vocabulary, config, seed: int, dataset, feature_run, folder: Path, device: str):
+def fit(model, vocabulary, config, seed, dataset, feature_run, folder: Path, device, label: str):
     """Train a matcher of regions and captions by Eq. 9 and measure it: CHAN, or one of its rivals.
 
     A tuning seed is measured on dev, a reporting seed on test: no choice sees the test split.
+    `label` is what a progress bar says of it.
 
     Returns
     -------
@@ -120,18 +126,17 @@ def fit(model, vocabulary, config, seed: int, dataset, feature_run, folder: Path
         regions = model.image(drop_regions(raw, config.region_drop).to(device))
         seen = lengths[captions]
         words = model.text(ids[captions, : int(seen.max())].to(device), seen)
-        scores = model.similarity(regions, words, word_lengths=seen)
+        similarity = partial(model.similarity, regions, words, word_lengths=seen)
         if step < config.all_violations * config.steps:
-            return losses.all_negatives_hinge(scores, config.margin)
-        return losses.hardest_negative_hinge(scores, config.margin)  # Eq. 9
+            return losses.all_negatives_hinge(similarity(), config.margin)
+        return losses.hardest_negative_hinge_of(similarity, config.margin)  # Eq. 9
 
     optimizer = torch.optim.AdamW(
         parameter_groups(model, config), lr=config.learning_rate, weight_decay=config.weight_decay
     )
     schedule = SCHEDULES[config.schedule](optimizer, config.steps)
     outcome = training.fit(
-        model, optimizer, schedule, config.steps, loss_at, folder, label_of(config, seed),
-        config.clip,
+        model, optimizer, schedule, config.steps, loss_at, folder, label, config.clip
     )
     split = "dev" if seed >= TUNING_SEED else "test"
     scores = evaluate(model, vocabulary, dataset, feature_run, split)
@@ -158,13 +163,6 @@ def step_decay(optimizer, steps: int):
 
 
 SCHEDULES = {"cosine": partial(training.warmup_cosine, warmup=0.05), "step": step_decay}
-
-
-def label_of(config, seed: int) -> str:
-    """What a progress bar says of a run."""
-    kind = f"{config.coding} {config.codebook} {config.pooling}" if hasattr(
-        config, "coding") else config.method  # fmt: skip
-    return f"CHAN {kind} {config.text}, K {config.regions}, seed {seed}"
 
 
 def build(config: Config, dataset, feature_run, *rest) -> tuple[CHAN, object]:

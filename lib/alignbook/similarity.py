@@ -28,7 +28,7 @@ KEPT_BYTES = 256 * 2**20  # of all blocks: above, backward of soft coding comput
 
 
 def hard_coding(regions, words, *, region_lengths=None, word_lengths=None, codebook="visual",
-                pooling="lse", scale=10.0):
+                pooling="lse", scale=10.0, pairs=None):
     """Similarity of every image and caption by hard assignment coding (CHAN Eq. 5, 6 and 8).
 
     A query counts for as much as its best codeword: with the visual codebook
@@ -52,11 +52,14 @@ def hard_coding(regions, words, *, region_lengths=None, word_lengths=None, codeb
         number of queries (LSE by log(L)/scale for equal scores); that is the paper's formula.
     scale : float
         The scaling factor of LSE and softmax pooling (the paper's lambda), positive.
+    pairs : two (P,) int64 tensors, optional
+        Images and captions, by row, of which alone the similarity is wanted; None: of all.
 
     Returns
     -------
     (B1, B2) float
-        Rows are images, columns captions. Half-precision input is computed and returned in float32.
+        Rows are images, columns captions; (P,) with `pairs`. Half-precision input is computed and
+        returned in float32.
 
     Raises
     ------
@@ -71,11 +74,11 @@ def hard_coding(regions, words, *, region_lengths=None, word_lengths=None, codeb
     tensor([[0.9000]])
     """
     return _similarity(None, regions, words, region_lengths, word_lengths,
-                       codebook, pooling, scale)
+                       codebook, pooling, scale, pairs)
 
 
 def soft_coding(regions, words, *, region_lengths=None, word_lengths=None, codebook="visual",
-                pooling="lse", scale=10.0, temperature):
+                pooling="lse", scale=10.0, temperature, pairs=None):
     """Similarity of every image and caption by soft assignment coding, i.e. cross-attention
     (CHAN Eq. 1 to 4).
 
@@ -85,7 +88,7 @@ def soft_coding(regions, words, *, region_lengths=None, word_lengths=None, codeb
 
     Parameters
     ----------
-    regions, words, region_lengths, word_lengths, codebook, pooling, scale
+    regions, words, region_lengths, word_lengths, codebook, pooling, scale, pairs
         As for `hard_coding`.
     temperature : float
         The smoothing parameter of Eq. 4 (the paper's tau), positive.
@@ -93,7 +96,7 @@ def soft_coding(regions, words, *, region_lengths=None, word_lengths=None, codeb
     Returns
     -------
     (B1, B2) float
-        Rows are images, columns captions.
+        Rows are images, columns captions; (P,) with `pairs`.
 
     Raises
     ------
@@ -111,11 +114,11 @@ def soft_coding(regions, words, *, region_lengths=None, word_lengths=None, codeb
         raise ValueError(f"temperature must be positive, not {temperature}; "
                          "for the limit 0 use hard_coding")
     return _similarity(temperature, regions, words, region_lengths, word_lengths,
-                       codebook, pooling, scale)
+                       codebook, pooling, scale, pairs)
 
 
 def _similarity(temperature, regions, words, region_lengths, word_lengths, codebook, pooling,
-                scale):
+                scale, pairs):
     """Check and pack, then code (hard where temperature is None) and pool in blocks; (B1, B2)."""
     if codebook not in CODEBOOKS:
         raise ValueError(f"unknown codebook {codebook!r}; known: {', '.join(CODEBOOKS)}")
@@ -138,6 +141,10 @@ def _similarity(temperature, regions, words, region_lengths, word_lengths, codeb
     if real_codewords is not None:
         codebooks = codebooks.masked_fill(~real_codewords[..., None], 0)  # before any arithmetic
     codebooks = _unit(codebooks)
+    if pairs is not None:
+        own, other = pairs[::-1] if codebook == "visual" else pairs
+        return _of_pairs(queries[own], codebooks[other], _at(real_queries, own),
+                         _at(real_codewords, other), temperature, pooling, scale)
     gram = None if temperature is None else codebooks @ codebooks.mT          # (B, C, C)
 
     codes_per_query = codebooks.element_size() * codebooks.shape[1]           # bytes, one codebook
@@ -154,18 +161,40 @@ def _similarity(temperature, regions, words, region_lengths, word_lengths, codeb
         row = []
         for left in range(0, len(codebooks), wide):
             part = slice(left, left + wide)
-            valid = None if real_codewords is None else real_codewords[part]
+            valid = _at(real_codewords, part)
             if temperature is None:
-                scores = _nearest(packed, codebooks[part], valid)
+                scores = _nearest(_cosines(packed, codebooks[part]), valid)
             elif repeat:
-                scores = checkpoint(_attended, packed, codebooks[part], valid, gram[part],
+                scores = checkpoint(_mixed, packed, codebooks[part], valid, gram[part],
                                     temperature, use_reentrant=False)
             else:
-                scores = _attended(packed, codebooks[part], valid, gram[part], temperature)
+                scores = _mixed(packed, codebooks[part], valid, gram[part], temperature)
             row.append(_pool(_by_set(scores, real, len(block)), real, pooling, scale))
         rows.append(torch.cat(row, dim=1))
     result = torch.cat(rows)
     return result.T if codebook == "visual" else result
+
+
+def _of_pairs(queries, codebooks, real, valid, temperature, pooling, scale):
+    """Similarity of each set of queries `(P, L, d)` and the unit codewords `(P, C, d)` beside it.
+
+    real (P, L) and valid (P, C) bool or None -> (P,). Nothing is packed: pairs are few.
+    """
+    if real is not None:
+        queries = queries.masked_fill(~real[..., None], 0)
+    cosines = (_unit(queries) @ codebooks.mT).transpose(0, 1)                   # (L, P, C)
+    if temperature is None:
+        scores = _nearest(cosines, valid).T
+    else:
+        scores = _attended(cosines, valid, codebooks @ codebooks.mT, temperature).T
+    if real is not None:
+        scores = scores.masked_fill(~real, -math.inf)
+    return _pool(scores[..., None], real, pooling, scale).squeeze(1)
+
+
+def _at(mask, which):
+    """Rows of a mask; None stays None, all real."""
+    return None if mask is None else mask[which]
 
 
 def _check_vectors(regions, words):
@@ -220,25 +249,29 @@ def _without_padding(scores, valid):
     return scores if valid is None else scores.masked_fill(~valid, -math.inf)
 
 
-def _nearest(queries, codebooks, valid):
-    """Score of the best codeword, s_ik = max_j s_ij (CHAN Eq. 5 and 6); (Q, B).
+def _nearest(scores, valid):
+    """Score of the best codeword, s_ik = max_j s_ij (CHAN Eq. 5 and 6); (Q, B, C) -> (Q, B).
 
     `max` over an axis remembers where the maximum was, so its gradient is a scatter; autograd
     keeps those indices and not the (Q, B, C) similarities.
     """
-    scores = _without_padding(_cosines(queries, codebooks), valid)
+    scores = _without_padding(scores, valid)
     if not scores.requires_grad:
         return scores.amax(dim=2)  # without the indices, several times faster
     return scores.max(dim=2).values
 
 
-def _attended(queries, codebooks, valid, gram, temperature):
-    """Cosine to the attended mixture of codewords (CHAN Eq. 1, 2 and 4); (Q, B).
+def _mixed(queries, codebooks, valid, gram, temperature):
+    """`_attended` of queries (Q, d) and codebooks (B, C, d): what is computed once more; (Q, B)."""
+    return _attended(_cosines(queries, codebooks), valid, gram, temperature)
+
+
+def _attended(scores, valid, gram, temperature):
+    """Cosine to the attended mixture of codewords (CHAN Eq. 1, 2 and 4); (Q, B, C) -> (Q, B).
 
     The mixture c = sum_j w_j v_j itself, d numbers for each query and codebook, is never built:
     t.c = sum_j w_j s_j, and |c|^2 = w' G w with the codebook's Gram matrix G = V V', (B, C, C).
     """
-    scores = _cosines(queries, codebooks)
     weights = _without_padding(scores / temperature, valid).softmax(dim=2)      # Eq. 4
     along = (weights * scores).sum(dim=2)                                       # t . c
     squared = ((weights.transpose(0, 1) @ gram).transpose(0, 1) * weights).sum(dim=2)   # |c|^2
