@@ -382,7 +382,8 @@ def test_compute_trains_what_build_builds(sides, monkeypatch, tmp_path):
     monkeypatch.setattr(chan, "fit", fit, raising=False)
     config, inputs = Config(dim=8), ("data", FEATURES, "base", "home", "bert")
     found = [baselines.compute(config, s, inputs, tmp_path, "cpu") for s in (3, 3, 4)]
-    assert found[0]["rest"] == (config, 3, "data", FEATURES, tmp_path, "cpu")
+    label = "vse-inf bigru, seed 3"
+    assert found[0]["rest"] == (config, 3, "data", FEATURES, tmp_path, "cpu", label)
     assert found[0]["vocabulary"] == "vocabulary of bigru"
     first, again, other = (run["model"].project.weight for run in found)
     assert torch.equal(first, again) and not torch.equal(first, other)
