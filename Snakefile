@@ -49,7 +49,8 @@ def exhibit_code(exhibit):
 def notebook_inputs(wildcards):
     notebook = NOTEBOOKS[wildcards.notebook]
     shown = [file for name in notebook.exhibits + notebook.reads for file in arms(name)]
-    return [f"{need}.json" for need in notebook.needs] + shown
+    timed = ["efficiency.csv"] if "chan-F3" in notebook.exhibits + notebook.reads else []
+    return [f"{need}.json" for need in notebook.needs] + shown + timed
 
 
 def reported_files(name):
@@ -134,6 +135,19 @@ else:
             threads: 1
             shell:
                 "OMP_NUM_THREADS={threads} " + JOB + " exhibit {params.exhibit} --out ."
+
+
+rule efficiency:
+    input:
+        arms("chan-F3"),
+    output:
+        "efficiency.csv",
+    params:
+        settings=SETTINGS,
+        code=code_hash(*BASE, "alignbook.efficiency", "alignbook.runs"),
+    threads: workflow.cores  # alone on the machine
+    shell:
+        "OMP_NUM_THREADS=1 " + JOB + " efficiency --out ."
 
 
 rule notebook:

@@ -15,7 +15,8 @@ from conftest import ROOT, copy_workbook
 from alignbook import __main__ as command_line
 from alignbook import exhibits
 
-CHAPTER = ["10_chan", "11_chan_ablations", "12_chan_codebook", "14_chan_attention"]
+CHAPTER = ["10_chan", "11_chan_ablations", "12_chan_codebook", "13_chan_efficiency",
+           "14_chan_attention"]
 
 
 @pytest.fixture(scope="module")

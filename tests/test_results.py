@@ -171,7 +171,7 @@ def planned_runs(line, profile):
 def test_the_budget_fits_the_profiles():
     """Runs, steps and core-seconds of data/budget.csv follow from the profiles and the arms."""
     budget = pd.read_csv(ROOT / "data/budget.csv")
-    assert set(budget.exhibit) == set(exhibits.EXHIBITS)
+    assert set(budget.exhibit) == set(exhibits.EXHIBITS) - {"chan-F3"}  # trains nothing
     for line in budget.itertuples():
         assert line.core_seconds == pytest.approx(line.runs * line.steps * line.seconds_a_step,
                                                   rel=0.02, abs=1)

@@ -100,6 +100,11 @@ EXHIBITS = {
         ),
         controls=CONTROLS,
     ),
+    "chan-F3": Exhibit(  # trains nothing: the runs are Table 1's and 3's
+        module="alignbook.efficiency",
+        notebook="13_chan_efficiency",
+        arms=("vse++", "vse-inf", "soft-attended", "soft-gram", "hard"),
+    ),
     "chan-F4": Exhibit(
         module="alignbook.chan",
         notebook="12_chan_codebook",
@@ -123,6 +128,9 @@ NOTEBOOKS = {
     ),
     "12_chan_codebook": Notebook(
         needs=("base",), exhibits=("chan-F4",), expected={"smoke": 15, "laptop": 15}
+    ),
+    "13_chan_efficiency": Notebook(
+        needs=("base",), exhibits=("chan-F3",), expected={"smoke": 15, "laptop": 15}
     ),
     "14_chan_attention": Notebook(
         needs=("base",), reads=("chan-T3",),

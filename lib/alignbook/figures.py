@@ -189,3 +189,28 @@ def pictures(images, titles, columns: int = 4, boxes=None, width: float = 2.2, c
             axis.set_xlabel(captions[i], fontsize=7, loc="left")
     figure.tight_layout()
     return figure
+
+
+def trade_off(lines: pd.DataFrame, value: str, costs: list[str], note: str):
+    """What is gained against what it costs: a dot a row with its seeds, a panel a kind of cost.
+
+    Parameters
+    ----------
+    lines : row, seed, the columns `value` and `costs`; costs are positive and drawn on a log axis.
+    """
+    use_style()
+    figure, axes = plt.subplots(1, len(costs), figsize=(4.4 * len(costs), 3.8), sharey=True)
+    for axis, cost in zip(np.atleast_1d(axes), costs):
+        for i, (row, seeds) in enumerate(lines.groupby("row", sort=False)):
+            axis.scatter(seeds[cost], seeds[value], s=10, color=INK, alpha=0.5, linewidths=0)
+            at = seeds[cost].mean(), seeds[value].mean()
+            axis.scatter(*at, s=46, color=OURS, zorder=4)
+            below = (0, -15 if i % 2 else 8)  # by turns, as rows may share a value
+            axis.annotate(row, at, below, textcoords="offset points", ha="center", fontsize=8)
+        axis.set_xscale("log")
+        axis.margins(x=0.2, y=0.16)
+        axis.set_xlabel(cost)
+    np.atleast_1d(axes)[0].set_ylabel(value)
+    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
+    figure.tight_layout(rect=(0, 0.04, 1, 1))
+    return figure

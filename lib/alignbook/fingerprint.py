@@ -25,6 +25,7 @@ PRESENTATION = (
     "alignbook.claims",
     "alignbook.datasheet",
     "alignbook.doctor",
+    "alignbook.efficiency",
     "alignbook.execute",
     "alignbook.exhibits",
     "alignbook.explore",

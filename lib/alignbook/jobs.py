@@ -80,6 +80,16 @@ def notebook(book: Workbook, name: str) -> None:
     say(f"notebook {name}", began, expected)
 
 
+def efficiency(book: Workbook) -> None:
+    """Measure time and memory of CHAN's Figure 3; nothing else of the graph runs meanwhile."""
+    from alignbook import collect as results
+    from alignbook import efficiency
+
+    began = time.monotonic()
+    measured = efficiency.table(book, results.arms(book, efficiency.EXHIBIT))
+    say(f"time and memory of {len(measured)} models, alone on the machine", began)
+
+
 def collect(book: Workbook, *names: str) -> None:
     """Put the numbers of some exhibits into metrics, summary, timings, runs (CSV) and images."""
     import pandas as pd
@@ -108,7 +118,7 @@ def say(what: str, began: float, expected: float | None = None) -> None:
     print(f"  {took}  {what}{hint}", flush=True)
 
 
-KINDS = {job.__name__: job for job in (data, base, arm, exhibit, notebook, collect)}
+KINDS = {job.__name__: job for job in (data, base, arm, exhibit, efficiency, notebook, collect)}
 
 
 def main(arguments: list[str]) -> int:

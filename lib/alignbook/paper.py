@@ -245,6 +245,7 @@ NOTEBOOKS = {
     "10_chan": Needs("coco_precomp", others=("bert",), settings=CHAN),
     "11_chan_ablations": Needs("coco_precomp", settings=CHAN),
     "12_chan_codebook": Needs("coco_precomp", settings=CHAN),
+    "13_chan_efficiency": Needs("coco_precomp", settings=CHAN),
     "14_chan_attention": Needs("coco_precomp"),
     "90_claims": Needs("coco_precomp"),
 }  # fmt: skip
@@ -294,6 +295,7 @@ def base_models(profile: Profile) -> tuple[float, str]:
 COSTS: dict[str, Callable[[Profile], tuple[float, str]]] = {
     "base-models": base_models,
     **{name: partial(chan_exhibit, name) for name in ("chan-T1", "chan-T2", "chan-T3", "chan-F4")},
+    "chan-F3": lambda profile: (0.0, "nothing is trained: the models are Table 1's and 3's"),
 }
 
 

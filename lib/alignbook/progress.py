@@ -5,8 +5,8 @@ import os
 BAR = {}
 
 
-def show(label: str, done: int, total: int, loss: float) -> None:
-    """Move the bar of a training run; it appears after two seconds and goes when all is done.
+def show(label: str, done: int, total: int, loss: float | None = None) -> None:
+    """Move the bar of some work; it appears after two seconds and goes when all is done.
 
     Where several jobs share the terminal (the main job's), only the jobs' own lines are shown.
     """
@@ -20,7 +20,8 @@ def show(label: str, done: int, total: int, loss: float) -> None:
             total=total, desc=label, initial=done - 1, delay=2, leave=False, mininterval=0.5
         )
     bar = BAR[label]
-    bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
+    if loss is not None:
+        bar.set_postfix_str(f"loss {loss:.3f}", refresh=False)
     bar.update(done - bar.n)
     if done == total:
         BAR.pop(label).close()

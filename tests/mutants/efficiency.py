@@ -1,0 +1,24 @@
+"""Wrong accounts of time and memory; every one must fail its test file."""
+
+FILE, TESTS = "efficiency.py", "test_efficiency.py"
+
+MUTANTS = [(name, FILE, snippet, replacement, TESTS) for name, snippet, replacement in [
+    ("ms: seconds left as they are", "alone = 1e3 * m.comparing", "alone = m.comparing"),
+    ("ms: encoding over the pairs that were compared", "(m.images * m.captions)", "m.pairs"),
+    ("ms: encoding forgotten", "alone + 1e3 * m.encoding", "alone + 0 * m.encoding"),
+    ("product: the other way round", 'm.comparing / m["product"]', 'm["product"] / m.comparing'),
+    ("product: blocks skipped", "in words.split(MIN_ROWS)", "in words.split(MIN_ROWS)[1:]"),
+    ("rounds: the warm-up counts", "spent, result = [], work()",
+     "t = time.perf_counter(); result = work(); spent = [time.perf_counter() - t]"),
+    ("rounds: mean for median", "float(np.median(spent))", "float(np.mean(spent))"),
+    ("memory: what stands, not the peak", 'resident("VmHWM") - self.before',
+     'resident("VmRSS") - self.before'),
+    ("memory: the peak is not reset", 'clear.write_text("5")', 'clear.exists()'),
+    ("rows: attended vectors are never built", 'if row != "soft-attended":', "if True:"),
+    ("arms: trials are measured", 'listed[listed.role == "report"]', "listed"),
+    ("order: row by row", 'sort_values("seed", kind="stable")', 'sort_values("arm", kind="stable")'),
+    ("kept: whatever the runs", "if found[[\"row\", \"seed\", \"run\"]].values.tolist()",
+     "if True or found.values.tolist()"),
+    ("kept: nothing", "if file.exists():", "if False:"),
+    ("pairs: all captions are compared", "words[:CAPTIONS], lengths[:CAPTIONS]", "words, lengths"),
+]]
