@@ -165,3 +165,29 @@ def test_the_learning_rate_falls_to_a_tenth_at_three_fifths():
         rates.append(optimizer.param_groups[0]["lr"])
         optimizer.step(), schedule.step()
     assert rates == pytest.approx([1.0] * 6 + [0.1] * 4)
+
+
+def test_the_paper_profile_begins_with_the_paper_s_preset():
+    """Apart from its steps, which follow from the data, its first candidate is the preset itself."""
+    from alignbook import baselines
+
+    profile = profiles.get("paper", "coco_precomp=DIR")
+    for text, name in (("bigru", "chan"), ("bert", "chan-bert")):
+        preset, first = chan.PRESETS["paper", text], baselines.arms("chan-T1", profile)[name][0][0]
+        assert replace(first, steps=preset.steps) == preset
+        epochs = first.steps * first.batch / profiles.TRAINING_CAPTIONS["coco_precomp"]
+        assert epochs == pytest.approx(25, rel=0.01)
+        found = baselines.arms("chan-T1", profile)[f"{name.split('-')[0]}-official" + name[4:]][0]
+        assert [replace(c, steps=preset.steps) for c in found] == [chan.PRESETS["official", text]]
+    soft = chan.arms("chan-T3", profile)["cross-attention"][0]
+    assert len(soft) == 6 and all(c.schedule == "step" and not c.word_dropout for c in soft)
+    rival = baselines.arms("chan-T1", profile)["vse-inf"][0][0]
+    assert (rival.schedule, rival.word_dropout, rival.dim) == ("step", 0.0, 1024)
+
+
+def test_other_profiles_differ_from_the_official_arm_in_the_listed_fields_alone():
+    profile = profiles.get("laptop")
+    for text in ("bigru", "bert"):
+        ours, theirs = chan.common(profile, text), chan.official(profile, text)
+        different = {f for f in vars(ours) if getattr(ours, f) != getattr(theirs, f)}
+        assert different <= set(chan.DIFFERENCES) and "divided" in different

@@ -7,7 +7,7 @@ vectors that `similarity.soft_coding` never builds. We hold neither paper: [X] i
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import torch
@@ -247,23 +247,31 @@ def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
     """Four matchers with a BiGRU and with BERT: candidates for dev, and no changes after that.
 
     CHAN and SCAN are Table 3's visual codebook and cross-attention, runs and all where the data are
-    the same; every matcher gets as many trials as they do.
+    the same; every matcher gets as many trials as they do. Then CHAN as its released code has it.
     """
     if exhibit not in ("chan-T1", "chan-T2"):
         raise KeyError(f"baselines have no arms for {exhibit!r}")
     table_3 = chan.arms("chan-T3", profile)
-    common = Config(
-        regions=profile.chan_regions, dim=profile.chan_dim, steps=profile.chan_steps,
-        batch=profile.chan_batch, learning_rate=profile.chan_learning_rate,
-        all_violations=profile.chan_all_violations,
-    )
-    found = {
-        method: [
-            replace(common, method=method, margin=margin, learning_rate=rate * common.learning_rate,
-                    all_violations=share or common.all_violations)
-            for margin, share, rate in trials[: profile.chan_trials]
+    found = {"scan": table_3["cross-attention"][0], "chan": table_3["visual-codebook"][0]}
+    found |= {method: trials(method, profile) for method in TRIALS}
+    for name, each in list(found.items()):
+        bert = chan.common(profile, "bert")
+        found[f"{name}-bert"] = [
+            replace(c, text="bert", batch=bert.batch, steps=bert.steps) for c in each
         ]
-        for method, trials in TRIALS.items()
-    } | {"scan": table_3["cross-attention"][0], "chan": table_3["visual-codebook"][0]}
-    found |= {f"{name}-bert": [replace(c, text="bert") for c in each] for name, each in found.items()}
+    found |= {"chan-official": [chan.official(profile)],
+              "chan-official-bert": [chan.official(profile, "bert")]}  # fmt: skip
     return {name: (each, {}) for name, each in found.items()}
+
+
+def trials(method: str, profile) -> list[Config]:
+    """A rival's candidates, on top of what CHAN's arms share."""
+    shared = chan.common(profile)
+    same = {f.name: getattr(shared, f.name) for f in fields(Config) if f.name != "method"}
+    return [
+        Config(**same | dict(
+            method=method, margin=margin, learning_rate=rate * shared.learning_rate,
+            all_violations=share or shared.all_violations,
+        ))
+        for margin, share, rate in TRIALS[method][: profile.chan_trials]
+    ]  # fmt: skip

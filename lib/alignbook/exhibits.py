@@ -59,6 +59,7 @@ CODEBOOKS = tuple(
 )
 MATCHERS = ("vse++", "vse-inf", "scan", "chan")
 WITH_BERT = tuple(f"{name}-bert" for name in MATCHERS)
+OFFICIAL = ("chan-official", "chan-official-bert")  # as the released code has it
 
 EXHIBITS = {
     "base-models": Exhibit(  # ours: no table of a paper
@@ -70,7 +71,8 @@ EXHIBITS = {
     "chan-T1": Exhibit(
         module="alignbook.baselines",
         notebook="10_chan",
-        arms=MATCHERS + WITH_BERT,
+        arms=MATCHERS + WITH_BERT + OFFICIAL,
+        controls=OFFICIAL,
         later=WITH_BERT,
         data=("world", "coco", "coco_precomp"),
         folds=True,
@@ -78,7 +80,8 @@ EXHIBITS = {
     "chan-T2": Exhibit(
         module="alignbook.baselines",
         notebook="10_chan",
-        arms=MATCHERS + WITH_BERT,
+        arms=MATCHERS + WITH_BERT + OFFICIAL,
+        controls=OFFICIAL,
         later=WITH_BERT,
         domain="B",
         data=("world", "flickr8k", "flickr30k", "f30k_precomp", "precomp"),
@@ -148,6 +151,8 @@ _GRU, _BERT = "BUTD + BiGRU", "BUTD + BERT"
 _OWN = (
     ("Ours", "VSE++, BERT", "vse++-bert"),
     ("Ours", "SCAN, BERT", "scan-bert"),
+    ("Ours", "CHAN, official preset", "chan-official"),
+    ("Ours", "CHAN, official preset, BERT", "chan-official-bert"),
 )
 CHAN_TABLE_1 = (
     ("ResNet-152 + BiGRU", "VSE++", "vse++"), (_GRU, "VSE∞", "vse-inf"), (_GRU, "SCAN", "scan"),
