@@ -1,0 +1,62 @@
+"""Two training steps of CHAN at full size: 36 regions of 2,048 numbers, d = 1024, BERT-base."""
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from alignbook import baselines, bert, chan, datasets, features, profiles
+from alignbook.datasets import precomp
+
+WORDS = [f"word{i}" for i in range(200)]
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """Files as COCO's are published, of 400 training images, and a BERT-base of random weights."""
+    from transformers import BertConfig, BertModel
+
+    root, rng = tmp_path_factory.mktemp("full"), np.random.default_rng(0)
+    names = {"train": [f"t{i}" for i in range(400)], "dev": ["d"], "test": [f"e{i}" for i in range(5)]}
+    captions = {
+        name: [" ".join(rng.choice(WORDS, rng.integers(6, 18))) for _ in range(5)]
+        for split in names.values() for name in split
+    }  # fmt: skip
+    arrays = {
+        split: rng.random((len(each), 36, 2048), np.float32) for split, each in names.items()
+    }
+    precomp.write(root / "files", names, captions, arrays)
+    torch.manual_seed(0)
+    config = BertConfig()
+    assert (config.hidden_size, config.num_hidden_layers, config.vocab_size) == (768, 12, 30522)
+    BertModel(config, add_pooling_layer=False).save_pretrained(root / "bert-base")
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    pieces = special + WORDS + [f"##{i}" for i in range(config.vocab_size - len(special + WORDS))]
+    (root / "bert-base/vocab.txt").write_text("\n".join(pieces))
+    dataset = datasets.prepare(f"precomp={root / 'files'}", settings(), root / "data")
+    named = bert.Pretrained(str(root / "bert-base"))
+    return [dataset, features.Given(dataset), None, None, named]
+
+
+def settings():
+    return profiles.get("paper", "precomp=DIR", {"chan_steps": "2"})
+
+
+@pytest.mark.parametrize("arm", ["chan", "chan-bert"])
+def test_two_steps_at_full_size(inputs, tmp_path, arm):
+    """The paper profile's own arms: all violations first, then the hardest, and both move."""
+    from dataclasses import replace
+
+    config = replace(baselines.arms("chan-T1", settings())[arm][0][0], steps=2, all_violations=0.5)
+    assert (config.dim, config.regions, config.batch) == (1024, 36, 128 if "bert" in arm else 384)
+    given = inputs if "bert" in arm else inputs[:2]
+    torch.manual_seed(0)
+    before, _ = chan.build(config, *given)
+    found = chan.compute(config, 0, given, tmp_path, "cpu")
+    assert found["steps"] == 2 and 0 <= found["test RSUM"] <= 600
+    losses, after = np.load(tmp_path / "loss.npy"), load_file(tmp_path / "weights.safetensors")
+    assert np.isfinite(losses).all() and losses[0] > losses[1] > 0  # all of a batch, then 2 a pair
+    text = [name for name in after if ".bert.encoder" in name or ".gru.weight" in name]
+    for name in [*text, "image.project.weight"]:
+        assert torch.isfinite(after[name]).all()
+        assert not torch.equal(after[name], before.state_dict()[name]), name
