@@ -94,7 +94,7 @@ def test_results_that_cannot_be_written_are_refused(workbook_copy):
 def test_help_tells_everything(copy):
     done = copy.run("--help")
     assert done.returncode == 0
-    uses = ("test", "lab", "doctor", "pack FILE", "unpack FILE", "lock")
+    uses = ("test", "lab", "student", "doctor", "pack FILE", "unpack FILE", "lock")
     for word in ("--profile", "--data", "--set", "--dry-run", *uses):
         assert word in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100

@@ -28,6 +28,7 @@ targets:
 other uses:
   ./run_all.sh test [PYTEST ARGUMENTS]   every test, the smoke profile of every notebook included
   ./run_all.sh lab [JUPYTER ARGUMENTS]   the notebooks in JupyterLab, on this machine only
+  ./run_all.sh student [--out DIR]       the notebooks without their exercises' solutions
   ./run_all.sh doctor                    versions, devices, data found, and what is missing
   ./run_all.sh pack FILE                 trained runs into one file, for a class without training
   ./run_all.sh unpack FILE               such a file's runs into the run store, hash-checked
@@ -67,6 +68,10 @@ def main(arguments: list[str]) -> int:
         from alignbook import doctor
 
         return doctor.main()
+    if arguments[:1] == ["student"]:
+        from alignbook import exercises
+
+        return exercises.main(arguments[1:])
     for name in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal is a Ctrl-C
         signal.signal(name, signal.default_int_handler)
     if arguments[:1] in (["pack"], ["unpack"]):

@@ -116,6 +116,8 @@ EXHIBITS = {
     ),
 }
 
+TEACHING = ("alignbook.exercises", "alignbook.shapes")
+
 NOTEBOOKS = {
     "01_reported_numbers": Notebook(printed=True, expected={"smoke": 10, "laptop": 10}),
     "02_data": Notebook(needs=("data",), expected={"smoke": 15, "laptop": 25}),
@@ -123,21 +125,21 @@ NOTEBOOKS = {
         needs=("base",), exhibits=("base-models",), expected={"smoke": 20, "laptop": 25}
     ),
     "10_chan": Notebook(
-        needs=("base",), exhibits=("chan-T1", "chan-T2"), expected={"smoke": 15, "laptop": 20}
+        needs=("base",), exhibits=("chan-T1", "chan-T2"), modules=TEACHING, expected={"smoke": 15, "laptop": 20}
     ),
     "11_chan_ablations": Notebook(
-        needs=("base",), exhibits=("chan-T3",), printed=True,
+        needs=("base",), exhibits=("chan-T3",), printed=True, modules=TEACHING,
         expected={"smoke": 15, "laptop": 30},
     ),
     "12_chan_codebook": Notebook(
-        needs=("base",), exhibits=("chan-F4",), expected={"smoke": 15, "laptop": 15}
+        needs=("base",), exhibits=("chan-F4",), modules=TEACHING, expected={"smoke": 15, "laptop": 15}
     ),
     "13_chan_efficiency": Notebook(
-        needs=("base",), exhibits=("chan-F3",), expected={"smoke": 15, "laptop": 15}
+        needs=("base",), exhibits=("chan-F3",), modules=TEACHING, expected={"smoke": 15, "laptop": 15}
     ),
     "14_chan_attention": Notebook(
         needs=("base",), reads=("chan-T3",),
-        modules=("alignbook.attention", "alignbook.attentionsheet"),
+        modules=("alignbook.attention", "alignbook.attentionsheet", *TEACHING),
         expected={"smoke": 20, "laptop": 35},
     ),
     "90_claims": Notebook(
