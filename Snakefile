@@ -20,6 +20,7 @@ SHOWN = list(dict.fromkeys(  # exhibits
     name for notebook in CHOSEN for name in NOTEBOOKS[notebook].exhibits + NOTEBOOKS[notebook].reads
 ))
 SOURCES = os.path.relpath(ROOT / "notebooks")  # relative: the project folder may be moved
+TIMED = ("chan-F3", "chan-F4")  # exhibits whose models are timed, alone on the machine
 REPORTED = Path(os.path.relpath(ROOT / "data/reported"))
 PYTHON = sys.executable
 JOB = "exec {PYTHON:q} -m alignbook.jobs"
@@ -49,7 +50,8 @@ def exhibit_code(exhibit):
 def notebook_inputs(wildcards):
     notebook = NOTEBOOKS[wildcards.notebook]
     shown = [file for name in notebook.exhibits + notebook.reads for file in arms(name)]
-    timed = ["efficiency.csv"] if "chan-F3" in notebook.exhibits + notebook.reads else []
+    timed = [f"efficiency/{name}.csv" for name in TIMED if name in notebook.exhibits]
+    timed += ["efficiency/chan-F3.csv"] if "chan-F3" in notebook.reads else []
     return [f"{need}.json" for need in notebook.needs] + shown + timed
 
 
@@ -139,15 +141,15 @@ else:
 
 rule efficiency:
     input:
-        arms("chan-F3"),
+        lambda wildcards: arms(wildcards.exhibit),
     output:
-        "efficiency.csv",
+        "efficiency/{exhibit}.csv",
     params:
         settings=SETTINGS,
         code=code_hash(*BASE, "alignbook.efficiency", "alignbook.runs"),
     threads: workflow.cores  # alone on the machine
     shell:
-        "OMP_NUM_THREADS=1 " + JOB + " efficiency --out ."
+        "OMP_NUM_THREADS=1 " + JOB + " efficiency {wildcards.exhibit} --out ."
 
 
 rule notebook:

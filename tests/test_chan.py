@@ -2,11 +2,13 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
-from alignbook import chan, profiles
+from alignbook import chan, chan_arms, profiles
 from alignbook.encoders import BiGRU, RegionEncoder
 
 
@@ -84,11 +86,11 @@ def test_the_region_encoder_adds_attention_to_a_projection():
 
 def test_an_unknown_exhibit_is_refused():
     with pytest.raises(KeyError, match="chan-T9"):
-        chan.arms("chan-T9", profiles.get("smoke"))
+        chan_arms.arms("chan-T9", profiles.get("smoke"))
 
 
 def test_only_what_an_arm_is_about_differs_between_arms():
-    arms = {name: each for name, (each, _) in chan.arms("chan-T3", profiles.get("laptop")).items()}
+    arms = {name: each for name, (each, _) in chan_arms.arms("chan-T3", profiles.get("laptop")).items()}
     first = arms["visual-codebook"][0]
     assert arms["textual-codebook"][0].codebook == "textual"
     assert replace(arms["textual-codebook"][0], codebook="visual") == first
@@ -103,12 +105,12 @@ def test_only_what_an_arm_is_about_differs_between_arms():
 
 def test_codebook_sizes_and_long_runs_change_one_thing_after_the_choice():
     profile = profiles.get("laptop")
-    sizes, table = chan.arms("chan-F4", profile), chan.arms("chan-T3", profile)
+    sizes, table = chan_arms.arms("chan-F4", profile), chan_arms.arms("chan-T3", profile)
     assert sizes["hard-72"] == (table["visual-codebook"][0], {"regions": 72})
     assert sizes["soft-4"] == (table["cross-attention"][0], {"regions": 4})
     assert table["cross-attention-long"] == (
         table["cross-attention"][0], {"steps": 4 * profile.chan_steps})
-    assert [table[f"τ=1/{n}"][0][0].temperature for n in (4, 100)] == [0.25, 0.01]
+    assert [table[f"τ=1/{n}"][0][0].temperature for n in (1, 4, 100)] == [1.0, 0.25, 0.01]
 
 
 # --- Presets -------------------------------------------------------------------------------------
@@ -169,25 +171,117 @@ def test_the_learning_rate_falls_to_a_tenth_at_three_fifths():
 
 def test_the_paper_profile_begins_with_the_paper_s_preset():
     """Apart from its steps, which follow from the data, its first candidate is the preset itself."""
-    from alignbook import baselines
-
     profile = profiles.get("paper", "coco_precomp=DIR")
     for text, name in (("bigru", "chan"), ("bert", "chan-bert")):
-        preset, first = chan.PRESETS["paper", text], baselines.arms("chan-T1", profile)[name][0][0]
+        preset, first = chan.PRESETS["paper", text], chan_arms.arms("chan-T1", profile)[name][0][0]
         assert replace(first, steps=preset.steps) == preset
         epochs = first.steps * first.batch / profiles.TRAINING_CAPTIONS["coco_precomp"]
         assert epochs == pytest.approx(25, rel=0.01)
-        found = baselines.arms("chan-T1", profile)[f"{name.split('-')[0]}-official" + name[4:]][0]
+        found = chan_arms.arms("chan-T1", profile)[f"{name.split('-')[0]}-official" + name[4:]][0]
         assert [replace(c, steps=preset.steps) for c in found] == [chan.PRESETS["official", text]]
-    soft = chan.arms("chan-T3", profile)["cross-attention"][0]
+    soft = chan_arms.arms("chan-T3", profile)["cross-attention"][0]
     assert len(soft) == 6 and all(c.schedule == "step" and not c.word_dropout for c in soft)
-    rival = baselines.arms("chan-T1", profile)["vse-inf"][0][0]
+    rival = chan_arms.arms("chan-T1", profile)["vse-inf"][0][0]
     assert (rival.schedule, rival.word_dropout, rival.dim) == ("step", 0.0, 1024)
 
 
 def test_other_profiles_differ_from_the_official_arm_in_the_listed_fields_alone():
     profile = profiles.get("laptop")
     for text in ("bigru", "bert"):
-        ours, theirs = chan.common(profile, text), chan.official(profile, text)
+        ours, theirs = chan_arms.common(profile, text), chan_arms.official(profile, text)
         different = {f for f in vars(ours) if getattr(ours, f) != getattr(theirs, f)}
         assert different <= set(chan.DIFFERENCES) and "divided" in different
+
+
+# --- Training and measuring ----------------------------------------------------------------------
+
+
+class Captions:
+    """A vocabulary of one word a caption: its id tells which caption it is."""
+
+    def encode(self, captions):
+        return torch.tensor([[int(c) + 1] for c in captions]), torch.ones(len(captions), dtype=int)
+
+
+class Matcher(torch.nn.Module):
+    """Knows every caption's pair of images; tells what it was asked; its one parameter is useless."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.config, self.asked = config, []
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+
+    def image(self, raw):
+        self.asked.append(raw)
+        return raw[:, 0, :1] // 2 + 0 * self.weight  # the number of its pair
+
+    def text(self, ids, lengths):
+        return (ids - 1) // 5 // 2 + 0 * self.weight
+
+    def similarity(self, images, words, word_lengths=None, pairs=None):
+        scores = -(images - words.T).abs()
+        return scores if pairs is None else scores[pairs]
+
+
+@pytest.fixture
+def fitted(tmp_path, monkeypatch):
+    """`chan.fit` of a matcher on 12 training, 5 dev and 5 test images; what it gave and asked."""
+    images = torch.arange(22.0)[:, None, None].expand(22, 10, 3).half().numpy()
+    splits = {"train": range(12), "dev": range(12, 17), "test": range(17, 22)}
+    splits = {name: np.array(rows) for name, rows in splits.items()}
+    dataset = SimpleNamespace(
+        splits=splits, captions_per_image=5,
+        captions_of=lambda split: [5 * i + k for i in splits[split] for k in range(5)],
+    )
+    steps = []
+
+    def train(model, optimizer, schedule, n, loss_at, folder, label, clip):
+        model.train()
+        steps.append(([loss_at(step).item() for step in range(n)], optimizer, clip, label))
+        return {}
+
+    monkeypatch.setattr(chan.training, "fit", train)
+    monkeypatch.setattr(chan.training, "save", lambda model, outcome, folder: {"steps": 4})
+
+    def run(seed, **changes):
+        config = chan.Config(steps=4, batch=6, regions=10, margin=2.5, **changes)
+        model, run = Matcher(config), SimpleNamespace(array=lambda name: images)
+        found = chan.fit(model, Captions(), config, seed, dataset, run, tmp_path, "cpu", "label")
+        return SimpleNamespace(found=found, asked=model.asked, folder=tmp_path, steps=steps[-1])
+
+    return run
+
+
+def test_fit_begins_with_all_violations(fitted):
+    """The same batches by either loss, and the one after the other."""
+    every, hardest = (fitted(0, all_violations=share).steps[0] for share in (1.0, 0.0))
+    assert all(a >= b for a, b in zip(every, hardest)) and every[0] > hardest[0]
+    assert every[2:] != hardest[2:]
+    losses, optimizer, clip, label = fitted(0, all_violations=0.5).steps
+    assert losses == every[:2] + hardest[2:]
+    assert (clip, label) == (2.0, "label") and optimizer.param_groups[0]["weight_decay"] == 1e-4
+
+
+def test_fit_drops_regions_in_training_alone(fitted):
+    asked = fitted(0).asked
+    assert [tuple(raw.shape) for raw in asked] == [(6, 8, 3)] * 4 + [(5, 10, 3)]
+    assert fitted(0, region_drop=0.0).asked[0].shape == (6, 10, 3)
+
+
+def test_a_tuning_seed_sees_dev_and_a_reporting_seed_test(fitted):
+    report = fitted(0)
+    assert 0 < report.found["test RSUM"] < 600 and "dev RSUM" not in report.found
+    assert report.asked[-1][:, 0, 0].tolist() == [17, 18, 19, 20, 21]
+    assert report.found["test 1K RSUM"] == 600  # five folds of one image
+    assert np.load(report.folder / "ranks_i2t.npy").tolist() == [1, 6, 6, 6, 6]
+    assert np.load(report.folder / "ranks_t2i.npy").shape == (25,)
+    tuned = fitted(1000)
+    assert 0 < tuned.found["dev RSUM"] < 600 and "test RSUM" not in tuned.found
+    assert tuned.asked[-1][:, 0, 0].tolist() == [12, 13, 14, 15, 16]
+
+
+def test_permuted_captions_go_to_another_image_together(fitted):
+    """The control's loss is that of strangers; the captions of an image stay together."""
+    plain, permuted = fitted(0).steps[0], fitted(0, permute_captions=True).steps[0]
+    assert sum(permuted) > 1.5 * sum(plain) and permuted != plain
+    assert fitted(0, permute_captions=True).steps[0] == permuted

@@ -263,9 +263,10 @@ def test_claims_name_arms_and_columns_that_are_there():
                 continue
             found = exhibits.EXHIBITS[term.exhibit]
             assert term.row in {*found.arms, *found.photographs}, (claim.id, term)
-            module = importlib.util.find_spec(found.module)
             recall = term.column.endswith(collect.COLUMNS)
-            assert recall or f'"{term.column}"' in module.loader.get_source(found.module), term
+            modules = (found.module, "alignbook.efficiency")
+            sources = (importlib.util.find_spec(m).loader.get_source(m) for m in modules)
+            assert recall or f'"{term.column}"' in "".join(sources), term
             looked_at += 1
     assert looked_at >= 8
 

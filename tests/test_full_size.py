@@ -5,7 +5,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from alignbook import baselines, bert, chan, datasets, features, profiles
+from alignbook import bert, chan, chan_arms, datasets, features, profiles
 from alignbook.datasets import precomp
 
 WORDS = [f"word{i}" for i in range(200)]
@@ -47,7 +47,7 @@ def test_two_steps_at_full_size(inputs, tmp_path, arm):
     """The paper profile's own arms: all violations first, then the hardest, and both move."""
     from dataclasses import replace
 
-    config = replace(baselines.arms("chan-T1", settings())[arm][0][0], steps=2, all_violations=0.5)
+    config = replace(chan_arms.arms("chan-T1", settings())[arm][0][0], steps=2, all_violations=0.5)
     assert (config.dim, config.regions, config.batch) == (1024, 36, 128 if "bert" in arm else 384)
     given = inputs if "bert" in arm else inputs[:2]
     torch.manual_seed(0)

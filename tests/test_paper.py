@@ -61,16 +61,34 @@ def test_cost_of_table_3_by_hand():
         "seeds": "2", "chan_trials": "3", "chan_steps": "3600", "chan_batch": "10",
         "chan_dim": "100", "chan_regions": "4",
     })  # fmt: skip
-    # Eight arms of three trials and two seeds, and six controls once.
+    # Eight arms of three trials and two seeds, and nine controls once.
     pairs, images, texts = 10 * 10 * 4 * 25 * 100, 10 * 4 * 100 * 2448, 10 * 25 * 6 * 100 * 400
-    hours, basis = paper.chan_exhibit("chan-T3", profile)
-    assert hours == pytest.approx(46 * 6 * (pairs + images + texts) / 1e13)
-    assert basis.startswith("46 trainings × 3,600 steps")
+    hours, basis = paper.chan_exhibit("chan-T3", profile, "coco_precomp")
+    assert hours == pytest.approx(49 * 6 * (pairs + images + texts) / 1e13)
+    assert basis.startswith("49 trainings with BiGRU × 3,600 steps") and "BERT" not in basis
+
+
+def test_bert_arms_are_reckoned_with_their_own_batches():
+    profile = profiles.get("paper", "coco_precomp", {
+        "seeds": "2", "chan_trials": "3", "chan_steps": "100", "chan_batch": "256",
+    })  # fmt: skip
+    # Four matchers of five runs, and one official arm, with either text encoder.
+    basis = paper.chan_exhibit("chan-T1", profile, "coco_precomp")[1]
+    assert "21 trainings with BiGRU × 100 steps" in basis
+    assert "21 trainings with BERT × 200 steps" in basis
+
+
+def test_what_is_not_made_on_the_data_costs_nothing():
+    text = paper.plan(["10_chan"], "world").text
+    assert "chan-T1: " in text and "chan-T2: " not in text
+    # Figure 4 has K up to 36 where the published features end: 4, 9, 18 and 36, for two codings.
+    plain = profiles.get("paper", "coco_precomp", {"seeds": "1", "chan_trials": "1"})
+    assert "8 trainings" in paper.chan_exhibit("chan-F4", plain, "coco_precomp")[1]
 
 
 def test_one_trial_is_none():
     one = profiles.get("paper", "coco_precomp", {"seeds": "2", "chan_trials": "1"})
-    assert paper.chan_exhibit("chan-T3", one)[1].startswith("22 trainings")  # nothing to choose between
+    assert paper.chan_exhibit("chan-T3", one, "coco_precomp")[1].startswith("25 trainings")  # nothing to choose between
 
 
 # --- What is there -------------------------------------------------------------------------------

@@ -152,6 +152,11 @@ def test_the_budget_counts_a_shared_run_once_and_compares_seconds_a_step():
     assert line[""] == ""
     slow = explore.budget_table(book, timings.assign(training_seconds=9999.0))
     assert list(slow[slow.exhibit == "chan-T3"][""]) == ["over budget"]
+    # gather sorts by name: F3, which plans nothing, and F4 before T3, where the run belongs.
+    shared = pd.concat([timings.assign(exhibit=name) for name in ("chan-F3", "chan-F4", "chan-T3")])
+    again = explore.budget_table(book, shared).set_index("exhibit")
+    assert again.loc["chan-T3"].runs == 2 and np.isnan(again.loc["chan-F4"].runs)
+    assert "chan-F3" not in again.index
 
 
 def planned_runs(line, profile):
@@ -209,7 +214,7 @@ def test_sizes_are_read_from_the_arms_names():
 def test_the_curve_of_tau_holds_everything_else_still(monkeypatch):
     plain = {"coding": "soft", "scale": 10.0, "margin": 0.05, "steps": 250}
     made = {
-        "τ=1": plain | {"temperature": 1.0}, "τ=1/4": plain | {"temperature": 0.25},
+        "τ=1/1": plain | {"temperature": 1.0}, "τ=1/4": plain | {"temperature": 0.25},
         "cross-attention": plain | {"temperature": 0.05, "scale": 5.0},
         "cross-attention-long": plain | {"temperature": 0.05, "steps": 1000},
         "visual-codebook": plain | {"coding": "hard", "temperature": 0.0},
@@ -261,3 +266,17 @@ def test_splits_that_share_a_picture_are_found():
     )
     with pytest.raises(ValueError, match="b.jpg is in two splits"):
         datasheet.check_splits(dataset)
+
+
+def test_all_printed_rows_stand_in_their_order_and_ours_below():
+    printed = reported.table("chan-T1")
+    rows = explore.with_the_rest(printed, exhibits.CHAN_TABLE_1)
+    assert [line[:2] for line in rows[:2]] == [
+        ("ResNet-152 + BiGRU", "VSE++"), ("ResNet-152 + BiGRU", "VSE∞")]
+    assert rows[0][2] == "vse++" and rows[1][2] is None
+    assert {line for line in rows if line[2]} == set(exhibits.CHAN_TABLE_1)
+    assert len(rows) == len(set(zip(printed.group, printed.row))) + 4  # ours alone
+    values = metrics(rows=("chan",))
+    both = values.assign(column="5K " + values.column, exhibit="chan-T1")
+    table = tables.beside_paper(collect.summarise(both), printed, rows, prefix="5K ")
+    assert table["RSUM", "paper"].notna().sum() > 10 and table["RSUM", "ours"].notna().sum() == 1

@@ -9,13 +9,13 @@ from alignbook.datasheet import chance
 # Printed as JSON by the process that trains.
 TRAIN = """
 import json
-from alignbook import base, chan, runs, transfer, workbook
+from alignbook import base, chan_arms, runs, transfer, workbook
 book = workbook.open("laptop", device="cpu")
 dataset, clip = book.dataset(), book.base()
 model, vocabulary = base.load(clip, dataset)
 found = {"swaps": transfer.probes(model, vocabulary, dataset)}
 for arm in ("visual-codebook", "permuted"):
-    config = chan.arms("chan-T3", book.profile)[arm][0][0]
+    config = chan_arms.arms("chan-T3", book.profile)[arm][0][0]
     found[arm] = runs.get(config, 0, *book.inputs()).metrics
 print(json.dumps(found))
 """

@@ -7,7 +7,7 @@ vectors that `similarity.soft_coding` never builds. We hold neither paper: [X] i
 """
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -209,7 +209,7 @@ def attended_similarity(regions, words, word_lengths, temperature, scale=10.0):
     """Cross-attention (CHAN Eq. 1 to 4) with its attended vectors, as SCAN's code computes it.
 
     Equal to `similarity.soft_coding` by visual codebook and LSE, but the t̂_i = Σ_j ω_ij v_j are
-    built, a block of captions at a time: the cost that CHAN's Figure 3 compares with.
+    built, a block of images and captions at a time: the cost that CHAN's Figure 3 compares with.
 
     Regions `(B1, K, d)`, words `(B2, L, d)`, word_lengths `(B2,)` → `(B1, B2)`; `temperature` is τ
     of Eq. 4, `scale` λ of Eq. 3. Raises ValueError for a temperature that is not positive.
@@ -218,7 +218,14 @@ def attended_similarity(regions, words, word_lengths, temperature, scale=10.0):
         raise ValueError(f"temperature must be positive, not {temperature}")
     regions = F.normalize(regions, dim=-1)
     real = _real(word_lengths, words).squeeze(2)
-    at_once = max(1, BLOCK_BYTES // (words.element_size() * len(regions) * words[0].numel()))
+    one = words.element_size() * words[0].numel()  # bytes that a pair's attended vectors take
+    tall = min(len(regions), max(1, BLOCK_BYTES // one))
+    if tall < len(regions):
+        parts = regions.split(tall)
+        return torch.cat([
+            attended_similarity(part, words, word_lengths, temperature, scale) for part in parts
+        ])
+    at_once = max(1, BLOCK_BYTES // (one * tall))
     least = torch.finfo(words.dtype).eps ** 0.5  # the shortest |t̂|, as in soft_coding
     columns = []
     for block, known in zip(words.split(at_once), real.split(at_once)):
@@ -229,49 +236,3 @@ def attended_similarity(regions, words, word_lengths, temperature, scale=10.0):
         padded[:, known] = cosines
         columns.append(torch.logsumexp(scale * padded, dim=2) / scale)      # Eq. 3
     return torch.cat(columns, dim=1)
-
-
-# --- Arms of CHAN's Tables 1 and 2 ---------------------------------------------------------------
-
-# What trials vary: the margin; for VSE++, which stays where all hardest negatives tie, first of all
-# the share of the steps with all violations and the learning rate, as a multiple.
-TRIALS = {
-    "vse++": ((0.05, 1.0, 1.0), (0.2, 1.0, 2.5), (0.2, 0.5, 1.0), (0.1, 1.0, 2.5), (0.2, 1.0, 1.0),
-              (0.05, 0.5, 1.0)),
-    "vse-inf": ((0.1, 0, 1.0), (0.2, 0, 1.0), (0.05, 0, 1.0), (0.2, 0.5, 1.0), (0.1, 0.5, 1.0),
-                (0.1, 0, 2.5)),
-}  # fmt: skip
-
-
-def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
-    """Four matchers with a BiGRU and with BERT: candidates for dev, and no changes after that.
-
-    CHAN and SCAN are Table 3's visual codebook and cross-attention, runs and all where the data are
-    the same; every matcher gets as many trials as they do. Then CHAN as its released code has it.
-    """
-    if exhibit not in ("chan-T1", "chan-T2"):
-        raise KeyError(f"baselines have no arms for {exhibit!r}")
-    table_3 = chan.arms("chan-T3", profile)
-    found = {"scan": table_3["cross-attention"][0], "chan": table_3["visual-codebook"][0]}
-    found |= {method: trials(method, profile) for method in TRIALS}
-    for name, each in list(found.items()):
-        bert = chan.common(profile, "bert")
-        found[f"{name}-bert"] = [
-            replace(c, text="bert", batch=bert.batch, steps=bert.steps) for c in each
-        ]
-    found |= {"chan-official": [chan.official(profile)],
-              "chan-official-bert": [chan.official(profile, "bert")]}  # fmt: skip
-    return {name: (each, {}) for name, each in found.items()}
-
-
-def trials(method: str, profile) -> list[Config]:
-    """A rival's candidates, on top of what CHAN's arms share."""
-    shared = chan.common(profile)
-    same = {f.name: getattr(shared, f.name) for f in fields(Config) if f.name != "method"}
-    return [
-        Config(**same | dict(
-            method=method, margin=margin, learning_rate=rate * shared.learning_rate,
-            all_violations=share or shared.all_violations,
-        ))
-        for margin, share, rate in TRIALS[method][: profile.chan_trials]
-    ]  # fmt: skip

@@ -1,8 +1,8 @@
 """CHAN: fine-grained image-text matching by a cross-modal hard aligning network (CVPR 2023).
 
 In the order of the paper: text and region encoders (§3.3), coding and pooling (Eq. 1–6, 8, in
-`similarity.py`), objective (Eq. 9, in `losses.py`), and the arms of its exhibits. What the text
-leaves open follows the released code [C] or is our assumption [A].
+`similarity.py`), objective (Eq. 9, in `losses.py`), and the presets. What the text leaves open
+follows the released code [C] or is our assumption [A]. The arms of the exhibits: `chan_arms.py`.
 """
 
 from dataclasses import dataclass, replace
@@ -250,84 +250,3 @@ DIFFERENCES = {  # fields of Config in which the presets differ, and why
     "pooling": "the text pools by LogSumExp; the code's BERT script takes the mean of the words",
     "self_attention": "§3.3 has it for both text sides; the BERT script switches it off",
 }
-
-
-# --- Arms of the exhibits ------------------------------------------------------------------------
-
-# (λ, α) for LogSumExp and softmax pooling. Margins are in the units of each pooling: a sum over
-# words spreads about ten times as wide.
-LSE = ((10, 0.05), (5, 0.1), (20, 0.05), (10, 0.1), (10, 0.02), (20, 0.1))
-# Which τ with which of the (λ, α) above: all are tuned, within the same number of trials.
-TEMPERATURES = ((1 / 20, 0), (1 / 9, 0), (1 / 50, 0), (1 / 20, 1), (1 / 20, 2), (1 / 50, 3))
-MARGINS = {"mean": (0.05, 0.1, 0.02, 0.2, 0.01, 0.3), "sum": (0.5, 1.0, 0.2, 2.0, 0.1, 3.0),
-           "max": (0.05, 0.1, 0.02, 0.2, 0.01, 0.3)}
-FULL_LSE = ((10, 0.005), *LSE)  # the paper profile begins with its preset
-CODEBOOK_SIZES = (4, 9, 18, 36, 50, 72, 100)
-TAUS = {"τ=1": 1, "τ=1/4": 1 / 4, "τ=1/100": 1 / 100}  # beside those among the trials
-
-
-def common(profile, text: str = "bigru") -> Config:
-    """What all arms of a profile share: its sizes; in the paper profile the preset "paper".
-
-    BERT's batches are the smaller ones there [C], and its steps more: the epochs stay the same.
-    """
-    sizes = dict(
-        regions=profile.chan_regions, dim=profile.chan_dim, steps=profile.chan_steps,
-        batch=profile.chan_batch, learning_rate=profile.chan_learning_rate,
-        all_violations=profile.chan_all_violations,
-    )
-    if profile.name != "paper":
-        return Config(**sizes, text=text)
-    preset = PRESETS["paper", text]
-    batch = min(profile.chan_batch, preset.batch)
-    steps = profile.chan_steps * profile.chan_batch // batch
-    return replace(preset, **sizes | dict(batch=batch, steps=steps))
-
-
-def trials(profile, text: str = "bigru") -> list[Config]:
-    """Candidates of LogSumExp pooling, between which dev decides: λ and α."""
-    pairs = FULL_LSE if profile.name == "paper" else LSE
-    return [replace(common(profile, text), scale=float(scale), margin=margin)
-            for scale, margin in pairs]  # fmt: skip
-
-
-def official(profile, text: str = "bigru") -> Config:
-    """The profile's sizes with what the preset "official" has otherwise than "paper"."""
-    preset = PRESETS["official", text]
-    return replace(common(profile, text), **{name: getattr(preset, name) for name in DIFFERENCES})
-
-
-def arms(exhibit: str, profile) -> dict[str, tuple[list[Config], dict]]:
-    """Arms of an exhibit: the candidates between which dev decides, and what is changed after that.
-
-    Every arm of Table 3 gets the same number of trials, `profile.chan_trials`; its LSE row of the
-    pooling types is the visual codebook of the coding types: one arm. λ and α are tried for LSE
-    and softmax pooling, α alone where there is no λ, τ, λ and α for cross-attention. The codebook
-    sizes of Figure 4, and the controls with four times the steps, take what dev chose without.
-    """
-    plain, lse = common(profile), trials(profile)
-    soft = [replace(lse[i], coding="soft", temperature=t) for t, i in TEMPERATURES]
-    tuned = profile.chan_trials
-    if exhibit == "chan-F4":
-        return {
-            f"{name}-{k}": (candidates[:tuned], {"regions": k})
-            for name, candidates in (("hard", lse), ("soft", soft)) for k in CODEBOOK_SIZES
-        }  # fmt: skip
-    if exhibit != "chan-T3":
-        raise KeyError(f"chan has no arms for {exhibit!r}")
-    found = {
-        "cross-attention": soft,
-        "cross-attention-1/9": [replace(c, coding="soft", temperature=1 / 9) for c in lse],
-        "visual-codebook": lse,
-        "textual-codebook": [replace(c, codebook="textual") for c in lse],
-        "max": [replace(plain, pooling="max", margin=m) for m in MARGINS["max"]],
-        "average": [replace(plain, pooling="mean", margin=m) for m in MARGINS["mean"]],
-        "sum": [replace(plain, pooling="sum", margin=m) for m in MARGINS["sum"]],
-        "softmax": [replace(c, pooling="softmax") for c in lse],
-    }
-    found = {name: (configs[:tuned], {}) for name, configs in found.items()}
-    for name in ("visual-codebook", "cross-attention"):
-        found[f"{name}-long"] = found[name][0], {"steps": 4 * profile.chan_steps}
-    for name, tau in TAUS.items():
-        found[name] = [replace(lse[0], coding="soft", temperature=tau)], {}
-    return found | {"permuted": ([replace(plain, permute_captions=True)], {})}

@@ -1,9 +1,10 @@
-"""CHAN's Figure 3: what a similarity costs in time and memory, measured alone on the machine.
+"""CHAN's Figures 3 and 4: what a similarity costs in time and memory, measured alone on the machine.
 
 Two stages make an inference: every image and every caption is encoded once, then all pairs are
 compared. The first grows with images plus captions, the second with their product.
 """
 
+import ctypes
 import multiprocessing
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -16,28 +17,16 @@ import torch
 from alignbook import baselines, chan, features, progress, runs
 from alignbook.similarity import BLOCK_BYTES, MIN_ROWS
 
-EXHIBIT = "chan-F3"
-CAPTIONS = 250  # compared with all images of the test split; all captions are encoded
-ROUNDS = 3  # of which the median counts; one more before them warms up and shows the memory
-
-
-def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
-    """Five matchers, none of them trained for this: the runs are those of Tables 1 and 3.
-
-    SCAN stands twice, with its attended vectors and by Gram matrices: the same model and, up to
-    rounding, the same scores.
-    """
-    if exhibit != EXHIBIT:
-        raise KeyError(f"efficiency has no arms for {exhibit!r}")
-    table_1, table_3 = baselines.arms("chan-T1", profile), chan.arms("chan-T3", profile)
-    scan = table_3["cross-attention"]
-    return {"vse++": table_1["vse++"], "vse-inf": table_1["vse-inf"], "soft-attended": scan,
-            "soft-gram": scan, "hard": table_3["visual-codebook"]}  # fmt: skip
+CAPTIONS = 100  # compared with all images of the test split; all captions are encoded
+ROUNDS = 3  # of which the median counts, after one that warms up and one that shows the memory
 
 
 def similarity_of(row: str, model):
-    """The function of images, words and word lengths that a row is about."""
-    if row != "soft-attended":
+    """The function of images, words and word lengths that a row is about.
+
+    Cross-attention builds its attended vectors, as the paper's rival does, but for one row.
+    """
+    if not row.startswith("soft-") or row == "soft-gram":
         return model.similarity
     c = model.config
     return lambda images, words, word_lengths: baselines.attended_similarity(
@@ -57,9 +46,8 @@ def measure(row: str, key: str, book) -> dict:
     vectors themselves take (NaN where the system doesn't tell: neither Linux nor a GPU).
     """
     torch.set_num_threads(1)
-    dataset, feature_run, *_ = inputs = book.inputs()
-    device = book.device
-    run = runs.stored(key)
+    device, run = book.device, runs.stored(key)
+    dataset, feature_run, *_ = inputs = book.inputs(with_bert=run.config["text"] == "bert")
     model, vocabulary = (chan if "coding" in run.config else baselines).load(run, *inputs)
     model.to(device)
     rows, stored = dataset.splits["test"], feature_run.array("features")
@@ -75,6 +63,7 @@ def measure(row: str, key: str, book) -> dict:
     encoding, (images, words) = timed(encode, device)
     some, n = words[:CAPTIONS], lengths[:CAPTIONS]
     compare = similarity_of(row, model)
+    compare(images, some, word_lengths=n)  # what a library sets up once isn't counted
     watch = Peak(device)
     compare(images, some, word_lengths=n)
     memory = watch.taken()
@@ -125,6 +114,7 @@ class Peak:
             torch.cuda.reset_peak_memory_stats()
             self.before = torch.cuda.memory_allocated()
         elif (clear := Path("/proc/self/clear_refs")).exists():
+            give_back()
             clear.write_text("5")  # from now on VmHWM is the peak since now
             self.before = resident("VmRSS")
 
@@ -137,6 +127,13 @@ class Peak:
         return float(resident("VmHWM") - self.before)
 
 
+def give_back() -> None:
+    """Give freed memory back to the system: what is taken from it again would not be counted."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of the GNU C library
+    if trim:
+        trim(0)
+
+
 def resident(what: str) -> int:
     """Bytes that Linux states for this process under "VmRSS" (now) or "VmHWM" (at the most)."""
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -144,16 +141,18 @@ def resident(what: str) -> int:
 
 
 def table(book, listed: pd.DataFrame) -> pd.DataFrame:
-    """Measurements of all rows and seeds: `book.out/efficiency.csv`, made if it isn't of these runs.
+    """Measurements of an exhibit's rows and seeds, from `book.out/efficiency/<exhibit>.csv`, which is
+    made if it isn't of these runs.
 
     Every model has a process of its own, one after the other, the rows by turns; nothing else
     should run meanwhile.
 
     Parameters
     ----------
-    listed : the runs of chan-F3, as `collect.arms` lists them.
+    listed : the runs of the exhibit, as `collect.arms` lists them.
     """
-    file = book.out / "efficiency.csv"
+    (exhibit,) = listed.exhibit.unique()
+    file = book.out / "efficiency" / f"{exhibit}.csv"
     reported = listed[listed.role == "report"].sort_values("seed", kind="stable")
     wanted = reported[["arm", "seed", "key"]].rename(columns={"arm": "row", "key": "run"})
     if file.exists():
@@ -165,7 +164,7 @@ def table(book, listed: pd.DataFrame) -> pd.DataFrame:
     for i, (row, seed, key) in enumerate(wanted.itertuples(index=False), 1):
         with ProcessPoolExecutor(1, context) as fresh:
             measured = fresh.submit(measure, row, key, book).result()
-        lines.append({"row": row, "seed": seed, "run": key} | measured)
+        lines.append({"exhibit": exhibit, "row": row, "seed": seed, "run": key} | measured)
         progress.show("time and memory", i, len(wanted))
     found = pd.DataFrame(lines)
     aside = file.with_suffix(".tmp")
@@ -173,6 +172,9 @@ def table(book, listed: pd.DataFrame) -> pd.DataFrame:
     found.to_csv(aside, index=False)
     aside.rename(file)
     return found
+
+
+TIMES = ["ms/pair", "ms/pair with encoding"]
 
 
 def costs(measured: pd.DataFrame) -> pd.DataFrame:
@@ -185,7 +187,7 @@ def costs(measured: pd.DataFrame) -> pd.DataFrame:
     m = measured
     alone = 1e3 * m.comparing / m.pairs
     return pd.DataFrame({
-        "row": m.row, "seed": m.seed, "ms/pair": alone,
+        "exhibit": m.exhibit, "row": m.row, "seed": m.seed, "ms/pair": alone,
         "ms/pair with encoding": alone + 1e3 * m.encoding / (m.images * m.captions),
         "× product": m.comparing / m["product"], "MB": m.memory / 2**20,
     })  # fmt: skip
@@ -194,14 +196,21 @@ def costs(measured: pd.DataFrame) -> pd.DataFrame:
 def with_metrics(metrics: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
     """Metrics and, below them, `costs` in the same form: exhibit, row, column, seed, value.
 
-    Claims about them read both. They stand in efficiency.csv alone, as metrics.csv is compared byte
-    by byte between starts.
+    Claims about them read both. They stand in efficiency/ alone, as metrics.csv is compared byte by
+    byte between starts.
     """
-    long = costs(measured).melt(["row", "seed"], var_name="column").assign(exhibit=EXHIBIT)
+    long = costs(measured).melt(["exhibit", "row", "seed"], var_name="column")
     return pd.concat([metrics, long], ignore_index=True)
 
 
-def rsum(metrics: pd.DataFrame) -> pd.DataFrame:
-    """RSUM of every row and seed of the figure: row, seed, RSUM."""
-    own = metrics[(metrics.exhibit == EXHIBIT) & (metrics.column == "RSUM")]
-    return own.rename(columns={"value": "RSUM"})[["row", "seed", "RSUM"]]
+def against_rsum(measured: pd.DataFrame, metrics: pd.DataFrame) -> pd.DataFrame:
+    """`costs` of every row and seed with its RSUM, and as multiples of the row "hard", if there is
+    one: the columns of `TIMES` with " ÷ hard" behind them.
+    """
+    found = costs(measured)
+    own = metrics[metrics.column == "RSUM"].rename(columns={"value": "RSUM"})
+    found = found.merge(own[["exhibit", "row", "seed", "RSUM"]], on=["exhibit", "row", "seed"])
+    hard = found[found.row == "hard"].set_index("seed")
+    for column in TIMES if len(hard) else ():
+        found[f"{column} ÷ hard"] = found[column] / found.seed.map(hard[column])
+    return found

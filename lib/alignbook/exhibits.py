@@ -51,9 +51,8 @@ class Exhibit:
 # The arm that is the base model itself: whole pictures against whole captions, trained once.
 BASE_MODEL = "base-model"
 # Of Table 3, what the paper lacks: chance, four times the steps, further temperatures.
-CONTROLS = (
-    "permuted", "visual-codebook-long", "cross-attention-long", "τ=1", "τ=1/4", "τ=1/100",
-)  # fmt: skip
+CURVE = tuple(f"τ=1/{n}" for n in (1, 4, 9, 20, 50, 100))
+CONTROLS = ("permuted", "visual-codebook-long", "cross-attention-long", *CURVE)
 CODEBOOKS = tuple(
     f"{coding}-{k}" for coding in ("hard", "soft") for k in (4, 9, 18, 36, 50, 72, 100)
 )
@@ -69,7 +68,7 @@ EXHIBITS = {
         photographs=(BASE_MODEL,),
     ),
     "chan-T1": Exhibit(
-        module="alignbook.baselines",
+        module="alignbook.chan_arms",
         notebook="10_chan",
         arms=MATCHERS + WITH_BERT + OFFICIAL,
         controls=OFFICIAL,
@@ -78,7 +77,7 @@ EXHIBITS = {
         folds=True,
     ),
     "chan-T2": Exhibit(
-        module="alignbook.baselines",
+        module="alignbook.chan_arms",
         notebook="10_chan",
         arms=MATCHERS + WITH_BERT + OFFICIAL,
         controls=OFFICIAL,
@@ -87,7 +86,7 @@ EXHIBITS = {
         data=("world", "flickr8k", "flickr30k", "f30k_precomp", "precomp"),
     ),
     "chan-T3": Exhibit(
-        module="alignbook.chan",
+        module="alignbook.chan_arms",
         notebook="11_chan_ablations",
         arms=(
             "cross-attention",
@@ -104,12 +103,13 @@ EXHIBITS = {
         controls=CONTROLS,
     ),
     "chan-F3": Exhibit(  # trains nothing: the runs are Table 1's and 3's
-        module="alignbook.efficiency",
+        module="alignbook.chan_arms",
         notebook="13_chan_efficiency",
-        arms=("vse++", "vse-inf", "soft-attended", "soft-gram", "hard"),
+        arms=("vse++", "vse-inf", "soft-attended", "soft-gram", "hard", "hard-bert"),
+        later=("hard-bert",),
     ),
     "chan-F4": Exhibit(
-        module="alignbook.chan",
+        module="alignbook.chan_arms",
         notebook="12_chan_codebook",
         arms=CODEBOOKS,
         later=CODEBOOKS,
@@ -162,6 +162,11 @@ CHAN_TABLE_1 = (
     (_BERT, "CHAN (ours)", "chan-bert"), *_OWN,
 )  # fmt: skip
 CHAN_TABLE_2 = CHAN_TABLE_1
+# Figure 3's dots.
+CHAN_FIGURE_3 = {
+    "vse++": "VSE++", "vse-inf": "VSE∞", "soft-attended": "SCAN, attended vectors",
+    "soft-gram": "SCAN, Gram matrices", "hard": "CHAN", "hard-bert": "CHAN, BERT",
+}  # fmt: skip
 
 # Table 3 as printed: (group, row, arm). The LSE row of the poolings is the visual codebook's run;
 # the controls are ours and have nothing beside them.
@@ -192,8 +197,11 @@ def arms(exhibit: str, data: str) -> tuple[str, ...]:
     if found.data and data not in found.data:
         return ()
     names = found.arms if data == "world" else found.photographs or found.arms
-    if data.endswith("precomp"):  # region features without pictures: nothing to train a base on
-        names = tuple(name for name in names if name != BASE_MODEL)
+    if data.endswith("precomp"):  # no pictures to train a base on, and 36 regions of each
+        names = tuple(
+            name for name in names if name not in (BASE_MODEL, "hard-50", "hard-72", "hard-100",
+                                                   "soft-50", "soft-72", "soft-100")
+        )  # fmt: skip
     return names
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from alignbook import ROOT, runs
-from alignbook.exhibits import BASE_MODEL
+from alignbook.exhibits import BASE_MODEL, EXHIBITS
 
 
 def check_trials(arms: pd.DataFrame, strict: bool) -> str:
@@ -55,6 +55,17 @@ def dot_lines(metrics: pd.DataFrame, printed: pd.DataFrame, rows: tuple) -> pd.D
     return pd.DataFrame(lines, columns=["label", "mean", "low", "high", "values", "paper"])
 
 
+def with_the_rest(printed: pd.DataFrame, rows: tuple) -> tuple:
+    """Rows for `tables.beside_paper`: all that the paper prints, in its order, with our arm where
+    there is one among `rows` (None elsewhere); then what is ours alone.
+    """
+    ours = {line[:2]: line[2] for line in rows}
+    theirs = dict.fromkeys(zip(printed.group, printed.row))
+    return tuple((*line, ours.get(line)) for line in theirs) + tuple(
+        line for line in rows if line[:2] not in theirs
+    )
+
+
 def note_of(book, seeds: int = 0) -> str:
     """What stands by a table or figure of means: the seeds, and what may be compared."""
     seeds = seeds or book.profile.seeds
@@ -72,17 +83,25 @@ def comparable(book) -> str:
 
 
 def trials_table(arms: pd.DataFrame) -> pd.DataFrame:
-    """Settings and dev RSUM of every trial; the arm's chosen one is marked."""
+    """Settings and dev RSUM of every trial; the arm's chosen one is marked.
+
+    Learning rate and the share of steps with all violations are there if some trial varies them.
+    """
     lines = []
     for arm, group in arms.groupby("arm", sort=False):
         chosen = runs.stored(group[group.role == "report"].key.iloc[0]).config
         for key in group[group.role == "trial"].key:
             run = runs.stored(key)
             c = run.config
-            lines.append((arm, c["scale"], c["margin"], c["temperature"] or np.nan,
-                          run.metrics["dev RSUM"], "←" if c == chosen else ""))  # fmt: skip
-    columns = ["arm", "λ", "margin", "τ", "dev RSUM", "chosen"]
-    return pd.DataFrame(lines, columns=columns)
+            lines.append((
+                arm, c.get("scale", np.nan), c["margin"], c.get("temperature") or np.nan,
+                c["learning_rate"], c["all_violations"], run.metrics["dev RSUM"],
+                "←" if c == chosen else "",
+            ))  # fmt: skip
+    columns = ["arm", "λ", "margin", "τ", "learning rate", "all violations", "dev RSUM", "chosen"]
+    found = pd.DataFrame(lines, columns=columns)
+    same = [name for name in ("learning rate", "all violations") if found[name].nunique() < 2]
+    return found.drop(columns=same)
 
 
 def verdict_table(verdicts: pd.DataFrame, on_paper: pd.DataFrame) -> pd.DataFrame:
@@ -139,7 +158,7 @@ def budget_table(book, timings: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     timings : as `collect.gather` returns it. A run that several arms share counts once, for the
-        first exhibit it stands under, and the base model with the base models.
+        first exhibit of `EXHIBITS` that has a plan, and the base model with the base models.
 
     Returns
     -------
@@ -151,6 +170,8 @@ def budget_table(book, timings: pd.DataFrame) -> pd.DataFrame:
     planned = pd.read_csv(ROOT / "data" / "budget.csv")
     planned = planned[(planned.profile == book.profile.name) & (planned.data == book.kind)]
     own = timings[(timings.row != BASE_MODEL) | (timings.exhibit == "base-models")]
+    own = own[own.exhibit.isin(planned.exhibit)]  # one without a plan trains nothing
+    own = own.sort_values("exhibit", key=lambda each: each.map(list(EXHIBITS).index), kind="stable")
     found = own.drop_duplicates("run").groupby("exhibit", sort=False).agg(
         made=("run", "count"), spent=("training_seconds", "sum"), steps_made=("steps", "sum")
     )  # fmt: skip
@@ -206,12 +227,12 @@ def sizes_table(metrics: pd.DataFrame) -> pd.DataFrame:
 def tau_table(arms: pd.DataFrame) -> pd.DataFrame:
     """Test RSUM of cross-attention by 1/τ, first seed, where τ alone differs.
 
-    The settings are those of the arm "τ=1"; runs with others, which dev may have preferred, are left
+    The settings are those of the arm "τ=1/1"; runs with others, which dev may have preferred, are left
     out. Hard coding is a line beside them if dev gave it the same λ and α.
     """
     report = arms[(arms.role == "report") & (arms.seed == 0)]
     found = {arm: runs.stored(key) for arm, key in zip(report.arm, report.key)}
-    hard, plain = found["visual-codebook"], found["τ=1"].config
+    hard, plain = found["visual-codebook"], found["τ=1/1"].config
 
     def same(run):
         free = {"temperature", "coding"}

@@ -197,20 +197,25 @@ def trade_off(lines: pd.DataFrame, value: str, costs: list[str], note: str):
     Parameters
     ----------
     lines : row, seed, the columns `value` and `costs`; costs are positive and drawn on a log axis.
+        With a column `curve`, the rows of a curve are joined in their order, in a colour of its own.
     """
     use_style()
     figure, axes = plt.subplots(1, len(costs), figsize=(4.4 * len(costs), 3.8), sharey=True)
+    curves = lines.groupby("curve" if "curve" in lines else (lambda _: ""), sort=False)
     for axis, cost in zip(np.atleast_1d(axes), costs):
-        for i, (row, seeds) in enumerate(lines.groupby("row", sort=False)):
-            axis.scatter(seeds[cost], seeds[value], s=10, color=INK, alpha=0.5, linewidths=0)
-            at = seeds[cost].mean(), seeds[value].mean()
-            axis.scatter(*at, s=46, color=OURS, zorder=4)
-            below = (0, -15 if i % 2 else 8)  # by turns, as rows may share a value
-            axis.annotate(row, at, below, textcoords="offset points", ha="center", fontsize=8)
+        for (name, own), (mark, colour) in zip(curves, MARKS):
+            means = own.groupby("row", sort=False)[[cost, value]].mean()
+            axis.scatter(own[cost], own[value], s=10, color=INK, alpha=0.5, linewidths=0)
+            axis.plot(means[cost], means[value], mark + "-" * bool(name), color=colour, label=name)
+            for i, (row, at) in enumerate(means.iterrows()):
+                below = (0, -15 if i % 2 else 8)  # by turns, as rows may share a value
+                axis.annotate(row, at, below, textcoords="offset points", ha="center", fontsize=8)
         axis.set_xscale("log")
         axis.margins(x=0.2, y=0.16)
         axis.set_xlabel(cost)
     np.atleast_1d(axes)[0].set_ylabel(value)
+    if "curve" in lines:
+        np.atleast_1d(axes)[-1].legend(loc="lower right")
     figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
     figure.tight_layout(rect=(0, 0.04, 1, 1))
     return figure

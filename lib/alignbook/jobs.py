@@ -80,14 +80,14 @@ def notebook(book: Workbook, name: str) -> None:
     say(f"notebook {name}", began, expected)
 
 
-def efficiency(book: Workbook) -> None:
-    """Measure time and memory of CHAN's Figure 3; nothing else of the graph runs meanwhile."""
+def efficiency(book: Workbook, exhibit: str) -> None:
+    """Measure time and memory of an exhibit's models; nothing else of the graph runs meanwhile."""
     from alignbook import collect as results
     from alignbook import efficiency
 
     began = time.monotonic()
-    measured = efficiency.table(book, results.arms(book, efficiency.EXHIBIT))
-    say(f"time and memory of {len(measured)} models, alone on the machine", began)
+    measured = efficiency.table(book, results.arms(book, exhibit))
+    say(f"{exhibit}: time and memory of {len(measured)} models, alone on the machine", began)
 
 
 def collect(book: Workbook, *names: str) -> None:

@@ -217,12 +217,6 @@ RESOURCES = {
         ("10_chan", "30_covalign", "31_covalign_loss_weights", "32_covalign_regions",
          "33_covalign_projection"),
     ),
-    "glove": Resource(
-        "GloVe word vectors, 300 wide, of 840 billion words", "glove",
-        (File("glove.840B.300d.txt", 5.65 * GB, 5 * GB),),
-        "on the Stanford NLP group's GloVe page, 2.2 GB zipped",
-        ("10_chan", "12_chan_codebook"),
-    ),
     "noise_index": Resource(
         "noise index files, as the rivals publish them", "noise_index",
         tuple(noise(f"f30k_precomp_{rate}.npy", 145000) for rate in ("0.2", "0.4", "0.6"))
@@ -256,33 +250,43 @@ NOTEBOOKS = {
 SPEED = 1e13  # operations a second that a data-centre GPU reaches on these shapes, in float32
 
 
-def chan_exhibit(name: str, profile: Profile) -> tuple[float, str]:
-    """GPU hours of an exhibit of CHAN, and what they are reckoned from.
+BERT_BATCH, BERT_BASE = 128, 85e6  # captions a step; weights that every word passes
+
+
+def chan_exhibit(name: str, profile: Profile, data: str) -> tuple[float, str]:
+    """GPU hours of an exhibit of CHAN on a data set, and what they are reckoned from.
 
     Operations of a step, forward and twice that backward: similarities of all pairs of a batch,
-    and the two encoders, a BiGRU's for all. A caption is taken at 25 words, the longest of a batch.
+    and the two encoders. A caption is taken at 25 words, the longest of a batch.
     """
     known = exhibits.EXHIBITS[name]
-    arms = [arm for arm in known.arms if arm != exhibits.BASE_MODEL]
-    single = [arm for arm in arms if arm in known.controls]
+    arms = [arm for arm in exhibits.arms(name, data) if arm != exhibits.BASE_MODEL]
     tuned = profile.chan_trials if profile.chan_trials > 1 else 0
-    trainings = (len(arms) - len(single)) * (tuned + profile.seeds) + len(single)
-    b, d, words = profile.chan_batch, profile.chan_dim, 25
-    pairs = b * b * profile.chan_regions * words * d
-    images = b * profile.chan_regions * d * (FEATURE + 4 * d)
-    texts = b * words * 2 * 3 * d * (300 + d)
-    step = 6 * (pairs + images + texts)
-    hours = trainings * profile.chan_steps * step / SPEED / 3600
-    return hours, (
-        f"{trainings} trainings × {profile.chan_steps:,} steps × {step / SPEED:.2f} s: {step:.1e} "
-        f"operations a step at {SPEED / 1e12:.0f} TFLOP/s, an estimate, right within a factor of 3"
-    )
+    hours, lines = 0.0, []
+    for text in ("BiGRU", "BERT"):
+        own = [arm for arm in arms if arm.endswith("-bert") == (text == "BERT")]
+        single = [arm for arm in own if arm in known.controls]
+        trainings = (len(own) - len(single)) * (tuned + profile.seeds) + len(single)
+        b, d, words = profile.chan_batch, profile.chan_dim, 25
+        weights = 2 * 3 * d * (300 + d)
+        if text == "BERT":
+            b, weights = min(b, BERT_BATCH), BERT_BASE
+        pairs = b * b * profile.chan_regions * words * d
+        images = b * profile.chan_regions * d * (FEATURE + 4 * d)
+        step = 6 * (pairs + images + b * words * weights)
+        steps = profile.chan_steps * profile.chan_batch // b
+        hours += trainings * steps * step / SPEED / 3600
+        if own:
+            lines.append(f"{trainings} trainings with {text} × {steps:,} steps × "
+                         f"{step / SPEED:.2f} s, {step:.1e} operations")  # fmt: skip
+    return hours, (f"{'; '.join(lines)}; at {SPEED / 1e12:.0f} TFLOP/s, an estimate, right within "
+                   "a factor of 3")  # fmt: skip
 
 
 PHOTOGRAPHS = 5000  # a second that a GPU trains the photo-tower on, at 80 pixels; an estimate
 
 
-def base_models(profile: Profile) -> tuple[float, str]:
+def base_models(profile: Profile, data: str) -> tuple[float, str]:
     """GPU hours of the base model on COCO's training photographs; one with weights is read."""
     if ":" in profile.base:
         return 0.1, f"{profile.base} is read, not trained"
@@ -292,10 +296,10 @@ def base_models(profile: Profile) -> tuple[float, str]:
                    "use, each of which is a run of its own")  # fmt: skip
 
 
-COSTS: dict[str, Callable[[Profile], tuple[float, str]]] = {
+COSTS: dict[str, Callable[[Profile, str], tuple[float, str]]] = {
     "base-models": base_models,
     **{name: partial(chan_exhibit, name) for name in ("chan-T1", "chan-T2", "chan-T3", "chan-F4")},
-    "chan-F3": lambda profile: (0.0, "nothing is trained: the models are Table 1's and 3's"),
+    "chan-F3": lambda profile, data: (0.0, "nothing is trained: the models are those of the tables"),
 }
 
 
@@ -410,11 +414,12 @@ def plan(notebooks: list[str], data: str = "world", overrides: dict | None = Non
         + list(found[each].resource.used_by)
         for each in found
     }
+    used = {each: list(dict.fromkeys(names)) for each, names in used.items()}
     lines, hours = ["paper profile: the papers' settings on the papers' data", ""], 0.0
     counted: set[str] = set()
     for name in notebooks:
         profile = profiles.get("paper", kinds[name], overrides)
-        spent, told = _notebook(name, needed[name], found, profile, counted)
+        spent, told = _notebook(name, needed[name], found, profile, counted, kinds[name])
         lines, hours = [*lines, *told, ""], hours + spent
     lines += ["what these need:"]
     for name in dict.fromkeys(wanted):
@@ -450,7 +455,7 @@ def _data_of(notebook: str, given: str) -> str:
 
 
 def _notebook(name: str, needed: list[str], found: dict[str, Found], profile: Profile,
-              counted: set[str]) -> tuple[float, list[str]]:  # fmt: skip
+              counted: set[str], data: str) -> tuple[float, list[str]]:  # fmt: skip
     """A notebook's GPU hours and lines; an exhibit that was `counted` before costs nothing more."""
     needs = NOTEBOOKS[name]
     lacking = [each for each in needed if not found[each].ready]
@@ -466,9 +471,9 @@ def _notebook(name: str, needed: list[str], found: dict[str, Found], profile: Pr
         lines += _wrapped("  settings  ", told)
     hours = 0.0
     for exhibit in exhibits.NOTEBOOKS[name].exhibits + exhibits.NOTEBOOKS[name].reads:
-        if exhibit in COSTS and exhibit not in counted:
+        if exhibit in COSTS and exhibit not in counted and exhibits.arms(exhibit, data):
             counted.add(exhibit)
-            spent, basis = COSTS[exhibit](profile)
+            spent, basis = COSTS[exhibit](profile, data)
             hours += spent
             lines += _wrapped("  cost      ", f"{exhibit}: {spent:.{int(spent < 1)}f} GPU hours = {basis}")
     if not hours:
