@@ -141,7 +141,7 @@ def book(monkeypatch, tmp_path):
 
 
 def test_a_model_is_measured_on_all_images_and_some_captions(book):
-    found = efficiency.measure("soft-gram", "coding", book)
+    found = efficiency.measure("soft-gram", "cpu", *efficiency.load("coding", book))
     assert (found["images"], found["captions"], found["pairs"]) == (2, 6, 10)
     assert min(found["encoding"], found["comparing"], found["product"]) > 0
     assert found["memory"] < 50e6 or sys.platform != "linux"
@@ -169,13 +169,14 @@ def test_what_was_measured_is_kept_until_the_runs_are_others(book, monkeypatch):
         __enter__ = lambda self: self
         __exit__ = lambda self, *error: None
 
-        def submit(self, work, row, key, given):
-            assert work is efficiency.measure and given is book
+        def submit(self, work, row, device, key):
+            assert work is efficiency.measure and device == "cpu"
             calls.append((row, key))
             line = MEASURED.iloc[0, 4:].to_dict()
             return SimpleNamespace(result=lambda: line)
 
     monkeypatch.setattr(efficiency, "ProcessPoolExecutor", Fresh)
+    monkeypatch.setattr(efficiency, "load", lambda key, given: (key,))
     lines = [("hard", "trial", 9, "t"), ("hard", "report", 0, "a"), ("hard", "report", 1, "b"),
              ("vse++", "report", 0, "c"), ("vse++", "report", 1, "d")]
     arms = pd.DataFrame(lines, columns=["arm", "role", "seed", "key"]).assign(exhibit="chan-F4")

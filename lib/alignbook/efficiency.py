@@ -34,8 +34,20 @@ def similarity_of(row: str, model):
     )
 
 
+def load(key: str, book) -> tuple:
+    """A stored model, the regions of all test images `(N, K, D)`, and their captions' ids and
+    lengths: what `measure` takes.
+    """
+    run = runs.stored(key)
+    dataset, feature_run, *_ = inputs = book.inputs(with_bert=run.config["text"] == "bert")
+    model, vocabulary = (chan if "coding" in run.config else baselines).load(run, *inputs)
+    stored, rows = feature_run.array("features"), dataset.splits["test"]
+    raw = features.batch(stored, rows, model.config.regions)
+    return model, raw, *vocabulary.encode(dataset.captions_of("test"))
+
+
 @torch.inference_mode()
-def measure(row: str, key: str, book) -> dict:
+def measure(row: str, device: str, model, raw, ids, lengths) -> dict:
     """Seconds and bytes of one model on the test split, on one thread of the CPU or on a GPU.
 
     Returns
@@ -46,13 +58,7 @@ def measure(row: str, key: str, book) -> dict:
     vectors themselves take (NaN where the system doesn't tell: neither Linux nor a GPU).
     """
     torch.set_num_threads(1)
-    device, run = book.device, runs.stored(key)
-    dataset, feature_run, *_ = inputs = book.inputs(with_bert=run.config["text"] == "bert")
-    model, vocabulary = (chan if "coding" in run.config else baselines).load(run, *inputs)
     model.to(device)
-    rows, stored = dataset.splits["test"], feature_run.array("features")
-    ids, lengths = vocabulary.encode(dataset.captions_of("test"))
-    raw = features.batch(stored, rows, model.config.regions)
 
     def encode():
         pictures = [model.image(part.to(device)) for part in raw.split(500)]
@@ -163,7 +169,7 @@ def table(book, listed: pd.DataFrame) -> pd.DataFrame:
     context.set_forkserver_preload([__name__])  # PyTorch is imported once; nothing ran there yet
     for i, (row, seed, key) in enumerate(wanted.itertuples(index=False), 1):
         with ProcessPoolExecutor(1, context) as fresh:
-            measured = fresh.submit(measure, row, key, book).result()
+            measured = fresh.submit(measure, row, book.device, *load(key, book)).result()
         lines.append({"exhibit": exhibit, "row": row, "seed": seed, "run": key} | measured)
         progress.show("time and memory", i, len(wanted))
     found = pd.DataFrame(lines)
