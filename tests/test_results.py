@@ -207,7 +207,8 @@ def test_a_table_of_two_test_sets_takes_the_columns_of_the_one_asked_for():
 def test_sizes_are_read_from_the_arms_names():
     values = metrics(rows=("hard-100", "hard-36", "soft-9"))
     table = explore.sizes_table(values)
-    assert list(zip(table.coding, table.K)) == [("hard", 36), ("hard", 100), ("soft", 9)]
+    assert list(zip(table.coding, table.K)) == [
+        ("hard coding", 36), ("hard coding", 100), ("cross-attention", 9)]
     assert table.RSUM[0] == pytest.approx(11.6) and table.seeds[0] == 3
 
 

@@ -212,6 +212,9 @@ def preset_table(presets: dict, differences: dict[str, str]) -> pd.DataFrame:
     ])  # fmt: skip
 
 
+CODINGS = {"hard": "hard coding", "soft": "cross-attention"}
+
+
 def sizes_table(metrics: pd.DataFrame) -> pd.DataFrame:
     """RSUM by coding and codebook size K, from arms named "hard-36": coding, K, mean, interval."""
     from alignbook.inference import t_interval
@@ -219,9 +222,9 @@ def sizes_table(metrics: pd.DataFrame) -> pd.DataFrame:
     lines = []
     for arm, values in metrics[metrics.column == "RSUM"].groupby("row", sort=False)["value"]:
         coding, size = arm.rsplit("-", 1)
-        lines.append((coding, int(size), *t_interval(values.to_numpy()), len(values)))
+        lines.append((CODINGS[coding], int(size), *t_interval(values.to_numpy()), len(values)))
     found = pd.DataFrame(lines, columns=["coding", "K", "RSUM", "low", "high", "seeds"])
-    return found.sort_values(["coding", "K"], ignore_index=True)
+    return found.sort_values(["coding", "K"], ascending=[False, True], ignore_index=True)
 
 
 def tau_table(arms: pd.DataFrame) -> pd.DataFrame:

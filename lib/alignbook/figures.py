@@ -133,7 +133,7 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str):
     return figure
 
 
-MARKS = (("o", OURS), ("s", PAPER), ("^", ACCENT), ("D", INK))
+MARKS = (("o", OURS), ("s", PAPER), ("^", ACCENT), ("D", INK), ("v", "#CC79A7"), ("P", "#56B4E9"))
 
 
 def curves(lines: pd.DataFrame, x: str, x_label: str, y_label: str, note: str):
@@ -192,30 +192,30 @@ def pictures(images, titles, columns: int = 4, boxes=None, width: float = 2.2, c
 
 
 def trade_off(lines: pd.DataFrame, value: str, costs: list[str], note: str):
-    """What is gained against what it costs: a dot a row with its seeds, a panel a kind of cost.
+    """What is gained against what it costs: a mark a row with its seeds, a panel a kind of cost.
 
     Parameters
     ----------
     lines : row, seed, the columns `value` and `costs`; costs are positive and drawn on a log axis.
-        With a column `curve`, the rows of a curve are joined in their order, in a colour of its own.
+        With a column `curve`, the rows of a curve are named beside their marks and joined.
     """
     use_style()
-    figure, axes = plt.subplots(1, len(costs), figsize=(4.4 * len(costs), 3.8), sharey=True)
-    curves = lines.groupby("curve" if "curve" in lines else (lambda _: ""), sort=False)
+    figure, axes = plt.subplots(1, len(costs), figsize=(4.2 * len(costs) + 2, 3.8), sharey=True)
+    joined = "curve" in lines
     for axis, cost in zip(np.atleast_1d(axes), costs):
-        for (name, own), (mark, colour) in zip(curves, MARKS):
+        groups = lines.groupby("curve" if joined else "row", sort=False)
+        for (name, own), (mark, colour) in zip(groups, MARKS, strict=False):
             means = own.groupby("row", sort=False)[[cost, value]].mean()
-            axis.scatter(own[cost], own[value], s=10, color=INK, alpha=0.5, linewidths=0)
-            axis.plot(means[cost], means[value], mark + "-" * bool(name), color=colour, label=name)
-            for i, (row, at) in enumerate(means.iterrows()):
-                below = (0, -15 if i % 2 else 8)  # by turns, as rows may share a value
-                axis.annotate(row, at, below, textcoords="offset points", ha="center", fontsize=8)
+            axis.scatter(own[cost], own[value], s=10, color=INK, alpha=0.5, linewidths=0, zorder=3)
+            axis.plot(means[cost], means[value], marker=mark, color=colour, label=name)
+            for row, at in means.iterrows() if joined else ():
+                axis.annotate(row, at, (5, -10), textcoords="offset points", fontsize=8)
         axis.set_xscale("log")
-        axis.margins(x=0.2, y=0.16)
+        axis.margins(x=0.12, y=0.1)
         axis.set_xlabel(cost)
-    np.atleast_1d(axes)[0].set_ylabel(value)
-    if "curve" in lines:
-        np.atleast_1d(axes)[-1].legend(loc="lower right")
+    first = np.atleast_1d(axes)[0]
+    first.set_ylabel(value)
     figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
-    figure.tight_layout(rect=(0, 0.04, 1, 1))
+    figure.tight_layout(rect=(0, 0.04, 1 - 1.8 / figure.get_figwidth(), 1))
+    figure.legend(*first.get_legend_handles_labels(), loc="center right", fontsize=8.5)
     return figure
