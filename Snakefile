@@ -147,7 +147,7 @@ rule efficiency:
     params:
         settings=SETTINGS,
         code=code_hash(*BASE, "alignbook.efficiency", "alignbook.runs"),
-    threads: workflow.cores  # alone on the machine
+    threads: 1 if config["profile"] == "smoke" else workflow.cores  # alone on the machine
     shell:
         "OMP_NUM_THREADS=1 " + JOB + " efficiency {wildcards.exhibit} --out ."
 

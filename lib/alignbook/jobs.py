@@ -81,13 +81,15 @@ def notebook(book: Workbook, name: str) -> None:
 
 
 def efficiency(book: Workbook, exhibit: str) -> None:
-    """Measure time and memory of an exhibit's models; nothing else of the graph runs meanwhile."""
+    """Measure time and memory of an exhibit's models; but for the smoke profile nothing else of the
+    graph runs meanwhile.
+    """
     from alignbook import collect as results
     from alignbook import efficiency
 
     began = time.monotonic()
     measured = efficiency.table(book, results.arms(book, exhibit))
-    say(f"{exhibit}: time and memory of {len(measured)} models, alone on the machine", began)
+    say(f"{exhibit}, time and memory of {len(measured)} models", began)
 
 
 def collect(book: Workbook, *names: str) -> None:
