@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,16 @@ def pytest_sessionfinish(session) -> None:
     """Nothing goes on when the tests have ended; what was trained so far is continued next time."""
     if training := getattr(session.config, "training", None):
         training.kill()
+
+
+@pytest.fixture
+def no_network(monkeypatch):
+    """Whoever asks the network fails."""
+    def refuse(*_):
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 import json
 import pickle
 import shutil
-import socket
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,13 +28,7 @@ TOLD = [form.format(c, t) for c in COLOURS for t in THINGS for form in FORMS]
 PAD, UNK, CLS, SEP, MASK = range(5)
 
 
-@pytest.fixture(autouse=True)
-def no_network(monkeypatch):
-    def refuse(*_):
-        raise AssertionError("the network was asked")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+pytestmark = pytest.mark.usefixtures("no_network")
 
 
 def data(train=TOLD, dev=TOLD * 4, test=("a zebra",)):

@@ -3,7 +3,6 @@
 import json
 import pickle
 import shutil
-import socket
 from copy import deepcopy
 
 import numpy as np
@@ -41,13 +40,7 @@ CAPTIONS = ["a red dog runs", "a car", "a dog " * 12]
 SHAPES = {"vit": VIT, "resnet": RESNET, "coca": COCA, "own": OWN}
 
 
-@pytest.fixture(autouse=True)
-def no_network(monkeypatch):
-    def refuse(*_):
-        raise AssertionError("the network was asked")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+pytestmark = pytest.mark.usefixtures("no_network")
 
 
 def tokenizer(words=WORDS, template="[start] $A [end]", **options):

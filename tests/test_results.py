@@ -157,6 +157,10 @@ def test_the_budget_counts_a_shared_run_once_and_compares_seconds_a_step():
     again = explore.budget_table(book, shared).set_index("exhibit")
     assert again.loc["chan-T3"].runs == 2 and np.isnan(again.loc["chan-F4"].runs)
     assert "chan-F3" not in again.index
+    # What has no plan is shown all the same.
+    other = SimpleNamespace(profile=SimpleNamespace(name="gpu"), kind="flickr30k")
+    line = explore.budget_table(other, timings).set_index("exhibit").loc["chan-T3"]
+    assert line.runs == 2 and np.isnan(line["core-seconds planned"])
 
 
 def planned_runs(line, profile):

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 
 from alignbook import baselines
 from alignbook.chan import DIFFERENCES, PRESETS, Config
+from alignbook.exhibits import CODEBOOK_SIZES, TAUS
 
 # (λ, α) for LogSumExp and softmax pooling. Margins are in the units of each pooling: a sum over
 # words spreads about ten times as wide.
@@ -17,8 +18,6 @@ TEMPERATURES = ((1 / 20, 0), (1 / 9, 0), (1 / 50, 0), (1 / 20, 1), (1 / 20, 2), 
 MARGINS = {"mean": (0.05, 0.1, 0.02, 0.2, 0.01, 0.3), "sum": (0.5, 1.0, 0.2, 2.0, 0.1, 3.0),
            "max": (0.05, 0.1, 0.02, 0.2, 0.01, 0.3)}
 FULL_LSE = ((10, 0.005), *LSE)  # the paper profile begins with its preset
-CODEBOOK_SIZES = (4, 9, 18, 36, 50, 72, 100)
-TAUS = (1, 4, 9, 20, 50, 100)  # 1/τ of the curve
 # What trials of the rivals vary: the margin; for VSE++, which stays where all hardest negatives
 # tie, first of all the share of the steps with all violations and the learning rate, as a multiple.
 RIVALS = {

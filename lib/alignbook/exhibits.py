@@ -51,11 +51,12 @@ class Exhibit:
 # The arm that is the base model itself: whole pictures against whole captions, trained once.
 BASE_MODEL = "base-model"
 # Of Table 3, what the paper lacks: chance, four times the steps, further temperatures.
-CURVE = tuple(f"τ=1/{n}" for n in (1, 4, 9, 20, 50, 100))
+TAUS = (1, 4, 9, 20, 50, 100)  # 1/τ of the curve
+CURVE = tuple(f"τ=1/{n}" for n in TAUS)
 CONTROLS = ("permuted", "visual-codebook-long", "cross-attention-long", *CURVE)
-CODEBOOKS = tuple(
-    f"{coding}-{k}" for coding in ("hard", "soft") for k in (4, 9, 18, 36, 50, 72, 100)
-)
+PUBLISHED = 36  # regions of an image in the published feature files
+CODEBOOK_SIZES = (4, 9, 18, 36, 50, 72, 100)
+CODEBOOKS = tuple(f"{coding}-{k}" for coding in ("hard", "soft") for k in CODEBOOK_SIZES)
 MATCHERS = ("vse++", "vse-inf", "scan", "chan")
 WITH_BERT = tuple(f"{name}-bert" for name in MATCHERS)
 OFFICIAL = ("chan-official", "chan-official-bert")  # as the released code has it
@@ -125,17 +126,20 @@ NOTEBOOKS = {
         needs=("base",), exhibits=("base-models",), expected={"smoke": 20, "laptop": 25}
     ),
     "10_chan": Notebook(
-        needs=("base",), exhibits=("chan-T1", "chan-T2"), modules=TEACHING, expected={"smoke": 15, "laptop": 20}
+        needs=("base",), exhibits=("chan-T1", "chan-T2"), modules=TEACHING,
+        expected={"smoke": 15, "laptop": 20},
     ),
     "11_chan_ablations": Notebook(
         needs=("base",), exhibits=("chan-T3",), printed=True, modules=TEACHING,
         expected={"smoke": 15, "laptop": 30},
     ),
     "12_chan_codebook": Notebook(
-        needs=("base",), exhibits=("chan-F4",), modules=TEACHING, expected={"smoke": 15, "laptop": 15}
+        needs=("base",), exhibits=("chan-F4",), modules=TEACHING,
+        expected={"smoke": 15, "laptop": 15},
     ),
     "13_chan_efficiency": Notebook(
-        needs=("base",), exhibits=("chan-F3",), modules=TEACHING, expected={"smoke": 15, "laptop": 15}
+        needs=("base",), exhibits=("chan-F3",), modules=TEACHING,
+        expected={"smoke": 15, "laptop": 15},
     ),
     "14_chan_attention": Notebook(
         needs=("base",), reads=("chan-T3",),
@@ -197,11 +201,9 @@ def arms(exhibit: str, data: str) -> tuple[str, ...]:
     if found.data and data not in found.data:
         return ()
     names = found.arms if data == "world" else found.photographs or found.arms
-    if data.endswith("precomp"):  # no pictures to train a base on, and 36 regions of each
-        names = tuple(
-            name for name in names if name not in (BASE_MODEL, "hard-50", "hard-72", "hard-100",
-                                                   "soft-50", "soft-72", "soft-100")
-        )  # fmt: skip
+    if data.endswith("precomp"):  # no pictures to train a base on, and no regions beyond 36
+        larger = {name for name in CODEBOOKS if int(name.rpartition("-")[2]) > PUBLISHED}
+        names = tuple(name for name in names if name not in {BASE_MODEL, *larger})
     return names
 
 

@@ -71,8 +71,8 @@ def grouped_max(queries: Tensor, codewords: Tensor, offsets: Tensor) -> Tensor:
     Returns
     -------
     (Q, B) float
-        In float32 for half precision, whose products are summed in float32; -inf of an empty group.
-        Of equal codewords the first gets the gradient.
+        -inf of an empty group. Of equal codewords the first gets the gradient. Half precision comes
+        back in float32, but "cpu" rounds every score to half precision before the maximum.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def _grouped_max(
 @_grouped_max.register_fake
 def _(queries, codewords, offsets, with_index):
     shape = queries.shape[0], offsets.shape[0] - 1
-    best = queries.new_empty(shape, dtype=summed_in(queries.dtype))
+    best = queries.new_empty(shape, dtype=returned_in(queries.dtype))
     return best, queries.new_empty(shape if with_index else (0,), dtype=torch.int16)
 
 
@@ -132,8 +132,8 @@ def _of_best(ctx, grad, _):
 _grouped_max.register_autograd(_of_best, setup_context=_keep)
 
 
-def summed_in(dtype: torch.dtype) -> torch.dtype:
-    """The type that products of a type are summed and returned in: float32 at the least."""
+def returned_in(dtype: torch.dtype) -> torch.dtype:
+    """The type that maxima of a type are returned in: float32 at the least."""
     return torch.promote_types(dtype, torch.float32)
 
 
