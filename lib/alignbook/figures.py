@@ -208,8 +208,11 @@ def trade_off(lines: pd.DataFrame, value: str, costs: list[str], note: str):
             means = own.groupby("row", sort=False)[[cost, value]].mean()
             axis.scatter(own[cost], own[value], s=10, color=INK, alpha=0.5, linewidths=0, zorder=3)
             axis.plot(means[cost], means[value], marker=mark, color=colour, label=name)
-            for row, at in means.iterrows() if joined else ():
-                axis.annotate(row, at, (5, -10), textcoords="offset points", fontsize=8)
+            for i, (row, at) in enumerate(means.iterrows() if joined else ()):
+                axis.annotate(  # by turns above and below: neighbours may be close
+                    row, at, (0, -14 if i % 2 else 7), textcoords="offset points", ha="center",
+                    fontsize=8,
+                )  # fmt: skip
         axis.set_xscale("log")
         axis.margins(x=0.12, y=0.1)
         axis.set_xlabel(cost)
