@@ -71,10 +71,14 @@ def test_every_caption_looks_at_its_own_picture(monkeypatch):
     asked = []
     monkeypatch.setattr(chan, "load", lambda run, *inputs: (
         asked.append(inputs) or SimpleNamespace(config=run.config), "vocabulary"))
-    monkeypatch.setattr(chan, "encode", lambda model, vocabulary, dataset, feature_run, split: (
-        asked.append((dataset, feature_run, split)) or (regions, words, lengths)))
-    found, told, vocabulary = attention.look(SimpleNamespace(config=HARD), ["d", "f", "base"])
-    assert asked == [("d", "f", "base"), ("d", "f", "test")] and vocabulary == "vocabulary"
+    dataset = SimpleNamespace(captions_per_image=2, captions_of=lambda split: f"{split} captions")
+    monkeypatch.setattr(chan, "encode_images", lambda model, *inputs: (
+        asked.append(inputs) or regions))
+    monkeypatch.setattr(chan, "encode_captions", lambda model, vocabulary, captions: (
+        asked.append(captions) or iter([(words[:3], lengths[:3]), (words[3:, :2], lengths[3:])])))
+    found, told, vocabulary = attention.look(SimpleNamespace(config=HARD), [dataset, "f", "base"])
+    assert asked == [(dataset, "f", "base"), (dataset, "f", "test"), "test captions"]
+    assert vocabulary == "vocabulary"
     assert found.shape == (4, 3, 2) and told.tolist() == [3, 1, 2, 3]
     assert found[:, 0].argmax(-1).tolist() == [0, 1, 1, 1]
 

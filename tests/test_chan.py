@@ -218,9 +218,8 @@ class Matcher(torch.nn.Module):
     def text(self, ids, lengths):
         return (ids - 1) // 5 // 2 + 0 * self.weight
 
-    def similarity(self, images, words, word_lengths=None, pairs=None):
-        scores = -(images - words.T).abs()
-        return scores if pairs is None else scores[pairs]
+    def similarity(self, images, words, word_lengths=None):
+        return -(images - words.T).abs()
 
 
 @pytest.fixture
@@ -278,6 +277,32 @@ def test_a_tuning_seed_sees_dev_and_a_reporting_seed_test(fitted):
     tuned = fitted(1000)
     assert 0 < tuned.found["dev RSUM"] < 600 and "test RSUM" not in tuned.found
     assert tuned.asked[-1][:, 0, 0].tolist() == [12, 13, 14, 15, 16]
+
+
+def test_a_split_is_compared_a_thousand_captions_at_a_time(monkeypatch):
+    """1,200 captions of one to three words in two parts, each no longer than its longest."""
+    shapes, shown = [], []
+
+    class Watched(Matcher):
+        def text(self, ids, lengths):
+            shapes.append((tuple(ids.shape), lengths.tolist()))
+            return super().text(ids[:, :1], lengths)
+
+    class Words:
+        def encode(self, captions):
+            lengths = torch.ones(len(captions), dtype=int)
+            lengths[3], lengths[1100] = 2, 3
+            return torch.tensor([[int(c) + 1, 0, 0, 0] for c in captions]), lengths
+
+    images = torch.arange(240.0)[:, None, None].expand(240, 10, 3).half().numpy()
+    dataset = SimpleNamespace(splits={"dev": np.arange(240)}, captions_of=lambda split: range(1200))
+    monkeypatch.setattr(chan.progress, "show", lambda label, *done: shown.append(done))
+    model, run = Watched(chan.Config(regions=10)), SimpleNamespace(array=lambda name: images)
+    scores = chan.evaluate(model, Words(), dataset, run, "dev")
+    captions = torch.arange(1200) // 5 // 2
+    assert torch.equal(scores, -(torch.arange(240)[:, None] // 2 - captions).abs().float())
+    assert [shape for shape, _ in shapes] == [(1000, 2), (200, 3)]
+    assert shapes[1][1][100] == 3 and shown == [(1000, 1200), (1200, 1200)]
 
 
 def test_permuted_captions_go_to_another_image_together(fitted):

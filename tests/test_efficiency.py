@@ -61,8 +61,7 @@ def test_the_claims_are_asked_of_the_whole_inference():
 
 
 def test_the_product_makes_every_cosine_in_blocks(monkeypatch):
-    monkeypatch.setattr(efficiency, "BLOCK_BYTES", 4 * 3 * 7)
-    monkeypatch.setattr(efficiency, "MIN_ROWS", 3)
+    monkeypatch.setattr(efficiency, "BLOCK", (3, 7))
     assert efficiency.bare_product(torch.randn(23, 5), torch.randn(10, 5)) == 230
 
 

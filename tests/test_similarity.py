@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alignbook import similarity
-from alignbook.similarity import CODEBOOKS, POOLINGS, hard_coding, soft_coding
+from alignbook import kernels, similarity
+from alignbook.similarity import CODEBOOKS, POOLINGS, hard_coding, pool, soft_coding
 
 # One image of three regions, one caption of two words; lengths differ from 1 on purpose.
 # cosines        region 0   region 1   region 2
@@ -281,7 +281,7 @@ def test_padding_may_hold_anything(poison, pooling, codebook, temperature):
 @pytest.mark.parametrize("temperature", [None, 0.5])
 @pytest.mark.parametrize("codebook", CODEBOOKS)
 def test_blocks_change_nothing(monkeypatch, codebook, temperature):
-    """One pass, many small blocks, and blocks whose forward pass is repeated agree."""
+    """One pass and blocks of few queries agree; a set larger than a block is one of its own."""
     def run():
         regions, words, region_lengths, word_lengths = example(7, 9, 5, 6, 4, seed=2)
         regions.requires_grad_()
@@ -291,24 +291,57 @@ def test_blocks_change_nothing(monkeypatch, codebook, temperature):
         (scores * torch.arange(63.0).view(7, 9)).sum().backward()
         return scores.detach(), regions.grad, words.grad
 
-    cosines, sizes = similarity._cosines, []
+    sizes = []
+    for name in ("grouped_max", "soft_coding"):
+        def watched(queries, *others, kernel=getattr(kernels, name)):
+            sizes.append(len(queries))
+            return kernel(queries, *others)
 
-    def watched(queries, codebooks):
-        scores = cosines(queries, codebooks)
-        sizes.append(scores.numel() * scores.element_size())
-        return scores
-
-    monkeypatch.setattr(similarity, "_cosines", watched)
+        monkeypatch.setattr(kernels, name, watched)
     whole = run()
     assert len(sizes) == 1
-    monkeypatch.setattr(similarity, "BLOCK_BYTES", 1000)
-    monkeypatch.setattr(similarity, "MIN_ROWS", 7)
-    for kept in (similarity.KEPT_BYTES, 0):
-        monkeypatch.setattr(similarity, "KEPT_BYTES", kept)
+    for block in (8, 3):
+        monkeypatch.setattr(similarity, "BLOCK", block)
         sizes.clear()
         for actual, expected in zip(run(), whole):
             close(actual, expected)
-        assert len(sizes) > 5 and max(sizes) <= 1000
+        assert len(sizes) > 2 and max(sizes) <= max(block, 6)
+
+
+@pytest.mark.parametrize("temperature", [None, 0.5])
+@pytest.mark.parametrize("codebook", CODEBOOKS)
+def test_packed_fragments_are_padded_ones(codebook, temperature):
+    regions, words, region_lengths, word_lengths = example(3, 4, 5, 6, 7, seed=3)
+    packed = kernels.pack(regions, region_lengths), kernels.pack(words, word_lengths)
+    expected = coded(temperature, regions, words, region_lengths=region_lengths,
+                     word_lengths=word_lengths, codebook=codebook)
+    close(coded(temperature, *packed, codebook=codebook), expected)
+    pairs = torch.tensor([0, 2, 1]), torch.tensor([3, 0, 1])
+    close(coded(temperature, *packed, codebook=codebook, pairs=pairs), expected[pairs])
+
+
+def test_packed_fragments_that_do_not_fit():
+    regions, words, _, word_lengths = example(2, 3, 4, 5, 6)
+    packed = kernels.pack(words, word_lengths)
+    with pytest.raises(ValueError, match="word_lengths must be None"):
+        hard_coding(regions, packed, word_lengths=word_lengths)
+    with pytest.raises(ValueError, match="without any fragment"):
+        hard_coding(regions, kernels.pack(words, torch.tensor([2, 0, 1])))
+    with pytest.raises(ValueError, match=r"packed \(N, d\)"):
+        hard_coding(regions, packed._replace(vectors=words))
+    with pytest.raises(ValueError, match="regions have d = 6 but words d = 3"):
+        hard_coding(regions, packed._replace(vectors=packed.vectors[:, :3]))
+
+
+def test_pool_of_packed_queries():
+    """Sets of one and of two queries; unequal lengths must not see each other's padding."""
+    scores = torch.tensor([[0.2, -0.4], [0.6, 0.0], [1.0, -0.9]], dtype=torch.float64)
+    offsets = torch.tensor([0, 2, 3])
+    close(pool(scores, offsets, "mean"), [[0.4, -0.2], [1.0, -0.9]])
+    close(pool(scores, offsets, "sum"), [[0.8, -0.4], [1.0, -0.9]])
+    close(pool(scores, offsets, "max"), [[0.6, 0.0], [1.0, -0.9]])
+    first = math.log(math.exp(0.4) + math.exp(1.2)) / 2
+    close(pool(scores, offsets, "lse", 2.0)[:, 0], [first, 1.0])
 
 
 @settings(max_examples=30, deadline=None)

@@ -6,6 +6,7 @@ fractions of the picture's side, from the upper left corner.
 
 import numpy as np
 import pandas as pd
+import torch
 from scipy.special import entr
 from torch.nn import functional as F
 
@@ -70,10 +71,17 @@ def look(run, inputs, split: str = "test"):
     weights `(5·N, L, K) float`, lengths `(5·N,) int` beyond which words are padding, vocabulary
     """
     model, vocabulary = chan.load(run, *inputs)
-    regions, words, lengths = chan.encode(model, vocabulary, *inputs[:2], split)
-    own = words.reshape(len(regions), -1, words.shape[-1])  # the words of a picture's captions
-    found = assignments(model.config, regions, own).view(*words.shape[:2], -1)
-    return found.cpu().numpy(), lengths.numpy(), vocabulary
+    dataset, feature_run, *_ = inputs
+    regions = chan.encode_images(model, dataset, feature_run, split)
+    parts, lengths, done = [], [], 0
+    for words, n in chan.encode_captions(model, vocabulary, dataset.captions_of(split)):
+        own = (done + torch.arange(len(words))) // dataset.captions_per_image
+        parts.append(assignments(model.config, regions[own], words).cpu())
+        lengths.append(n)
+        done += len(words)
+    longest = max(part.shape[1] for part in parts)
+    padded = [F.pad(part, (0, 0, 0, longest - part.shape[1])) for part in parts]
+    return torch.cat(padded).numpy(), torch.cat(lengths).numpy(), vocabulary
 
 
 def entropy(weights) -> np.ndarray:

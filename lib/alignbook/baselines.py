@@ -16,8 +16,10 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from alignbook import chan
-from alignbook.similarity import BLOCK_BYTES
 from alignbook.vocabulary import PAD, UNKNOWN
+
+# Of a block's attended vectors: above 32 MB Linux fetches fresh pages for every tensor.
+BLOCK_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,8 @@ class VSEPlusPlus(nn.Module):
         """Word ids `(B, L)`, lengths `(B,)` → unit vectors `(B, d)`."""
         return F.normalize(self.pool(self.words(ids, lengths), lengths), dim=-1)
 
-    def similarity(self, images, texts, word_lengths=None, pairs=None) -> torch.Tensor:
-        """Images `(B1, d)`, captions `(B2, d)` → their cosines `(B1, B2)`; of `pairs` alone `(P,)`."""
-        if pairs is not None:
-            return torch.linalg.vecdot(images[pairs[0]], texts[pairs[1]])
+    def similarity(self, images, texts, word_lengths=None) -> torch.Tensor:
+        """Images `(B1, d)`, captions `(B2, d)` → their cosines `(B1, B2)`."""
         return images @ texts.T
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from alignbook import base, bert, features, losses, retrieval, training
+from alignbook import base, bert, features, losses, progress, retrieval, training
 from alignbook.encoders import BiGRU, RegionEncoder
 from alignbook.protocol import TUNING_SEED
 from alignbook.similarity import hard_coding, soft_coding
@@ -126,10 +126,9 @@ def fit(model, vocabulary, config, seed, dataset, feature_run, folder: Path, dev
         regions = model.image(drop_regions(raw, config.region_drop).to(device))
         seen = lengths[captions]
         words = model.text(ids[captions, : int(seen.max())].to(device), seen)
-        similarity = partial(model.similarity, regions, words, word_lengths=seen)
-        if step < config.all_violations * config.steps:
-            return losses.all_negatives_hinge(similarity(), config.margin)
-        return losses.hardest_negative_hinge_of(similarity, config.margin)  # Eq. 9
+        early = step < config.all_violations * config.steps
+        hinge = losses.all_negatives_hinge if early else losses.hardest_negative_hinge  # Eq. 9
+        return hinge(model.similarity(regions, words, word_lengths=seen), config.margin)
 
     optimizer = torch.optim.AdamW(
         parameter_groups(model, config), lr=config.learning_rate, weight_decay=config.weight_decay
@@ -207,27 +206,42 @@ def load(run, dataset, feature_run, *rest) -> tuple[CHAN, object]:
 
 
 @torch.inference_mode()
-def encode(model, vocabulary, dataset, feature_run, split: str):
-    """Regions `(N, K, d)`, words `(5·N, L, d)` and word lengths `(5·N,)` of a split."""
+def encode_images(model, dataset, feature_run, split: str) -> torch.Tensor:
+    """What the model makes of a split's images: regions `(N, K, d)`, or vectors `(N, d)`."""
     device = next(model.parameters()).device
     rows, stored = dataset.splits[split], feature_run.array("features")
-    ids, lengths = vocabulary.encode(dataset.captions_of(split))
-    images = torch.cat([
+    return torch.cat([
         model.image(features.batch(stored, rows[i : i + 500], model.config.regions).to(device))
         for i in range(0, len(rows), 500)
     ])
-    words = torch.cat([
-        model.text(ids[i : i + 1000].to(device), lengths[i : i + 1000])
-        for i in range(0, len(ids), 1000)
-    ])
-    return images, words, lengths
 
 
+@torch.inference_mode()
+def encode_captions(model, vocabulary, captions):
+    """Words `(n, L, d)` and lengths `(n,)` of a thousand captions at a time, in the captions' order;
+    L is the longest of the thousand.
+    """
+    device = next(model.parameters()).device
+    ids, lengths = vocabulary.encode(captions)
+    for some, n in zip(ids.split(1000), lengths.split(1000)):
+        yield model.text(some[:, : int(n.max())].to(device), n), n
+
+
+@torch.inference_mode()
 def evaluate(model, vocabulary, dataset, feature_run, split: str):
-    """Similarity of every image and caption of a split, `(N, 5·N) float`."""
-    images, words, lengths = encode(model, vocabulary, dataset, feature_run, split)
-    with torch.inference_mode():
-        return model.similarity(images, words, word_lengths=lengths)
+    """Similarity of every image and caption of a split, `(N, 5·N) float`, a thousand captions at a
+    time: no more of them is held.
+    """
+    images = encode_images(model, dataset, feature_run, split)
+    captions = dataset.captions_of(split)
+    scores = images.new_empty(len(images), len(captions))
+    done = 0
+    for words, lengths in encode_captions(model, vocabulary, captions):
+        part = slice(done, done + len(words))
+        scores[:, part] = model.similarity(images, words, word_lengths=lengths)
+        done = part.stop
+        progress.show(f"comparing with the {split} captions", done, len(captions))
+    return scores
 
 
 # --- Presets: the text and the released code -----------------------------------------------------

@@ -74,7 +74,7 @@ def machine() -> list[Finding]:
             "machine",
             "C compiler",
             compiler or "none",
-            "" if compiler else "only compiled CPU kernels want one; install gcc or clang",
+            "" if compiler else "kernels on a GPU are compiled with one; install gcc or clang",
         ),
     ]
 
@@ -111,13 +111,16 @@ def devices() -> list[Finding]:
         import torch
     except ImportError as error:
         return [Finding("devices", "PyTorch", f"does not load: {error}", "see above", True)]
+    from alignbook import kernels
+
     cuda = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     mps = torch.backends.mps.is_available()
     return [
         Finding("devices", "cpu", f"{torch.get_num_threads()} threads"),
         Finding("devices", "cuda", ", ".join(cuda) or "none"),
         Finding("devices", "mps", "yes" if mps else "none"),
-        Finding("devices", "kernels", "blocked PyTorch (reference)"),
+        *(Finding("devices", f"kernels on {device}", " – ".join(kernels.choice(device)))
+          for device in ("cpu", *["cuda"] * bool(cuda), *["mps"] * mps)),
     ]
 
 

@@ -15,9 +15,9 @@ import pandas as pd
 import torch
 
 from alignbook import baselines, chan, features, progress, runs
-from alignbook.similarity import BLOCK_BYTES, MIN_ROWS
 
 CAPTIONS = 100  # compared with all images of the test split; all captions are encoded
+BLOCK = 512, 8192  # words and regions of a block of the bare product, 16 MB of scores
 ROUNDS = 3  # of which the median counts, after one that warms up and one that shows the memory
 
 
@@ -85,12 +85,10 @@ def measure(row: str, device: str, model, raw, ids, lengths) -> dict:
 
 
 def bare_product(regions: torch.Tensor, words: torch.Tensor) -> int:
-    """How many cosines `(R, d)` and `(W, d)` have; all are made, in the blocks of `similarity`, and
-    none is kept.
-    """
-    wide = BLOCK_BYTES // (MIN_ROWS * words.element_size())
-    blocks = ((t, v) for t in words.split(MIN_ROWS) for v in regions.split(wide))
-    return sum((t @ v.T).numel() for t, v in blocks)
+    """How many cosines `(R, d)` and `(W, d)` have; all are made, in blocks, and none is kept."""
+    scores = words.new_empty(BLOCK)
+    blocks = ((t, v) for t in words.split(BLOCK[0]) for v in regions.split(BLOCK[1]))
+    return sum(torch.mm(t, v.T, out=scores[: len(t), : len(v)]).numel() for t, v in blocks)
 
 
 def timed(work, device: str, rounds: int = ROUNDS):

@@ -8,23 +8,23 @@ one number; pooling turns the numbers of all queries of a set into the similarit
 With the visual codebook the words are the queries and an image's regions the codebook; with the
 textual codebook the roles are swapped. Both run through the same three steps,
 
-    queries (Q, d), codebooks (B, C, d)  ->  scores (Q, B)  ->  pooled (sets, B)
+    queries (Q, d), codebooks (N, d)  ->  scores (Q, B)  ->  pooled (sets, B)
 
-in blocks of query sets, so that the largest tensor, (queries of a block, B * C), stays small.
+a block of query sets at a time, so that the scores of all queries are never held. Both sides are
+packed: padding is not computed with. The products are those of `alignbook.kernels`.
 """
 
 import math
+from bisect import bisect_right
 
 import torch
-from torch.utils.checkpoint import checkpoint
+
+from alignbook import kernels
+from alignbook.kernels import Packed
 
 CODEBOOKS = ("visual", "textual")
 POOLINGS = ("lse", "mean", "sum", "max", "softmax")
-# Bytes of one block's query-codeword similarities: less than 32 MB, above which Linux fetches fresh
-# pages for every tensor, and at least MIN_ROWS queries high, below which products are slow.
-BLOCK_BYTES = 16 * 2**20
-MIN_ROWS = 256
-KEPT_BYTES = 256 * 2**20  # of all blocks: above, backward of soft coding computes them once more
+BLOCK = 4096  # queries of a block; with 5,000 codebooks their scores take 80 MB
 
 
 def hard_coding(regions, words, *, region_lengths=None, word_lengths=None, codebook="visual",
@@ -36,9 +36,9 @@ def hard_coding(regions, words, *, region_lengths=None, word_lengths=None, codeb
 
     Parameters
     ----------
-    regions : (B1, K, d) float
+    regions : (B1, K, d) float, or `kernels.Packed`
         Region vectors of B1 images; normalised to length 1 inside (a zero vector stays zero).
-    words : (B2, L, d) float
+    words : (B2, L, d) float, or `kernels.Packed`
         Word vectors of B2 captions, likewise.
     region_lengths, word_lengths : (B1,) or (B2,) int tensor or list, optional
         How many leading fragments of each row are real; the rest is padding, whose content never
@@ -127,95 +127,92 @@ def _similarity(temperature, regions, words, region_lengths, word_lengths, codeb
     if not 0 < scale < math.inf:
         raise ValueError(f"scale must be positive and finite, not {scale}")
     _check_vectors(regions, words)
-    real_regions = _real(region_lengths, regions, "region_lengths")
-    real_words = _real(word_lengths, words, "word_lengths")
+    regions = _packed(regions, region_lengths, "region_lengths")
+    words = _packed(words, word_lengths, "word_lengths")
+    dtype = torch.promote_types(regions.vectors.dtype, words.vectors.dtype)
+    dtype = torch.promote_types(torch.float32, dtype)
+    regions, words = (each._replace(vectors=each.vectors.to(dtype)) for each in (regions, words))
 
-    dtype = torch.promote_types(torch.float32, torch.promote_types(regions.dtype, words.dtype))
-    regions, words = regions.to(dtype), words.to(dtype)
-
-    # Queries are packed, so padded ones cost nothing; codebooks stay padded, with a mask.
-    if codebook == "visual":
-        queries, real_queries, codebooks, real_codewords = words, real_words, regions, real_regions
-    else:
-        queries, real_queries, codebooks, real_codewords = regions, real_regions, words, real_words
-    if real_codewords is not None:
-        codebooks = codebooks.masked_fill(~real_codewords[..., None], 0)  # before any arithmetic
-    codebooks = _unit(codebooks)
+    queries, codebooks = (words, regions) if codebook == "visual" else (regions, words)
+    codebooks = codebooks._replace(vectors=_unit(codebooks.vectors))
     if pairs is not None:
         own, other = pairs[::-1] if codebook == "visual" else pairs
-        return _of_pairs(queries[own], codebooks[other], _at(real_queries, own),
-                         _at(real_codewords, other), temperature, pooling, scale)
-    gram = None if temperature is None else codebooks @ codebooks.mT          # (B, C, C)
-
-    codes_per_query = codebooks.element_size() * codebooks.shape[1]           # bytes, one codebook
-    wide = max(1, BLOCK_BYTES // (MIN_ROWS * codes_per_query))                # codebooks at a time
-    tall = max(1, BLOCK_BYTES // (queries.shape[1] * codes_per_query * min(wide, len(codebooks))))
-    everything = queries[..., 0].numel() * codes_per_query * len(codebooks)
-    repeat = everything > KEPT_BYTES and torch.is_grad_enabled()
+        return _of_pairs(queries, codebooks, own, other, temperature, pooling, scale)
 
     rows = []
-    for top in range(0, len(queries), tall):
-        block = queries[top:top + tall]
-        real = None if real_queries is None else real_queries[top:top + tall]
-        packed = _unit(block.flatten(0, 1) if real is None else block[real])
-        row = []
-        for left in range(0, len(codebooks), wide):
-            part = slice(left, left + wide)
-            valid = _at(real_codewords, part)
-            if temperature is None:
-                scores = _nearest(_cosines(packed, codebooks[part]), valid)
-            elif repeat:
-                scores = checkpoint(_mixed, packed, codebooks[part], valid, gram[part],
-                                    temperature, use_reentrant=False)
-            else:
-                scores = _mixed(packed, codebooks[part], valid, gram[part], temperature)
-            row.append(_pool(_by_set(scores, real, len(block)), real, pooling, scale))
-        rows.append(torch.cat(row, dim=1))
+    for vectors, offsets in _blocks(queries):
+        if temperature is None:
+            scores = kernels.grouped_max(_unit(vectors), *codebooks)            # Eq. 5 and 6
+        else:
+            scores = kernels.soft_coding(_unit(vectors), *codebooks, temperature)
+        rows.append(pool(scores, offsets, pooling, scale))
     result = torch.cat(rows)
     return result.T if codebook == "visual" else result
 
 
-def _of_pairs(queries, codebooks, real, valid, temperature, pooling, scale):
-    """Similarity of each set of queries `(P, L, d)` and the unit codewords `(P, C, d)` beside it.
+def _blocks(sets: Packed):
+    """Neighbouring sets, as many at a time as have at most BLOCK fragments, or one."""
+    ends, first = sets.offsets.tolist(), 0
+    while first < len(ends) - 1:
+        stop = max(first + 1, bisect_right(ends, ends[first] + BLOCK) - 1)
+        here = sets.offsets[first : stop + 1]
+        yield Packed(sets.vectors[ends[first] : ends[stop]], here - here[0])
+        first = stop
 
-    real (P, L) and valid (P, C) bool or None -> (P,). Nothing is packed: pairs are few.
+
+def _of_pairs(queries, codebooks, own, other, temperature, pooling, scale):
+    """Similarity of each pair of sets, rows `own` of the queries and `other` of the unit codewords;
+    two (P,) int64 -> (P,). Pairs are few: they are padded.
     """
-    if real is not None:
-        queries = queries.masked_fill(~real[..., None], 0)
-    cosines = (_unit(queries) @ codebooks.mT).transpose(0, 1)                   # (L, P, C)
+    real, places = _places(queries.offsets, own)                                # (P, L)
+    valid, codewords = _places(codebooks.offsets, other)                        # (P, C)
+    t = _unit(queries.vectors)[places]                                          # (P, L, d)
     if temperature is None:
-        scores = _nearest(cosines, valid).T
+        with torch.no_grad():
+            cosines = t @ codebooks.vectors[codewords].mT                       # (P, L, C)
+            best = cosines.masked_fill_(~valid[:, None], -math.inf).argmax(2)   # Eq. 5
+        scores = torch.linalg.vecdot(t, codebooks.vectors[codewords.gather(1, best)])   # Eq. 6
     else:
-        scores = _attended(cosines, valid, codebooks @ codebooks.mT, temperature).T
-    if real is not None:
-        scores = scores.masked_fill(~real, -math.inf)
-    return _pool(scores[..., None], real, pooling, scale).squeeze(1)
+        scores = _attended(t, codebooks.vectors[codewords], valid, temperature)
+    return _pool(scores.masked_fill(~real, -math.inf)[..., None], real, pooling, scale).squeeze(1)
 
 
-def _at(mask, which):
-    """Rows of a mask; None stays None, all real."""
-    return None if mask is None else mask[which]
+def _places(offsets, rows):
+    """Where the fragments of some sets lie, padded: which are real and their rows, (P, L) each."""
+    begin, lengths = offsets[rows][:, None], offsets.diff()[rows][:, None]
+    each = torch.arange(int(lengths.max()), device=offsets.device)
+    return each < lengths, begin + each.minimum(lengths - 1)
 
 
 def _check_vectors(regions, words):
-    """Both are (sets, fragments, d) float tensors of the same d, with nothing empty."""
+    """Both are (sets, fragments, d) float tensors of the same d, with nothing empty, or packed."""
     for name, x, shape in (("regions", regions, "(B1, K, d)"), ("words", words, "(B2, L, d)")):
-        if x.ndim != 3:
+        ndim = 3
+        if isinstance(x, Packed):
+            x, shape, ndim = x.vectors, "packed (N, d)", 2
+        if x.ndim != ndim:
             raise ValueError(f"{name} must be {shape}, not of shape {tuple(x.shape)}")
         if x.numel() == 0:
             raise ValueError(f"{name} must be {shape} with nothing empty, not {tuple(x.shape)}")
         if not x.is_floating_point():
             raise ValueError(f"{name} must be floating point, not {x.dtype}")
-    if regions.shape[2] != words.shape[2]:
-        raise ValueError(f"regions have d = {regions.shape[2]} but words d = {words.shape[2]}; "
+    widths = [(x.vectors if isinstance(x, Packed) else x).shape[-1] for x in (regions, words)]
+    if widths[0] != widths[1]:
+        raise ValueError(f"regions have d = {widths[0]} but words d = {widths[1]}; "
                          "project both into one space first")
 
 
-def _real(lengths, fragments, name):
-    """Mask of the real fragments, (sets, fragments) bool; None when all are real."""
-    if lengths is None:
-        return None
+def _packed(fragments, lengths, name) -> Packed:
+    """The real fragments of (sets, fragments, d); what is packed already stays as it is."""
+    if isinstance(fragments, Packed):
+        if lengths is not None:
+            raise ValueError(f"{name} must be None: packed fragments have their offsets")
+        if (fragments.offsets.diff() < 1).any():
+            raise ValueError("a packed set without any fragment has no similarity; drop it")
+        return fragments
     sets, longest, _ = fragments.shape
+    if lengths is None:
+        return kernels.pack(fragments, torch.full((sets,), longest, device=fragments.device))
     lengths = torch.as_tensor(lengths, device=fragments.device)
     if lengths.shape != (sets,) or lengths.is_floating_point():
         raise ValueError(f"{name} must be {sets} integers, one a row, "
@@ -225,67 +222,74 @@ def _real(lengths, fragments, name):
         row = int(wrong.nonzero()[0])
         raise ValueError(f"{name}[{row}] is {int(lengths[row])}; it must be within 1..{longest} "
                          "(drop rows without any fragment)")
-    if (lengths == longest).all():
-        return None
-    return torch.arange(longest, device=fragments.device) < lengths[:, None]
+    return kernels.pack(fragments, lengths)
 
 
-def _unit(x):
-    """Vectors of length 1 along the last axis; a zero vector stays zero.
+class _Unit(torch.autograd.Function):
+    """Vectors of length 1 along the last axis; a zero vector stays zero, and its gradient as it is.
 
-    A zero vector is divided by 1, not by a tiny number: its gradient stays of ordinary size.
+    The gradient (g − u (u · g)) / |x| passes over the vectors half as often as the chain rule.
     """
-    norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-    return x / norm.masked_fill(norm < 1e-12, 1)
+
+    @staticmethod
+    def forward(ctx, x):
+        norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+        norm = norm.masked_fill(norm < 1e-12, 1)
+        unit = x / norm
+        ctx.save_for_backward(unit, norm)
+        return unit
+
+    @staticmethod
+    def backward(ctx, grad):
+        unit, norm = ctx.saved_tensors
+        along = torch.linalg.vecdot(unit, grad)[..., None]
+        return torch.addcmul(grad, unit, along, value=-1).div_(norm)
 
 
-def _cosines(queries, codebooks):
-    """s_ij = cos(t_i, v_j) of unit vectors; (Q, B, C)."""
-    return (queries @ codebooks.flatten(0, 1).T).view(len(queries), *codebooks.shape[:2])
+_unit = _Unit.apply
 
 
-def _without_padding(scores, valid):
-    """-inf where a codeword is padding: it can win no maximum and gets no weight in a softmax."""
-    return scores if valid is None else scores.masked_fill(~valid, -math.inf)
+def _attended(queries, codewords, valid, temperature):
+    """Cosine to the attended mixture of codewords (CHAN Eq. 1, 2 and 4), as `kernels.soft_coding`.
 
-
-def _nearest(scores, valid):
-    """Score of the best codeword, s_ik = max_j s_ij (CHAN Eq. 5 and 6); (Q, B, C) -> (Q, B).
-
-    `max` over an axis remembers where the maximum was, so its gradient is a scatter; autograd
-    keeps those indices and not the (Q, B, C) similarities.
+    Unit vectors (P, L, d) and (P, C, d), valid (P, C) -> (P, L).
     """
-    scores = _without_padding(scores, valid)
-    if not scores.requires_grad:
-        return scores.amax(dim=2)  # without the indices, several times faster
-    return scores.max(dim=2).values
-
-
-def _mixed(queries, codebooks, valid, gram, temperature):
-    """`_attended` of queries (Q, d) and codebooks (B, C, d): what is computed once more; (Q, B)."""
-    return _attended(_cosines(queries, codebooks), valid, gram, temperature)
-
-
-def _attended(scores, valid, gram, temperature):
-    """Cosine to the attended mixture of codewords (CHAN Eq. 1, 2 and 4); (Q, B, C) -> (Q, B).
-
-    The mixture c = sum_j w_j v_j itself, d numbers for each query and codebook, is never built:
-    t.c = sum_j w_j s_j, and |c|^2 = w' G w with the codebook's Gram matrix G = V V', (B, C, C).
-    """
-    weights = _without_padding(scores / temperature, valid).softmax(dim=2)      # Eq. 4
+    scores = queries @ codewords.mT                                             # (P, L, C)
+    hidden = (scores / temperature).masked_fill(~valid[:, None], -math.inf)
+    weights = hidden.softmax(dim=2)                                             # Eq. 4
     along = (weights * scores).sum(dim=2)                                       # t . c
-    squared = ((weights.transpose(0, 1) @ gram).transpose(0, 1) * weights).sum(dim=2)   # |c|^2
+    squared = (weights @ (codewords @ codewords.mT) * weights).sum(dim=2)       # |c|^2
     # Codewords that cancel leave only rounding noise in |c|^2 (it may even be negative).
     return along / squared.clamp(min=torch.finfo(squared.dtype).eps).sqrt()     # Eq. 1 and 2
 
 
-def _by_set(scores, real, sets):
-    """Scores of packed queries (Q, B) back in their sets, (sets, L, B); padding is -inf."""
-    if real is None:
-        return scores.view(sets, -1, scores.shape[1])
-    padded = scores.new_full((*real.shape, scores.shape[1]), -math.inf)
-    padded[real] = scores
-    return padded
+def pool(scores, offsets, pooling="lse", scale=10.0):
+    """One number from the scores s_i of each set's queries (CHAN Eq. 3 and Table 3).
+
+    Parameters
+    ----------
+    scores : (Q, B) float
+        Of the queries of all sets, packed.
+    offsets : (sets + 1,) int64
+        Where the queries of each set begin, and the last end; no set is empty.
+    pooling, scale : as for `hard_coding`.
+
+    Returns
+    -------
+    (sets, B) float
+
+    Examples
+    --------
+    >>> pool(torch.tensor([[0.2], [0.6], [1.0]]), torch.tensor([0, 2, 3]), "mean")
+    tensor([[0.4000],
+            [1.0000]])
+    """
+    lengths = offsets.diff()
+    if (lengths == lengths[0]).all():
+        return _pool(scores.unflatten(0, (len(lengths), -1)), None, pooling, scale)
+    real, places = _places(offsets, torch.arange(len(lengths), device=offsets.device))
+    padded = scores[places].masked_fill(~real[..., None], -math.inf)
+    return _pool(padded, real, pooling, scale)
 
 
 def _pool(scores, real, pooling, scale):

@@ -7,7 +7,7 @@ MUTANTS = [(name, FILE, snippet, replacement, TESTS) for name, snippet, replacem
     ("ms: encoding over the pairs that were compared", "(m.images * m.captions)", "m.pairs"),
     ("ms: encoding forgotten", "alone + 1e3 * m.encoding", "alone + 0 * m.encoding"),
     ("product: the other way round", 'm.comparing / m["product"]', 'm["product"] / m.comparing'),
-    ("product: blocks skipped", "in words.split(MIN_ROWS)", "in words.split(MIN_ROWS)[1:]"),
+    ("product: blocks skipped", "in words.split(BLOCK[0])", "in words.split(BLOCK[0])[1:]"),
     ("rounds: the warm-up counts", "spent, result = [], work()",
      "t = time.perf_counter(); result = work(); spent = [time.perf_counter() - t]"),
     ("rounds: mean for median", "float(np.median(spent))", "float(np.mean(spent))"),
