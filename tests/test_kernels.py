@@ -193,8 +193,7 @@ def slow_attention(queries, codewords, offsets, temperature):
 @pytest.mark.parametrize("temperature", (0.02, 0.2, 5.0))
 @pytest.mark.parametrize("case", SHAPES)
 def test_soft_coding_is_the_loop(case, temperature, implementation, monkeypatch):
-    monkeypatch.setattr(kernels.cpu, "QUERIES", 3)
-    monkeypatch.setattr(kernels.cpu, "CODEWORDS", 13)
+    monkeypatch.setattr(kernels.cpu, "SCORES", (3, 13))
     n, lengths, d = SHAPES[case]
     codewords, offsets = packed(lengths, d)
     arguments = unit(packed([n], d, seed=1)[0]), unit(codewords), offsets, temperature
@@ -204,8 +203,7 @@ def test_soft_coding_is_the_loop(case, temperature, implementation, monkeypatch)
 @pytest.mark.parametrize("temperature", (0.05, 1.0))
 @pytest.mark.parametrize("case", ("ragged", "empty groups", "uniform"))
 def test_soft_coding_has_the_loop_s_gradient(case, temperature, implementation, monkeypatch):
-    monkeypatch.setattr(kernels.cpu, "QUERIES", 3)
-    monkeypatch.setattr(kernels.cpu, "CODEWORDS", 6)
+    monkeypatch.setattr(kernels.cpu, "SCORES", (3, 6))
     n, lengths, d = SHAPES[case]
     codewords, offsets = packed(lengths, d)
 
@@ -241,8 +239,7 @@ def test_the_clamp_has_the_reference_s_gradient():
 @pytest.mark.parametrize("share", (1.0, 0.6, 0.1))
 def test_pairs_without_a_gradient_are_left_out_of_nothing(share, monkeypatch):
     """Whatever share of the pairs has a gradient, in blocks of few queries and two groups."""
-    monkeypatch.setattr(kernels.cpu, "QUERIES", 3)
-    monkeypatch.setattr(kernels.cpu, "CODEWORDS", 6)
+    monkeypatch.setattr(kernels.cpu, "SCORES", (3, 6))
     codewords, offsets = packed([3, 3, 0, 3, 2, 3], 4)
     queries = unit(packed([11], 4, seed=1)[0])
     grad = torch.randn(11, 6, dtype=torch.float64) * (torch.rand(11, 6) < share)

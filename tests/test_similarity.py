@@ -9,7 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alignbook import kernels, similarity
-from alignbook.similarity import CODEBOOKS, POOLINGS, hard_coding, pool, soft_coding
+from alignbook.similarity import (
+    CODEBOOKS,
+    POOLINGS,
+    fine_grained_matching,
+    hard_coding,
+    pool,
+    soft_coding,
+)
 
 # One image of three regions, one caption of two words; lengths differ from 1 on purpose.
 # cosines        region 0   region 1   region 2
@@ -396,3 +403,56 @@ def test_pairs_are_entries_of_the_whole(ragged, pooling, codebook, temperature):
         found.append((scores.detach(), leaves[0].grad, leaves[1].grad))
     for actual, expected in zip(found[1], found[0]):
         close(actual, expected)
+
+
+# --- Fine-grained matching -----------------------------------------------------------------------
+
+
+def slow_matching(x, y, x_mask, y_mask):
+    """ComAlign Eq. 5 and 6 as a loop."""
+    both = np.zeros((2, len(x), len(y)))
+    for a in range(len(x)):
+        for b in range(len(y)):
+            scores = x[a][x_mask[a]].numpy() @ y[b][y_mask[b]].numpy().T
+            if scores.size:
+                both[:, a, b] = scores.max(axis=1).mean(), scores.max(axis=0).mean()
+    return both
+
+
+def test_matching_by_hand():
+    """Two against two: scores 3 1 / 0 2; one direction's maxima 3 and 2, the other's 3 and 2."""
+    x = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])
+    y = torch.tensor([[[3.0, 0.0], [1.0, 2.0]], [[-1.0, 1.0], [9.0, 9.0]]])
+    x_to_y, y_to_x = fine_grained_matching(x, y, y_mask=torch.tensor([[True, True], [True, False]]))
+    close(x_to_y, [[2.5, 0.0]])                                 # of the second, (-1 + 1) / 2
+    close(y_to_x, [[2.5, 1.0]])
+
+
+@pytest.mark.parametrize("poison", [math.nan, math.inf])
+def test_matching_is_the_loop_and_masked_vectors_do_not_matter(poison):
+    x, y, *_ = example(4, 5, 3, 6, 7, seed=8)
+    x_mask, y_mask = torch.rand(4, 3) < 0.6, torch.rand(5, 6) < 0.6
+    x_mask[1], y_mask[2] = False, False                         # sets without anything
+    expected = slow_matching(x, y, x_mask, y_mask)
+    x[~x_mask], y[~y_mask] = poison, poison
+    x.requires_grad_()
+    y.requires_grad_()
+    x_to_y, y_to_x = fine_grained_matching(x, y, x_mask, y_mask)
+    close(x_to_y.detach(), expected[0])
+    close(y_to_x.detach(), expected[1])
+    (x_to_y.sum() + y_to_x.sum()).backward()
+    for each, mask in ((x.grad, x_mask), (y.grad, y_mask)):
+        assert (each[~mask] == 0).all() and each.isfinite().all() and (each[mask] != 0).any()
+
+
+def test_matching_in_half_precision_and_what_does_not_fit():
+    x, y, *_ = example(2, 3, 4, 5, 6)
+    found = fine_grained_matching(x.half(), y.half())[0]
+    assert found.dtype == torch.float32
+    close(found, fine_grained_matching(x.half().float(), y.half().float())[0])
+    with pytest.raises(ValueError, match="x_mask must be"):
+        fine_grained_matching(x, y, x_mask=torch.ones(2, 4))
+    with pytest.raises(ValueError, match=r"y must be \(B, N, d\)"):
+        fine_grained_matching(x, y[0])
+    with pytest.raises(ValueError, match="x have d = 6 but y d = 5"):
+        fine_grained_matching(x, y[..., :5])

@@ -52,7 +52,7 @@ def common(profile, text: str = "bigru") -> Config:
     sizes = dict(
         regions=profile.chan_regions, dim=profile.chan_dim, steps=profile.chan_steps,
         batch=profile.chan_batch, learning_rate=profile.chan_learning_rate,
-        all_violations=profile.chan_all_violations,
+        all_violations=profile.chan_all_violations, evaluation=profile.chan_evaluation,
     )
     if profile.name != "paper":
         return Config(**sizes, text=text)

@@ -38,6 +38,7 @@ class Profile:
     chan_learning_rate: float
     chan_all_violations: float
     chan_trials: int
+    chan_evaluation: str
     # BERT of the captions: pretrained on them ("captions") or a name or folder of weights
     bert: str
     bert_steps: int
@@ -48,13 +49,15 @@ WORLD = {
         "smoke", seeds=1, train_images=300, dev_images=60, test_images=100, size=64,
         fit="squash", data_seed=0, base="world-clip", base_epochs=2, base_seeds=1, base_batch=64,
         chan_steps=12, chan_batch=32, chan_dim=64, chan_regions=36, chan_learning_rate=1e-3,
-        chan_all_violations=0.2, chan_trials=2, bert="captions", bert_steps=10,
+        chan_all_violations=0.2, chan_trials=2, chan_evaluation="float32", bert="captions",
+        bert_steps=10,
     ),
     "laptop": Profile(
         "laptop", seeds=3, train_images=8000, dev_images=500, test_images=1000, size=64,
         fit="squash", data_seed=0, base="world-clip", base_epochs=8, base_seeds=1, base_batch=128,
         chan_steps=250, chan_batch=64, chan_dim=128, chan_regions=36, chan_learning_rate=2e-3,
-        chan_all_violations=0.2, chan_trials=3, bert="captions", bert_steps=1000,
+        chan_all_violations=0.2, chan_trials=3, chan_evaluation="float32", bert="captions",
+        bert_steps=1000,
     ),
 }
 WORLD["overnight"] = dataclasses.replace(
@@ -137,6 +140,9 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
             raise ValueError(f"setting {key}={text}: expected a number above 0")
         if key == "fit" and value not in ("squash", "crop"):
             raise ValueError(f"setting fit={text}: expected squash or crop")
+        if key == "chan_evaluation" and value not in ("float32", "mixed"):
+            raise ValueError(f"setting chan_evaluation={text}: expected float32, or mixed for "
+                             "products of bfloat16 with the same recalls")
         if key == "base" and value != profile.base and ":" not in value:
             raise ValueError(f"setting base={text}: the base model of this data is {profile.base}; "
                              "or openclip:NAME/TAG, openclip:FOLDER, checkpoint:FILE, "

@@ -18,6 +18,7 @@ import math
 from bisect import bisect_right
 
 import torch
+from torch.nn import functional as F
 
 from alignbook import kernels
 from alignbook.kernels import Packed
@@ -117,6 +118,51 @@ def soft_coding(regions, words, *, region_lengths=None, word_lengths=None, codeb
                        codebook, pooling, scale, pairs)
 
 
+def fine_grained_matching(x, y, x_mask=None, y_mask=None):
+    """Mean over one set's vectors of the best of the other's, both ways (ComAlign Eq. 5 and 6).
+
+    Parameters
+    ----------
+    x : (B1, N, d) float
+        Vectors as given: nothing is normalised.
+    y : (B2, M, d) float
+    x_mask, y_mask : (B1, N) or (B2, M) bool, optional
+        Which vectors are real; the others' content never matters. None: all of them.
+
+    Returns
+    -------
+    x_to_y, y_to_x : (B1, B2) float
+        ``mean_i max_j x_i . y_j`` over the real i and j, and ``mean_j max_i``; 0, without a
+        gradient, where a set has nothing real. Half precision is computed in float32.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit.
+
+    Examples
+    --------
+    >>> x, y = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]), torch.tensor([[[0.6, 0.8]]])
+    >>> fine_grained_matching(x, y)
+    (tensor([[0.7000]]), tensor([[0.8000]]))
+    """
+    dtype = torch.promote_types(torch.float32, torch.promote_types(x.dtype, y.dtype))
+    x, y = _masked(x, x_mask, "x"), _masked(y, y_mask, "y")
+    return kernels.fgm(x.vectors.to(dtype), x.offsets, y.vectors.to(dtype), y.offsets)
+
+
+def _masked(vectors, mask, name) -> Packed:
+    """The vectors (B, N, d) that a mask (B, N) says are real, packed."""
+    if vectors.ndim != 3:
+        raise ValueError(f"{name} must be (B, N, d), not of shape {tuple(vectors.shape)}")
+    if mask is None:
+        mask = torch.ones(vectors.shape[:2], dtype=torch.bool, device=vectors.device)
+    if mask.shape != vectors.shape[:2] or mask.dtype != torch.bool:
+        raise ValueError(f"{name}_mask must be {tuple(vectors.shape[:2])} of bool, not "
+                         f"{tuple(mask.shape)} of {mask.dtype}")
+    return Packed(vectors[mask], F.pad(mask.sum(1).cumsum(0), (1, 0)))
+
+
 def _similarity(temperature, regions, words, region_lengths, word_lengths, codebook, pooling,
                 scale, pairs):
     """Check and pack, then code (hard where temperature is None) and pool in blocks; (B1, B2)."""
@@ -134,11 +180,11 @@ def _similarity(temperature, regions, words, region_lengths, word_lengths, codeb
     regions, words = (each._replace(vectors=each.vectors.to(dtype)) for each in (regions, words))
 
     queries, codebooks = (words, regions) if codebook == "visual" else (regions, words)
-    codebooks = codebooks._replace(vectors=_unit(codebooks.vectors))
     if pairs is not None:
         own, other = pairs[::-1] if codebook == "visual" else pairs
         return _of_pairs(queries, codebooks, own, other, temperature, pooling, scale)
 
+    codebooks = codebooks._replace(vectors=_unit(codebooks.vectors))
     rows = []
     for vectors, offsets in _blocks(queries):
         if temperature is None:
@@ -161,20 +207,19 @@ def _blocks(sets: Packed):
 
 
 def _of_pairs(queries, codebooks, own, other, temperature, pooling, scale):
-    """Similarity of each pair of sets, rows `own` of the queries and `other` of the unit codewords;
-    two (P,) int64 -> (P,). Pairs are few: they are padded.
+    """Similarity of each pair of sets, rows `own` of the queries and `other` of the codebooks; two
+    (P,) int64 -> (P,). Pairs are few: they are padded.
     """
     real, places = _places(queries.offsets, own)                                # (P, L)
     valid, codewords = _places(codebooks.offsets, other)                        # (P, C)
-    t = _unit(queries.vectors)[places]                                          # (P, L, d)
+    t, c = _unit(queries.vectors[places]), _unit(codebooks.vectors[codewords])
+    cosines = t @ c.mT                                                          # (P, L, C)
     if temperature is None:
-        with torch.no_grad():
-            cosines = t @ codebooks.vectors[codewords].mT                       # (P, L, C)
-            best = cosines.masked_fill_(~valid[:, None], -math.inf).argmax(2)   # Eq. 5
-        scores = torch.linalg.vecdot(t, codebooks.vectors[codewords.gather(1, best)])   # Eq. 6
+        scores = cosines.masked_fill(~valid[:, None], -math.inf).max(2).values  # Eq. 5 and 6
     else:
-        scores = _attended(t, codebooks.vectors[codewords], valid, temperature)
-    return _pool(scores.masked_fill(~real, -math.inf)[..., None], real, pooling, scale).squeeze(1)
+        scores = _attended(cosines, c, valid, temperature)
+    offsets = F.pad(real.sum(1).cumsum(0), (1, 0))
+    return pool(scores[real][:, None], offsets, pooling, scale).squeeze(1)
 
 
 def _places(offsets, rows):
@@ -249,12 +294,11 @@ class _Unit(torch.autograd.Function):
 _unit = _Unit.apply
 
 
-def _attended(queries, codewords, valid, temperature):
+def _attended(scores, codewords, valid, temperature):
     """Cosine to the attended mixture of codewords (CHAN Eq. 1, 2 and 4), as `kernels.soft_coding`.
 
-    Unit vectors (P, L, d) and (P, C, d), valid (P, C) -> (P, L).
+    Cosines (P, L, C), unit codewords (P, C, d), valid (P, C) -> (P, L).
     """
-    scores = queries @ codewords.mT                                             # (P, L, C)
     hidden = (scores / temperature).masked_fill(~valid[:, None], -math.inf)
     weights = hidden.softmax(dim=2)                                             # Eq. 4
     along = (weights * scores).sum(dim=2)                                       # t . c
@@ -285,26 +329,20 @@ def pool(scores, offsets, pooling="lse", scale=10.0):
             [1.0000]])
     """
     lengths = offsets.diff()
-    if (lengths == lengths[0]).all():
-        return _pool(scores.unflatten(0, (len(lengths), -1)), None, pooling, scale)
-    real, places = _places(offsets, torch.arange(len(lengths), device=offsets.device))
-    padded = scores[places].masked_fill(~real[..., None], -math.inf)
-    return _pool(padded, real, pooling, scale)
-
-
-def _pool(scores, real, pooling, scale):
-    """One number from the scores s_i of a set's queries (CHAN Eq. 3 and Table 3).
-
-    scores (sets, L, B) with -inf where real (sets, L) is False -> (sets, B).
-    """
-    if pooling == "lse":
-        return torch.logsumexp(scale * scores, dim=1) / scale
     if pooling == "max":
-        return scores.max(dim=1).values
-    known = scores if real is None else scores.masked_fill(~real[..., None], 0)
-    if pooling == "softmax":
-        return ((scale * scores).softmax(dim=1) * known).sum(dim=1)
-    total = known.sum(dim=1)
-    if pooling == "sum":
-        return total
-    return total / (scores.shape[1] if real is None else real.sum(dim=1, keepdim=True))
+        return _bags(scores, offsets, "max")
+    if pooling in ("sum", "mean"):
+        total = _bags(scores, offsets)
+        return total if pooling == "sum" else total / lengths[:, None]
+    top = _bags(scores.detach(), offsets, "max")  # without it exp may overflow
+    weights = (scores - top[torch.repeat_interleave(lengths)]).mul_(scale).exp_()
+    total = _bags(weights, offsets)
+    if pooling == "lse":
+        return total.log() / scale + top
+    return _bags(weights * scores, offsets) / total
+
+
+def _bags(scores, offsets, mode="sum"):
+    """Sum or maximum over each set's queries, in their order: (Q, B) -> (sets, B)."""
+    each = torch.arange(len(scores), device=scores.device)
+    return F.embedding_bag(each, scores, offsets[:-1], mode=mode)

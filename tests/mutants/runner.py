@@ -12,6 +12,7 @@ import gc
 import importlib.util
 import io
 import json
+import linecache
 import os
 import signal
 import sys
@@ -59,6 +60,8 @@ def install(file, source):
     module.__package__ = package.__name__
     sys.modules[name] = module
     setattr(package, name.rpartition(".")[2], module)
+    # Triton reads a kernel's source where tracebacks do.
+    linecache.cache[module.__file__] = len(source), None, source.splitlines(True), module.__file__
     exec(compile(source, module.__file__, "exec"), module.__dict__)
 
 
@@ -70,6 +73,8 @@ def child(mutant, output):
             os.dup2(output, descriptor)
         sys.stdin, sys.stdout, sys.stderr = io.StringIO(), open(1, "w"), open(2, "w")
         signal.alarm(SECONDS)
+        if not torch.cuda.is_available():
+            os.environ["TRITON_INTERPRET"] = "1"  # before the kernels are imported
         if mutant["snippet"] is not None:
             install(mutant["file"], mutated(mutant["file"], mutant["snippet"],
                                             mutant["replacement"]))

@@ -366,6 +366,7 @@ def _check_offsets(offsets, vectors, name) -> None:
     if offsets.ndim != 1 or offsets.dtype != torch.int64 or not len(offsets):
         raise ValueError(f"offsets must be (B + 1,) int64, not {tuple(offsets.shape)} of "
                          f"{offsets.dtype}")
-    if offsets[0] != 0 or offsets[-1] != len(vectors) or (offsets.diff() < 0).any():
+    wrong = (offsets[0] != 0) | (offsets[-1] != len(vectors)) | (offsets.diff() < 0).any()
+    if wrong:  # asked of a GPU once
         raise ValueError(f"offsets must rise from 0 to the {len(vectors)} {name}, not "
                          f"{offsets.tolist()[:6]}…")

@@ -13,7 +13,7 @@ TALL, WIDE = 512, 256
 # A block of `fgm`: so many members a side, 4 MB of float32 scores for larger products.
 MEMBERS = 1024
 # A block of `soft_coding`: so many queries by so many codewords, and a few tensors of that size.
-QUERIES, CODEWORDS = 512, 512
+SCORES = 512, 512
 SPARSE = 0.2  # share of the pairs below which those without a gradient are left out of its products
 
 
@@ -217,18 +217,21 @@ def _groups_of_one_size(offsets, codewords, at_most):
         if size:
             which = (lengths == size).nonzero()[:, 0]
             for part in which.split(max(1, at_most // size)):
-                rows = offsets[part][:, None] + torch.arange(size)
+                rows = offsets[part][:, None] + torch.arange(size, device=offsets.device)
                 yield part, rows, codewords[rows]
 
 
-def soft_coding(queries, codewords, offsets, temperature):
-    """Cosine of each query and the mixture it attends to `(Q, B)`; 0 of an empty group."""
-    dtype = _summed_in(queries)
+def soft_coding(queries, codewords, offsets, temperature, block=None):
+    """Cosine of each query and the mixture it attends to `(Q, B)`; 0 of an empty group.
+
+    On any device, in blocks of so many queries and codewords.
+    """
+    (tall, wide), dtype = block or SCORES, _summed_in(queries)
     queries, codewords = queries.to(dtype), codewords.to(dtype)
     out = queries.new_zeros(len(queries), len(offsets) - 1)
-    for which, _, group in _groups_of_one_size(offsets, codewords, CODEWORDS):
+    for which, _, group in _groups_of_one_size(offsets, codewords, wide):
         gram = group @ group.mT                                                 # (b, C, C)
-        for part in _slices(len(queries), QUERIES):
+        for part in _slices(len(queries), tall):
             scores = (group.flatten(0, 1) @ queries[part].T).unflatten(0, group.shape[:2])
             weights, total = _attend(scores, temperature)
             along = (weights * scores).sum(1)                                   # (b, Q)
@@ -247,7 +250,7 @@ def _attend(scores, temperature):
     return weights, weights.sum(1)
 
 
-def soft_coding_backward(grad, queries, codewords, offsets, temperature):
+def soft_coding_backward(grad, queries, codewords, offsets, temperature, block=None):
     """Gradients of queries and codewords. With n = |ĉ| and a = q · ĉ the result is a / n, so
 
         ∂/∂s_j = ω_j / n · (1 + (s_j − (G ω)_j a/n²) / τ),    ∂/∂G = −½ a/n³ ω ωᵀ.
@@ -255,16 +258,16 @@ def soft_coding_backward(grad, queries, codewords, offsets, temperature):
     (A further term of the softmax, Σ_j ω_j ∂/∂ω_j, is 0: the cosine doesn't change with |ω|. Where
     n is clamped it is a.)
     """
-    dtype = _summed_in(queries)
+    (tall, many), dtype = block or SCORES, _summed_in(queries)
     of_queries, of_codewords = (torch.zeros_like(x, dtype=dtype) for x in (queries, codewords))
-    wide, seen = queries.to(dtype), grad != 0
+    exact, seen = queries.to(dtype), grad != 0
     # Few pairs have a gradient with the hardest negatives: then a group has its own few queries.
-    at_most = CODEWORDS if seen.float().mean() > SPARSE else 1
+    at_most = many if seen.float().mean() > SPARSE else 1
     for which, rows, group in _groups_of_one_size(offsets, codewords.to(dtype), at_most):
         gram = group @ group.mT
         of_gram, of_group = torch.zeros_like(gram), torch.zeros_like(group)
-        for part in seen[:, which].any(1).nonzero()[:, 0].split(QUERIES):
-            own = wide[part]
+        for part in seen[:, which].any(1).nonzero()[:, 0].split(tall):
+            own = exact[part]
             scores = (group.flatten(0, 1) @ own.T).unflatten(0, group.shape[:2])
             weights, total = _attend(scores, temperature)
             weights /= total[:, None]

@@ -1,0 +1,193 @@
+"""Products of bfloat16 with float32's recalls: the bound, and what is scored once more."""
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from alignbook import baselines, chan, kernels, mixed, retrieval, similarity
+
+CONFIG = chan.Config(evaluation="mixed")
+
+
+def packed(sets, each, d, seed=0):
+    """Vectors of sets with one to `each` members."""
+    generator = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(1, each + 1, (sets,), generator=generator)
+    vectors = torch.randn(int(lengths.sum()), d, generator=generator)
+    return kernels.Packed(vectors, F.pad(lengths.cumsum(0), (1, 0)))
+
+
+def halfway(sets):
+    """The same directions, every component halfway between two numbers of bfloat16."""
+    exact = F.normalize(sets.vectors, dim=-1)
+    below = (exact.view(torch.int32) & ~0xFFFF).view(torch.float32)
+    step = torch.ldexp(torch.ones_like(exact), exact.frexp().exponent - 8)
+    return sets._replace(vectors=below + step * (0.5 - 2**-10) * exact.sign())
+
+
+# --- The bound -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("adversary", (False, True))
+@pytest.mark.parametrize("pooling", mixed.POOLINGS)
+@pytest.mark.parametrize("codebook", similarity.CODEBOOKS)
+@pytest.mark.parametrize("d", (3, 64, 1000))
+def test_no_score_is_further_away_than_the_bound(d, codebook, pooling, adversary):
+    regions, words = packed(20, 9, d), packed(30, 6, d, seed=1)
+    words.vectors[0] = regions.vectors[0]  # a score of 1
+    if adversary:
+        regions, words = halfway(regions), halfway(words)
+    config = replace(CONFIG, codebook=codebook, pooling=pooling)
+    (halves, of_regions), (other, of_words) = mixed.rounded(regions), mixed.rounded(words)
+    scores, rest = mixed.similarity(halves, other, config)
+    exact = similarity.hard_coding(regions, words, codebook=codebook, pooling=pooling)
+    far, bound = (scores - exact).abs(), mixed.bound(of_regions, of_words, rest)
+    assert far.shape == bound.shape == (20, 30) and (far <= bound).all()
+    assert far.max() > 1e-4 and bound.max() < 0.02  # neither idle nor vacuous
+
+
+def test_rounding_errors_are_those_of_the_worst_member():
+    vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [3.0, 4.0], [0.0, 2.0]])
+    half, moved = mixed.rounded(kernels.Packed(vectors, torch.tensor([0, 1, 3, 4])))
+    assert half.vectors.dtype == torch.bfloat16
+    # 0.6 becomes 0.6015625 and 0.8 becomes 0.80078125.
+    torch.testing.assert_close(moved, torch.tensor([0.0, math.hypot(0.0015625, 0.00078125), 0.0]))
+
+
+def test_it_applies_where_an_error_does_not_grow():
+    assert mixed.applies(CONFIG) and not mixed.applies(chan.Config())
+    assert not mixed.applies(baselines.Config())
+    for change in ({"coding": "soft"}, {"pooling": "sum"}, {"pooling": "softmax"}):
+        assert not mixed.applies(replace(CONFIG, **change))
+
+
+# --- What is scored once more --------------------------------------------------------------------
+
+
+def all_recalls(scores, each, folds):
+    found = [retrieval.evaluate(scores, each), retrieval.evaluate(scores, each, folds)]
+    return [
+        (rule.i2t, rule.t2i)
+        for one in found for rule in (one, one.optimistic, one.expected)
+    ]  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from((1, 2, 5)),
+       st.sampled_from((0.0, 0.01, 0.3)), st.sampled_from((8, 40, 1000)))
+def test_sharpened_scores_have_the_exact_ones_recalls(seed, each, folds, slack, levels):
+    """Scores of few levels have many ties, and noise of a level's height breaks them all."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(retrieval, "ROWS", 16)
+        sharpened_like_exact(seed, each, folds, slack, levels)
+
+
+def sharpened_like_exact(seed, each, folds, slack, levels):
+    rng = np.random.default_rng(seed)
+    n = 40
+    exact = torch.from_numpy(rng.integers(0, levels, (n, n * each)) / levels).float()
+    exact[np.arange(n * each) // each, np.arange(n * each)] += 0.2
+    noise = torch.from_numpy(rng.uniform(-1, 1, exact.shape)).float()
+    scores, asked = exact + slack * noise, []
+
+    def again(images, captions):
+        asked.append(len(images))
+        return exact[images, captions]
+
+    reach = slack * noise.abs().amax(1, keepdim=True) + 1e-6
+    count = retrieval.sharpen(scores, lambda a, b: reach[a:b], again, each, folds)
+    assert all_recalls(scores, each, folds) == all_recalls(exact, each, folds)
+    assert count == sum(asked) and len(asked) == 2
+
+
+def test_only_pairs_that_matter_are_scored_again():
+    """Query 0's item is beyond help, query 1's is sure, query 2's hangs on one pair."""
+    exact = torch.eye(30)
+    exact[1:, 0], exact[0, 0], exact[0, 10:25] = -0.5, 0.0, 0.9
+    exact[2, 7] = 0.995
+    asked = []
+    scores = exact.clone()
+
+    def again(images, captions):
+        asked.append(list(zip(images.tolist(), captions.tolist())))
+        return exact[images, captions]
+
+    assert retrieval.sharpen(scores, lambda a, b: 0.01, again, 1) == 31
+    assert asked == [[(i, i) for i in range(30)], [(2, 7)]]
+
+
+def near_ties(n=30, d=64, gap=2e-5):
+    """Regions and words whose best scores differ by less than bfloat16 can tell."""
+    generator = torch.Generator().manual_seed(4)
+    common = F.normalize(torch.randn(d, generator=generator), dim=0)
+    aside = F.normalize(torch.randn(n, d, generator=generator), dim=1)
+    regions = (common + 0.02 * aside)[:, None].repeat(1, 3, 1)
+    words = common + gap * 200 * aside.repeat_interleave(5, dim=0)
+    return regions, words[:, None].repeat(1, 2, 1)
+
+
+class Matcher:
+    """CHAN after its encoders; counts the pairs it is asked for."""
+
+    def __init__(self, config):
+        self.config, self.pairs = config, 0
+
+    def similarity(self, regions, words, word_lengths=None, pairs=None):
+        self.pairs += 0 if pairs is None else len(pairs[0])
+        return chan.CHAN.similarity(self, regions, words, word_lengths=word_lengths, pairs=pairs)
+
+
+@pytest.mark.parametrize("divided", (True, False))
+@pytest.mark.parametrize("codebook", similarity.CODEBOOKS)
+def test_near_ties_rank_as_in_float32(codebook, divided):
+    regions, words = near_ties()
+    lengths = torch.full((len(words),), 2)
+    model = Matcher(replace(CONFIG, codebook=codebook, divided=divided))
+    exact = model.similarity(regions, words, word_lengths=lengths)
+    parts = [(words[:70], lengths[:70]), (words[70:], lengths[70:])]
+    scores = mixed.evaluate(model, regions, iter(parts), 5, "comparing")
+    assert all_recalls(scores, 5, 5) == all_recalls(exact, 5, 5)
+    assert model.pairs > len(words)
+    halves = [mixed.rounded(kernels.pack(x, torch.full((len(x),), x.shape[1])))[0]
+              for x in (regions, words)]  # fmt: skip
+    rough = mixed.similarity(*halves, model.config)[0]
+    assert all_recalls(rough, 5, 5) != all_recalls(exact, 5, 5)  # or this would show nothing
+
+
+def test_every_image_has_its_own_slack(monkeypatch):
+    """The first ten images' vectors are numbers of bfloat16, the others' are not."""
+    regions, words = (torch.randn(n, 2, 16) for n in (20, 100))
+    regions[:10] = torch.eye(16)[:2]
+    given = []
+    monkeypatch.setattr(retrieval, "sharpen", lambda *x: given.append(x))
+    model, lengths = Matcher(replace(CONFIG, divided=False)), torch.full((100,), 2)
+    scores = mixed.evaluate(model, regions, iter([(words, lengths)]), 5, "comparing")
+    slack, exact, each, folds = given[0][1:]
+    far = (scores - model.similarity(regions, words, word_lengths=lengths)).abs()
+    assert (far[15:20] <= slack(15, 20)).all() and (slack(15, 20) > slack(0, 5)).all()
+    assert slack(10, 15).max() < 0.2 and (each, folds) == (5, 5)
+    rows, columns = torch.tensor([3, 19, 0]), torch.tensor([99, 0, 7])
+    expected = model.similarity(regions, words, word_lengths=lengths)[rows, columns]
+    monkeypatch.setattr(mixed, "PAIR_BYTES", 1)  # one at a time
+    torch.testing.assert_close(exact(rows, columns), expected)
+
+
+def test_chan_takes_it_where_it_applies(monkeypatch):
+    regions, words = near_ties(10, 8)
+    called = []
+    monkeypatch.setattr(chan, "encode_images", lambda *_: regions)
+    monkeypatch.setattr(chan, "encode_captions", lambda *_: iter([(words, torch.full((50,), 2))]))
+    monkeypatch.setattr(mixed, "evaluate", lambda *x: called.append(x) or "mixed")
+    dataset = SimpleNamespace(captions_of=lambda split: range(50), captions_per_image=5)
+    for change, expected in (({}, True), ({"pooling": "sum"}, False)):
+        model = Matcher(replace(CONFIG, **change))
+        found = chan.evaluate(model, None, dataset, None, "test")
+        assert (isinstance(found, str)) == expected
+    assert called[0][3] == 5
