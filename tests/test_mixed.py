@@ -85,7 +85,7 @@ def all_recalls(scores, each, folds):
 def test_sharpened_scores_have_the_exact_ones_recalls(seed, each, folds, slack, levels):
     """Scores of few levels have many ties, and noise of a level's height breaks them all."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(retrieval, "ROWS", 16)
+        patch.setattr(mixed, "ROWS", 16)
         sharpened_like_exact(seed, each, folds, slack, levels)
 
 
@@ -102,7 +102,7 @@ def sharpened_like_exact(seed, each, folds, slack, levels):
         return exact[images, captions]
 
     reach = slack * noise.abs().amax(1, keepdim=True) + 1e-6
-    count = retrieval.sharpen(scores, lambda a, b: reach[a:b], again, each, folds)
+    count = mixed.sharpen(scores, lambda a, b: reach[a:b], again, each, folds)
     assert all_recalls(scores, each, folds) == all_recalls(exact, each, folds)
     assert count == sum(asked) and len(asked) == 2
 
@@ -119,7 +119,7 @@ def test_only_pairs_that_matter_are_scored_again():
         asked.append(list(zip(images.tolist(), captions.tolist())))
         return exact[images, captions]
 
-    assert retrieval.sharpen(scores, lambda a, b: 0.01, again, 1) == 31
+    assert mixed.sharpen(scores, lambda a, b: 0.01, again, 1) == 31
     assert asked == [[(i, i) for i in range(30)], [(2, 7)]]
 
 
@@ -166,7 +166,7 @@ def test_every_image_has_its_own_slack(monkeypatch):
     regions, words = (torch.randn(n, 2, 16) for n in (20, 100))
     regions[:10] = torch.eye(16)[:2]
     given = []
-    monkeypatch.setattr(retrieval, "sharpen", lambda *x: given.append(x))
+    monkeypatch.setattr(mixed, "sharpen", lambda *x: given.append(x))
     model, lengths = Matcher(replace(CONFIG, divided=False)), torch.full((100,), 2)
     scores = mixed.evaluate(model, regions, iter([(words, lengths)]), 5, "comparing")
     slack, exact, each, folds = given[0][1:]

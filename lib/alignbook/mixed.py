@@ -2,7 +2,7 @@
 
 Hard coding is scored with vectors rounded to bfloat16. How far such a score can be from float32's
 has a bound, and only where a rank within 10 hangs on less than that a pair is scored once more in
-float32 (`retrieval.sharpen`): on trained models one pair in a thousand.
+float32 (`sharpen`): on trained models one pair in a thousand.
 """
 
 import math
@@ -10,8 +10,9 @@ import math
 import torch
 from torch.nn import functional as F
 
-from alignbook import kernels, progress, retrieval
+from alignbook import kernels, progress
 from alignbook.kernels import Packed
+from alignbook.retrieval import KS, ROWS
 from alignbook.similarity import pool
 
 POOLINGS = ("lse", "mean", "max")  # those through which an error doesn't grow
@@ -61,6 +62,57 @@ def bound(of_regions, of_words, rest):
     return of_regions[:, None] + of_words * (1 + of_regions[:, None]) + rest
 
 
+def sharpen(scores, slack, exact, captions_per_image=5, folds=1) -> int:
+    """Make approximate scores as good as exact ones for every recall of `retrieval.evaluate`, in place.
+
+    A query whose item has K = 10 negatives surely ahead is lost whatever the rest are. Of the
+    others, the negatives that may be on either side of the item are scored exactly, and all items.
+
+    Parameters
+    ----------
+    scores : (N, captions_per_image * N) float tensor, as for `retrieval.evaluate`.
+    slack : callable
+        ``slack(start, stop)`` is how far the scores of some images may be from the exact ones,
+        (stop - start, captions) or what broadcasts to it.
+    exact : callable
+        ``exact(images, captions)`` are the scores (P,) of single pairs, two (P,) int64 tensors.
+    captions_per_image, folds : as for `retrieval.evaluate`, whose recalls with these folds, or with one, are
+        then those of exact scores under every rule for ties; ranks beyond 10 are not.
+
+    Returns
+    -------
+    int : how many pairs were scored exactly.
+    """
+    n, each = len(scores), captions_per_image
+    captions = torch.arange(n * each, device=scores.device)
+    owner = captions // each
+    scores[owner, captions] = exact(owner, captions)
+    matching = scores[owner, captions]
+    best = matching.view(n, each).amax(1)
+    fold = torch.arange(n, device=scores.device) * folds // n
+
+    def blocks():
+        for start in range(0, n, ROWS):
+            rows = slice(start, min(start + ROWS, n))
+            yield rows, scores[rows], slack(rows.start, rows.stop)
+
+    ahead_of_image, ahead_of_caption = torch.zeros_like(best), torch.zeros_like(matching)
+    for rows, block, far in blocks():
+        rivals = fold[rows, None] == fold[owner]
+        ahead_of_image[rows] = ((block - far > best[rows, None]) & rivals).sum(1).to(best.dtype)
+        ahead_of_caption += ((block - far > matching) & rivals).sum(0)
+    near = []
+    for rows, block, far in blocks():
+        open_image = ((block - best[rows, None]).abs() <= far) & (ahead_of_image[rows, None] < KS[-1])
+        open_caption = ((block - matching).abs() <= far) & (ahead_of_caption < KS[-1])
+        own = owner == torch.arange(rows.start, rows.stop, device=scores.device)[:, None]
+        found = ((open_image | open_caption) & ~own).nonzero()
+        near.append(found + torch.tensor([rows.start, 0], device=scores.device))
+    images, columns = torch.cat(near).T
+    scores[images, columns] = exact(images, columns)
+    return len(captions) + len(images)
+
+
 @torch.inference_mode()
 def evaluate(model, images, parts, captions_per_image: int, label: str):
     """What `chan.evaluate` returns, with the same recalls, of regions `(N, K, d)` and of `parts`, an
@@ -93,5 +145,5 @@ def evaluate(model, images, parts, captions_per_image: int, label: str):
         return factor * bound(of_regions[start:stop], of_words, rest)
 
     folds = 5 if len(images) % 5 == 0 else 1
-    retrieval.sharpen(scores, slack, exact, captions_per_image, folds)
+    sharpen(scores, slack, exact, captions_per_image, folds)
     return scores

@@ -12,7 +12,6 @@ tie; with half-precision scores there are hundreds. Three rules are reported:
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
 KS = (1, 5, 10)
 ROWS = 128  # rows of a block: a few MB for 25,000 columns, and at most 255 for the byte counters
@@ -123,57 +122,6 @@ def ranks(similarity, captions_per_image=5):
     own = _own_scores(similarity, captions_per_image, 1)
     images, captions = _count(similarity, own, 0, len(own))
     return 1 + images.above + images.tied, 1 + captions.above + captions.tied
-
-
-def sharpen(scores, slack, exact, captions_per_image=5, folds=1) -> int:
-    """Make approximate scores as good as exact ones for every recall of `evaluate`, in place.
-
-    A query whose item has K = 10 negatives surely ahead is lost whatever the rest are. Of the
-    others, the negatives that may be on either side of the item are scored exactly, and all items.
-
-    Parameters
-    ----------
-    scores : (N, captions_per_image * N) float tensor, as for `evaluate`.
-    slack : callable
-        ``slack(start, stop)`` is how far the scores of some images may be from the exact ones,
-        (stop - start, captions) or what broadcasts to it.
-    exact : callable
-        ``exact(images, captions)`` are the scores (P,) of single pairs, two (P,) int64 tensors.
-    captions_per_image, folds : as for `evaluate`, whose recalls with these folds, or with one, are
-        then those of exact scores under every rule for ties; ranks beyond 10 are not.
-
-    Returns
-    -------
-    int : how many pairs were scored exactly.
-    """
-    n, each = len(scores), captions_per_image
-    captions = torch.arange(n * each, device=scores.device)
-    owner = captions // each
-    scores[owner, captions] = exact(owner, captions)
-    matching = scores[owner, captions]
-    best = matching.view(n, each).amax(1)
-    fold = torch.arange(n, device=scores.device) * folds // n
-
-    def blocks():
-        for start in range(0, n, ROWS):
-            rows = slice(start, min(start + ROWS, n))
-            yield rows, scores[rows], slack(rows.start, rows.stop)
-
-    ahead_of_image, ahead_of_caption = torch.zeros_like(best), torch.zeros_like(matching)
-    for rows, block, far in blocks():
-        rivals = fold[rows, None] == fold[owner]
-        ahead_of_image[rows] = ((block - far > best[rows, None]) & rivals).sum(1).to(best.dtype)
-        ahead_of_caption += ((block - far > matching) & rivals).sum(0)
-    near = []
-    for rows, block, far in blocks():
-        open_image = ((block - best[rows, None]).abs() <= far) & (ahead_of_image[rows, None] < KS[-1])
-        open_caption = ((block - matching).abs() <= far) & (ahead_of_caption < KS[-1])
-        own = owner == torch.arange(rows.start, rows.stop, device=scores.device)[:, None]
-        found = ((open_image | open_caption) & ~own).nonzero()
-        near.append(found + torch.tensor([rows.start, 0], device=scores.device))
-    images, columns = torch.cat(near).T
-    scores[images, columns] = exact(images, columns)
-    return len(captions) + len(images)
 
 
 def _own_scores(similarity, captions_per_image, folds):

@@ -19,9 +19,9 @@ MUTANTS = [(name, "mixed.py", snippet, replacement, TESTS) for name, snippet, re
     ("1/λ forgotten", "scores *= factor", "scores *= 1"),
     ("slack of the first images for all", "bound(of_regions[start:stop]", "bound(of_regions[:stop - start]"),
     ("slack not scaled with the scores", "return factor * bound", "return 0.001 * bound"),
-    ("nothing is sharpened", "retrieval.sharpen(scores, slack, exact, captions_per_image, folds)", "pass"),
+    ("nothing is sharpened", "    sharpen(scores, slack, exact, captions_per_image, folds)", "    pass"),
     ("pairs split differently", "columns.split(at_once))\n", "columns.flip(0).split(at_once))\n"),
-]] + [(name, "retrieval.py", snippet, replacement, TESTS) for name, snippet, replacement in [
+    # What is scored once more.
     ("sharpen: items stay approximate", "scores[owner, captions] = exact(owner, captions)",
      "exact(owner, captions)"),
     ("sharpen: worst of an image's captions", "matching.view(n, each).amax(1)",
