@@ -1,6 +1,7 @@
 """The kernels against loops, against each other, and as operators of PyTorch."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -231,7 +232,7 @@ def test_the_clamp_has_the_reference_s_gradient():
     for name in ("reference", "cpu"):
         with kernels.force_impl(name):
             found[name] = torch.ops.alignbook.soft_coding_backward(
-                torch.ones(1, 1), torch.tensor([[0.0, 1.0]]), codewords, offsets, 0.5
+                torch.ones(1, 1), torch.tensor([[0.0, 1.0]]), codewords, offsets, 0.5, name
             )
     torch.testing.assert_close(found["cpu"], found["reference"])
 
@@ -247,7 +248,7 @@ def test_pairs_without_a_gradient_are_left_out_of_nothing(share, monkeypatch):
     for name in ("reference", "cpu"):
         with kernels.force_impl(name):
             found[name] = torch.ops.alignbook.soft_coding_backward(
-                grad, queries, unit(codewords), offsets, 0.4
+                grad, queries, unit(codewords), offsets, 0.4, name
             )
     torch.testing.assert_close(found["cpu"], found["reference"])
 
@@ -266,6 +267,129 @@ def test_small_temperatures_do_not_overflow():
 
 
 # --- As operators of PyTorch, and what they refuse --------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", (torch.bfloat16, torch.float16))
+def test_half_precision_has_a_gradient_in_its_own_type(dtype, implementation):
+    (x, x_offsets), (y, y_offsets) = packed([4], 8, dtype), packed([5, 1, 3], 8, dtype, seed=1)
+    for kernel in (
+        lambda x, y: kernels.grouped_max(x, y, y_offsets),
+        lambda x, y: torch.stack(kernels.fgm(x, x_offsets, y, y_offsets)),
+        lambda x, y: kernels.soft_coding(x, y, y_offsets, 1.0),
+    ):
+        found = {}
+        for own in (dtype, torch.float64):
+            a, b = (each.clone().to(own).requires_grad_() for each in (x, y))
+            out = kernel(a, b)
+            (out * torch.arange(1.0, 1 + out.shape[-1])).sum().backward()
+            assert (a.grad.dtype, b.grad.dtype) == (own, own)
+            found[own] = a.grad.double(), b.grad.double()
+        for one, other in zip(found[dtype], found[torch.float64]):
+            torch.testing.assert_close(one, other, rtol=0.05, atol=0.05)
+
+
+def test_what_is_computed_by_one_is_differentiated_by_it():
+    """Implementations keep the places of the best in orders of their own."""
+    lengths = [3, 1, 4, 2], [2, 5, 1]
+    found = []
+    for forward, backward in (("reference",) * 2, ("cpu", "reference"), ("reference", "cpu")):
+        (x, x_offsets), (y, y_offsets) = (packed(each, 4, seed=i) for i, each in enumerate(lengths))
+        with kernels.force_impl(forward):
+            out = torch.stack(kernels.fgm(x.requires_grad_(), x_offsets, y, y_offsets))
+        with kernels.force_impl(backward):
+            (out * torch.arange(24.0).view(2, 4, 3)).sum().backward()
+        found.append(x.grad)
+    torch.testing.assert_close(found[1], found[0])
+    torch.testing.assert_close(found[2], found[0])
+
+
+def test_forcing_an_implementation_ends_with_its_block():
+    usual = kernels.choice()[0]
+    with kernels.force_impl("reference"):
+        assert kernels.choice("cpu") == ("reference", "forced")
+        with kernels.force_impl("cpu"):
+            assert kernels.choice("cpu")[0] == "cpu"
+        assert kernels.choice("cpu")[0] == "reference"
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(kernels.choice).result()[0] == usual
+    assert kernels.choice()[0] == usual
+    with pytest.raises(ValueError, match="no implementation 'cuda'; there are: reference, cpu"):
+        kernels.force_impl("cuda").__enter__()
+
+
+def test_float64_on_a_gpu_is_the_reference_s():
+    codewords, offsets = packed([3, 2], 4)
+    queries, _ = packed([3], 4, seed=1)
+    with kernels.force_impl("triton"):
+        found = kernels.grouped_max(queries, codewords, offsets)
+    torch.testing.assert_close(found, slow_max(queries, codewords, offsets))
+
+
+def test_autocast_lowers_no_precision():
+    (x, x_offsets), (y, y_offsets) = (packed([4, 3], 64, torch.float32, seed=i) for i in (0, 1))
+    x, y = unit(x), unit(y)
+    kinds = (lambda: kernels.grouped_max(x, y, y_offsets),
+             lambda: kernels.fgm(x, x_offsets, y, y_offsets)[0],
+             lambda: kernels.soft_coding(x, y, y_offsets, 0.5))  # fmt: skip
+    for kernel in kinds:
+        with torch.autocast("cpu", torch.bfloat16):
+            found = kernel()
+        assert torch.equal(found, kernel()) and found.dtype == torch.float32
+
+
+def test_nothing_at_all_is_an_empty_result(implementation):
+    none, one = packed([], 3), packed([2], 3)
+    assert kernels.grouped_max(one[0], *none).shape == (2, 0)
+    assert kernels.grouped_max(none[0], *one).shape == (0, 1)
+    assert kernels.fgm(*none, *one)[0].shape == (0, 1)
+    assert kernels.soft_coding(none[0], *one, 1.0).shape == (0, 1)
+
+
+def test_a_gradient_that_is_no_number_stays_with_its_group(implementation):
+    codewords, offsets = packed([2, 0, 2, 0], 3)
+    queries, _ = packed([2], 3, seed=1)
+    queries.requires_grad_(), codewords.requires_grad_()
+    out = kernels.grouped_max(queries, codewords, offsets)
+    grad = torch.ones_like(out)
+    grad[:, [1, 3]] = math.nan
+    out.backward(grad)
+    assert queries.grad.isfinite().all() and codewords.grad.isfinite().all()
+
+
+def test_a_full_and_a_padded_row_are_not_mistaken_for_two_full_ones():
+    padded = torch.arange(6.0).view(2, 3, 1)
+    packed_rows = kernels.pack(padded, torch.tensor([3, 2]))
+    assert packed_rows.vectors[:, 0].tolist() == [0, 1, 2, 3, 4]
+    assert packed_rows.offsets.tolist() == [0, 3, 5]
+    assert kernels.pack(padded, torch.tensor([3, 3])).vectors.shape == (6, 1)
+
+
+def test_inputs_that_do_not_fit():
+    codewords, offsets = packed([3, 2], 4)
+    queries, _ = packed([3], 4, seed=1)
+    for message, change in (
+        ("offsets must rise from 0", {"offsets": offsets + 1}),
+        ("offsets must rise from 0", {"offsets": torch.tensor([0, 3, 4])}),
+        ("offsets must rise from 0", {"offsets": torch.tensor([0, 5, 3, 5])}),
+        (r"offsets must be \(B \+ 1,\) int64", {"offsets": offsets.int()}),
+        (r"codewords must be \(N, d\)", {"codewords": codewords[None]}),
+        (r"queries must be \(N, d\) of floats", {"queries": queries.long()}),
+        ("queries have d = 3 but codewords d = 4", {"queries": queries[:, :3]}),
+        ("make them of one type", {"queries": queries.float()}),
+    ):
+        arguments = {"queries": queries, "codewords": codewords, "offsets": offsets} | change
+        with pytest.raises(ValueError, match=message):
+            kernels.grouped_max(**arguments)
+        with pytest.raises(ValueError, match=message):
+            kernels.soft_coding(**arguments, temperature=1.0)
+    for temperature in (0.0, -1.0, math.nan):
+        with pytest.raises(ValueError, match="temperature must be positive"):
+            kernels.soft_coding(queries, codewords, offsets, temperature)
+    with pytest.raises(ValueError, match="to the 5 y"):
+        kernels.fgm(queries, torch.tensor([0, 3]), codewords, torch.tensor([0, 2]))
+    many = torch.zeros(kernels.MOST + 1, 1)
+    with pytest.raises(ValueError, match="by 32768 at most"):
+        kernels.grouped_max(many[:1], many, torch.tensor([0, len(many)]))
 
 
 def test_pytorch_finds_no_fault_in_the_operators(implementation):

@@ -327,11 +327,23 @@ def test_packed_fragments_are_padded_ones(codebook, temperature):
     close(coded(temperature, *packed, codebook=codebook, pairs=pairs), expected[pairs])
 
 
+def test_no_pairs_have_no_similarities():
+    regions, words, *_ = example(2, 3, 4, 5, 6)
+    nothing = torch.zeros(0, dtype=torch.int64)
+    for temperature in (None, 0.5):
+        assert coded(temperature, regions, words, pairs=(nothing, nothing)).shape == (0,)
+
+
 def test_packed_fragments_that_do_not_fit():
     regions, words, _, word_lengths = example(2, 3, 4, 5, 6)
     packed = kernels.pack(words, word_lengths)
     with pytest.raises(ValueError, match="word_lengths must be None"):
         hard_coding(regions, packed, word_lengths=word_lengths)
+    for offsets in ([0, 2, 5], [3, 5, 10], [0, 2, 50]):
+        for codebook in CODEBOOKS:
+            with pytest.raises(ValueError, match="to the .* words"):
+                hard_coding(regions, packed._replace(offsets=torch.tensor(offsets)),
+                            codebook=codebook)
     with pytest.raises(ValueError, match="without any fragment"):
         hard_coding(regions, kernels.pack(words, torch.tensor([2, 0, 1])))
     with pytest.raises(ValueError, match=r"packed \(N, d\)"):

@@ -30,7 +30,8 @@ class Config:
     warm-up and cosine of the learning rate, the weight decay, the word dropout, `all_violations`
     as a share of the steps (the code: the first epoch), and word vectors that start from the base
     model's, where the paper takes GloVe. `divided` is the 1/λ of Eq. 8, which the code leaves out.
-    `evaluation` "mixed" takes products of bfloat16 where `mixed.applies`: recalls stay the same.
+    `evaluation` "mixed" takes products of bfloat16 where `mixed.applies`: recalls stay the same, up
+    to float32's own rounding.
     """
 
     coding: str = "hard"
@@ -232,7 +233,8 @@ def encode_captions(model, vocabulary, captions):
 @torch.inference_mode()
 def evaluate(model, vocabulary, dataset, feature_run, split: str):
     """Similarity of every image and caption of a split, `(N, 5·N) float`, a thousand captions at a
-    time: no more of them is held. With evaluation "mixed" ranks beyond 10 are approximate.
+    time: no more of them is held. With evaluation "mixed" all are, and ranks beyond 10 are
+    approximate.
     """
     images = encode_images(model, dataset, feature_run, split)
     captions = dataset.captions_of(split)

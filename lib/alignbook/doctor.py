@@ -109,10 +109,10 @@ def devices() -> list[Finding]:
     """Where PyTorch can compute, and with which kernels."""
     try:
         import torch
+
+        from alignbook import kernels
     except ImportError as error:
         return [Finding("devices", "PyTorch", f"does not load: {error}", "see above", True)]
-    from alignbook import kernels
-
     cuda = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     mps = torch.backends.mps.is_available()
     return [

@@ -18,6 +18,7 @@ import math
 from bisect import bisect_right
 
 import torch
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from alignbook import kernels
@@ -184,19 +185,25 @@ def _similarity(temperature, regions, words, region_lengths, word_lengths, codeb
         own, other = pairs[::-1] if codebook == "visual" else pairs
         return _of_pairs(queries, codebooks, own, other, temperature, pooling, scale)
 
-    codebooks = codebooks._replace(vectors=_unit(codebooks.vectors))
-    rows = []
-    for vectors, offsets in _blocks(queries):
+    codebooks = codebooks._replace(vectors=unit(codebooks.vectors))
+
+    def code(vectors):
         if temperature is None:
-            scores = kernels.grouped_max(_unit(vectors), *codebooks)            # Eq. 5 and 6
-        else:
-            scores = kernels.soft_coding(_unit(vectors), *codebooks, temperature)
-        rows.append(pool(scores, offsets, pooling, scale))
-    result = torch.cat(rows)
+            return kernels.grouped_max(unit(vectors), *codebooks)               # Eq. 5 and 6
+        return kernels.soft_coding(unit(vectors), *codebooks, temperature)
+
+    result = coded_in_blocks(queries, code, pooling, scale)
     return result.T if codebook == "visual" else result
 
 
-def _blocks(sets: Packed):
+def coded_in_blocks(queries: Packed, code, pooling, scale):
+    """Code a block of query sets at a time, `code` (Q, d) -> (Q, B), and pool it: (sets, B)."""
+    return torch.cat([
+        pool(code(vectors), offsets, pooling, scale) for vectors, offsets in blocks(queries)
+    ])
+
+
+def blocks(sets: Packed):
     """Neighbouring sets, as many at a time as have at most BLOCK fragments, or one."""
     ends, first = sets.offsets.tolist(), 0
     while first < len(ends) - 1:
@@ -212,7 +219,7 @@ def _of_pairs(queries, codebooks, own, other, temperature, pooling, scale):
     """
     real, places = _places(queries.offsets, own)                                # (P, L)
     valid, codewords = _places(codebooks.offsets, other)                        # (P, C)
-    t, c = _unit(queries.vectors[places]), _unit(codebooks.vectors[codewords])
+    t, c = unit(queries.vectors[places]), unit(codebooks.vectors[codewords])
     cosines = t @ c.mT                                                          # (P, L, C)
     if temperature is None:
         scores = cosines.masked_fill(~valid[:, None], -math.inf).max(2).values  # Eq. 5 and 6
@@ -223,9 +230,12 @@ def _of_pairs(queries, codebooks, own, other, temperature, pooling, scale):
 
 
 def _places(offsets, rows):
-    """Where the fragments of some sets lie, padded: which are real and their rows, (P, L) each."""
+    """Where the fragments of some sets lie, padded: which are real and their rows, (P, L) each.
+
+    As long as the longest of all sets: a pair's score doesn't depend on which others are asked for.
+    """
     begin, lengths = offsets[rows][:, None], offsets.diff()[rows][:, None]
-    each = torch.arange(int(lengths.max()), device=offsets.device)
+    each = torch.arange(int(offsets.diff().max()), device=offsets.device)
     return each < lengths, begin + each.minimum(lengths - 1)
 
 
@@ -252,6 +262,7 @@ def _packed(fragments, lengths, name) -> Packed:
     if isinstance(fragments, Packed):
         if lengths is not None:
             raise ValueError(f"{name} must be None: packed fragments have their offsets")
+        kernels.check_offsets(fragments.offsets, fragments.vectors, name.partition("_")[0] + "s")
         if (fragments.offsets.diff() < 1).any():
             raise ValueError("a packed set without any fragment has no similarity; drop it")
         return fragments
@@ -280,18 +291,19 @@ class _Unit(torch.autograd.Function):
     def forward(ctx, x):
         norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
         norm = norm.masked_fill(norm < 1e-12, 1)
-        unit = x / norm
-        ctx.save_for_backward(unit, norm)
-        return unit
+        scaled = x / norm
+        ctx.save_for_backward(scaled, norm)
+        return scaled
 
     @staticmethod
+    @once_differentiable
     def backward(ctx, grad):
-        unit, norm = ctx.saved_tensors
-        along = torch.linalg.vecdot(unit, grad)[..., None]
-        return torch.addcmul(grad, unit, along, value=-1).div_(norm)
+        scaled, norm = ctx.saved_tensors
+        along = torch.linalg.vecdot(scaled, grad)[..., None]
+        return torch.addcmul(grad, scaled, along, value=-1).div_(norm)
 
 
-_unit = _Unit.apply
+unit = _Unit.apply
 
 
 def _attended(scores, codewords, valid, temperature):

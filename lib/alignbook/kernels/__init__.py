@@ -14,8 +14,10 @@ agree: "reference", short formulas; "cpu", blocks that stay near the processor; 
 """
 
 import importlib.util
+import os
 import shutil
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 import torch
@@ -23,9 +25,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from alignbook.kernels import cpu, reference
+from alignbook.kernels.reference import returned_in
 
 IMPLEMENTATIONS = ("reference", "cpu", "triton")
-_forced: list[str] = []
+MOST = 2**15  # members of a set: places are kept as int16
+_forced: ContextVar[str] = ContextVar("forced", default="")
 
 
 class Packed(NamedTuple):
@@ -41,16 +45,19 @@ def pack(padded: Tensor, lengths: Tensor) -> Packed:
     >>> pack(torch.ones(2, 3, 1), torch.tensor([1, 2])).offsets
     tensor([0, 1, 3])
     """
-    sets, longest, _ = padded.shape
+    longest = padded.shape[1]
     offsets = F.pad(lengths.long().cumsum(0), (1, 0))
-    if int(offsets[-1]) == sets * longest:
+    if (lengths == longest).all():
         return Packed(padded.flatten(0, 1), offsets)
     return Packed(padded[torch.arange(longest, device=padded.device) < lengths[:, None]], offsets)
 
 
 @contextmanager
 def force_impl(name: str):
-    """Within the block every kernel is the named implementation's.
+    """Within the block, in this thread, every kernel is the named implementation's.
+
+    What is differentiated later is differentiated by the implementation that computed it. Triton
+    has no products of float64: for these "triton" is the reference.
 
     Raises
     ------
@@ -59,11 +66,11 @@ def force_impl(name: str):
     """
     if name not in IMPLEMENTATIONS:
         raise ValueError(f"no implementation {name!r}; there are: {', '.join(IMPLEMENTATIONS)}")
-    _forced.append(name)
+    token = _forced.set(name)
     try:
         yield
     finally:
-        _forced.pop()
+        _forced.reset(token)
 
 
 def choice(device: str | torch.device = "cpu") -> tuple[str, str]:
@@ -72,22 +79,27 @@ def choice(device: str | torch.device = "cpu") -> tuple[str, str]:
     >>> choice("cpu")
     ('cpu', 'blocks that stay near the processor')
     """
-    if _forced:
-        return _forced[-1], "forced"
+    if _forced.get():
+        return _forced.get(), "forced"
     kind = torch.device(device).type
     if kind != "cuda":
         return ("cpu", "blocks that stay near the processor") if kind == "cpu" else (
             "reference", f"there is no kernel for {kind}")  # fmt: skip
     if importlib.util.find_spec("triton") is None:
         return "reference", "triton is not installed"
-    if not (shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")):
+    compilers = os.environ.get("CC") or "cc", "gcc", "clang"
+    if not any(map(shutil.which, compilers)):
         return "reference", "triton needs a C compiler and there is none: install gcc or clang"
     return "triton", "compiled for this device when first used"
 
 
-def _implementation(tensor: Tensor):
+def _name(tensor: Tensor) -> str:
     name, _ = choice(tensor.device)
-    if name == "triton" and tensor.dtype != torch.float64:  # which no matrix unit of Triton's has
+    return "reference" if name == "triton" and tensor.dtype == torch.float64 else name
+
+
+def _implementation(name: str):
+    if name == "triton":
         from alignbook.kernels import gpu
 
         return gpu
@@ -125,7 +137,7 @@ def grouped_max(queries: Tensor, codewords: Tensor, offsets: Tensor) -> Tensor:
     tensor([[ 0.8000, -0.6000]])
     """
     _check_widths(queries=queries, codewords=codewords)
-    _check_offsets(offsets, codewords, "codewords")
+    check_offsets(offsets, codewords, "codewords")
     wanted = torch.is_grad_enabled() and (queries.requires_grad or codewords.requires_grad)
     return torch.ops.alignbook.grouped_max(queries, codewords, offsets, wanted)[0]
 
@@ -135,7 +147,7 @@ def _grouped_max(
     queries: Tensor, codewords: Tensor, offsets: Tensor, with_index: bool
 ) -> tuple[Tensor, Tensor]:
     """Maxima `(Q, B)` and which codeword of its group each is `(Q, B) int16`, or `(0,)`."""
-    return _implementation(queries).grouped_max(queries, codewords, offsets, with_index)
+    return _implementation(_name(queries)).grouped_max(queries, codewords, offsets, with_index)
 
 
 @_grouped_max.register_fake
@@ -147,25 +159,25 @@ def _(queries, codewords, offsets, with_index):
 
 @torch.library.custom_op("alignbook::grouped_max_backward", mutates_args=())
 def _grouped_max_backward(
-    grad: Tensor, queries: Tensor, codewords: Tensor, offsets: Tensor, index: Tensor
+    grad: Tensor, queries: Tensor, codewords: Tensor, offsets: Tensor, index: Tensor, name: str
 ) -> tuple[Tensor, Tensor]:
     """Gradients of queries and codewords: every pair passes its own to its best codeword alone."""
-    return _implementation(queries).grouped_max_backward(grad, queries, codewords, offsets, index)
+    return _implementation(name).grouped_max_backward(grad, queries, codewords, offsets, index)
 
 
 @_grouped_max_backward.register_fake
-def _(grad, queries, codewords, offsets, index):
+def _(grad, queries, codewords, offsets, index, name):
     return torch.empty_like(queries), torch.empty_like(codewords)
 
 
 def _keep_best(ctx, inputs, output):
     queries, codewords, offsets, _ = inputs
+    ctx.name = _name(queries)
     ctx.save_for_backward(queries, codewords, offsets, output[1])
 
 
 def _to_best(ctx, grad, _):
-    queries, codewords, offsets, index = ctx.saved_tensors
-    found = torch.ops.alignbook.grouped_max_backward(grad, queries, codewords, offsets, index)
+    found = torch.ops.alignbook.grouped_max_backward(grad, *ctx.saved_tensors, ctx.name)
     return *found, None, None
 
 
@@ -202,8 +214,8 @@ def fgm(x: Tensor, x_offsets: Tensor, y: Tensor, y_offsets: Tensor) -> tuple[Ten
     (tensor([[0.7000]]), tensor([[0.8000]]))
     """
     _check_widths(x=x, y=y)
-    _check_offsets(x_offsets, x, "x")
-    _check_offsets(y_offsets, y, "y")
+    check_offsets(x_offsets, x, "x")
+    check_offsets(y_offsets, y, "y")
     wanted = torch.is_grad_enabled() and (x.requires_grad or y.requires_grad)
     return torch.ops.alignbook.fgm(x, x_offsets, y, y_offsets, wanted)[:2]
 
@@ -215,7 +227,7 @@ def _fgm(
     """Both means `(B1, B2)`; for the gradient, of every member which of each other set is best:
     `(Nx, B2)` and `(Ny, B1) int16`, in an order that is the implementation's own, or `(0,)`.
     """
-    return _implementation(x).fgm(x, x_offsets, y, y_offsets, with_index)
+    return _implementation(_name(x)).fgm(x, x_offsets, y, y_offsets, with_index)
 
 
 @_fgm.register_fake
@@ -230,28 +242,26 @@ def _(x, x_offsets, y, y_offsets, with_index):
 @torch.library.custom_op("alignbook::fgm_backward", mutates_args=())
 def _fgm_backward(
     x_grad: Tensor, y_grad: Tensor, x: Tensor, x_offsets: Tensor, y: Tensor, y_offsets: Tensor,
-    x_index: Tensor, y_index: Tensor,
+    x_index: Tensor, y_index: Tensor, name: str,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """Gradients of x and y."""
-    return _implementation(x).fgm_backward(
+    return _implementation(name).fgm_backward(
         x_grad, y_grad, x, x_offsets, y, y_offsets, x_index, y_index
     )
 
 
 @_fgm_backward.register_fake
-def _(x_grad, y_grad, x, x_offsets, y, y_offsets, x_index, y_index):
+def _(x_grad, y_grad, x, x_offsets, y, y_offsets, x_index, y_index, name):
     return torch.empty_like(x), torch.empty_like(y)
 
 
 def _keep_both(ctx, inputs, output):
+    ctx.name = _name(inputs[0])
     ctx.save_for_backward(*inputs[:4], *output[2:])
 
 
 def _to_both(ctx, x_grad, y_grad, *_):
-    x, x_offsets, y, y_offsets, *indices = ctx.saved_tensors
-    dx, dy = torch.ops.alignbook.fgm_backward(
-        x_grad, y_grad, x, x_offsets, y, y_offsets, *indices
-    )
+    dx, dy = torch.ops.alignbook.fgm_backward(x_grad, y_grad, *ctx.saved_tensors, ctx.name)
     return dx, None, dy, None, None
 
 
@@ -292,7 +302,7 @@ def soft_coding(queries: Tensor, codewords: Tensor, offsets: Tensor, temperature
     tensor([[0.7071]])
     """
     _check_widths(queries=queries, codewords=codewords)
-    _check_offsets(offsets, codewords, "codewords")
+    check_offsets(offsets, codewords, "codewords")
     if not temperature > 0:
         raise ValueError(f"temperature must be positive, not {temperature}; "
                          "for the limit 0 use grouped_max")
@@ -304,7 +314,7 @@ def _soft_coding(
     queries: Tensor, codewords: Tensor, offsets: Tensor, temperature: float
 ) -> Tensor:
     """Cosines `(Q, B)`."""
-    return _implementation(queries).soft_coding(queries, codewords, offsets, temperature)
+    return _implementation(_name(queries)).soft_coding(queries, codewords, offsets, temperature)
 
 
 @_soft_coding.register_fake
@@ -316,26 +326,29 @@ def _(queries, codewords, offsets, temperature):
 
 @torch.library.custom_op("alignbook::soft_coding_backward", mutates_args=())
 def _soft_coding_backward(
-    grad: Tensor, queries: Tensor, codewords: Tensor, offsets: Tensor, temperature: float
+    grad: Tensor, queries: Tensor, codewords: Tensor, offsets: Tensor, temperature: float, name: str
 ) -> tuple[Tensor, Tensor]:
     """Gradients of queries and codewords; cosines and weights are computed once more."""
-    return _implementation(queries).soft_coding_backward(
+    return _implementation(name).soft_coding_backward(
         grad, queries, codewords, offsets, temperature
     )
 
 
 @_soft_coding_backward.register_fake
-def _(grad, queries, codewords, offsets, temperature):
+def _(grad, queries, codewords, offsets, temperature, name):
     return torch.empty_like(queries), torch.empty_like(codewords)
 
 
 def _keep_inputs(ctx, inputs, output):
     *tensors, ctx.temperature = inputs
+    ctx.name = _name(tensors[0])
     ctx.save_for_backward(*tensors)
 
 
 def _to_attended(ctx, grad):
-    found = torch.ops.alignbook.soft_coding_backward(grad, *ctx.saved_tensors, ctx.temperature)
+    found = torch.ops.alignbook.soft_coding_backward(
+        grad, *ctx.saved_tensors, ctx.temperature, ctx.name
+    )
     return *found, None, None
 
 
@@ -345,9 +358,10 @@ _soft_coding.register_autograd(_to_attended, setup_context=_keep_inputs)
 # --- What all of them take and return --------------------------------------------------------------
 
 
-def returned_in(dtype: torch.dtype) -> torch.dtype:
-    """The type that results of a type are returned in: float32 at the least."""
-    return torch.promote_types(dtype, torch.float32)
+# Under autocast too float32 stays float32.
+for _op in ("grouped_max", "fgm", "soft_coding"):
+    for _device in ("cpu", "cuda"):
+        torch.library.register_autocast(f"alignbook::{_op}", _device, torch.float32)
 
 
 def _check_widths(**vectors) -> None:
@@ -362,11 +376,13 @@ def _check_widths(**vectors) -> None:
         raise ValueError(f"{one} are {a.dtype} but {other} {b.dtype}; make them of one type")
 
 
-def _check_offsets(offsets, vectors, name) -> None:
+def check_offsets(offsets: Tensor, vectors: Tensor, name: str) -> None:
+    """ValueError for offsets that don't cut the vectors `(N, d)` into sets one after another."""
     if offsets.ndim != 1 or offsets.dtype != torch.int64 or not len(offsets):
         raise ValueError(f"offsets must be (B + 1,) int64, not {tuple(offsets.shape)} of "
                          f"{offsets.dtype}")
-    wrong = (offsets[0] != 0) | (offsets[-1] != len(vectors)) | (offsets.diff() < 0).any()
+    sizes = offsets.diff()
+    wrong = (offsets[0] != 0) | (offsets[-1] != len(vectors)) | ((sizes < 0) | (sizes > MOST)).any()
     if wrong:  # asked of a GPU once
-        raise ValueError(f"offsets must rise from 0 to the {len(vectors)} {name}, not "
-                         f"{offsets.tolist()[:6]}…")
+        raise ValueError(f"offsets must rise from 0 to the {len(vectors)} {name}, by {MOST} at most, "
+                         f"not {offsets.tolist()[:6]}…")

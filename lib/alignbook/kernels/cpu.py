@@ -8,6 +8,8 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch.nn import functional as F
 
+from alignbook.kernels.reference import returned_in
+
 # A block of scores: TALL queries by WIDE groups, 512 KB of float32, for a cache of a few MB a core.
 TALL, WIDE = 512, 256
 # A block of `fgm`: so many members a side, 4 MB of float32 scores for larger products.
@@ -31,7 +33,7 @@ def grouped_max(queries, codewords, offsets, with_index):
     starts = offsets[:-1][order]
     longest = int(lengths[0]) if len(lengths) else 0
     ranked = [codewords[starts[lengths > r] + r] for r in range(longest)]  # (n, d) each
-    best = queries.new_empty(len(queries), len(lengths), dtype=_summed_in(queries))
+    best = queries.new_empty(len(queries), len(lengths), dtype=returned_in(queries.dtype))
     index = queries.new_empty(best.shape if with_index else (0,), dtype=torch.int16)
     buffer = queries.new_empty(TALL, WIDE)
     for rows in _slices(len(queries), TALL):
@@ -69,10 +71,6 @@ def _slices(n: int, size: int) -> list[slice]:
     return [slice(i, min(i + size, n)) for i in range(0, n, size)]
 
 
-def _summed_in(x) -> torch.dtype:
-    return torch.promote_types(x.dtype, torch.float32)
-
-
 def _counted_in(longest: int) -> torch.dtype:
     return torch.uint8 if longest <= 256 else torch.int16
 
@@ -82,14 +80,15 @@ def grouped_max_backward(grad, queries, codewords, offsets, index):
 
     Only pairs whose gradient isn't 0 are looked at: with the hardest negatives 3 of every B.
     """
-    grad = grad.to(queries.dtype) * (offsets.diff() > 0)
-    rows, columns = grad.numpy().nonzero()
+    dtype = returned_in(queries.dtype)
+    shares = grad.to(dtype).masked_fill(offsets.diff() == 0, 0).numpy()
+    rows, columns = shares.nonzero()
     place = offsets.numpy()[columns] + index.numpy()[rows, columns]
     ends = np.searchsorted(rows, np.arange(len(queries) + 1))
-    weights = csr_array(
-        (grad.numpy()[rows, columns], place, ends), (len(queries), len(codewords))
-    )
-    return _weighted_sums(weights, codewords), _weighted_sums(weights.tocsc(), queries)
+    weights = csr_array((shares[rows, columns], place, ends), (len(queries), len(codewords)))
+    of_queries = _weighted_sums(weights, codewords.to(dtype))
+    of_codewords = _weighted_sums(weights.tocsc(), queries.to(dtype))
+    return of_queries.to(queries.dtype), of_codewords.to(codewords.dtype)
 
 
 def _weighted_sums(weights, vectors):
@@ -138,7 +137,7 @@ def fgm(x, x_offsets, y, y_offsets, with_index):
     and `(Ny, B1)`, members and sets in the order of the tiles, or `(0,)` if they aren't wanted.
     """
     (x_order, x_tiles), (y_order, y_tiles) = _tiles(x_offsets), _tiles(y_offsets)
-    sums = x.new_zeros(2, len(x_order), len(y_order), dtype=_summed_in(x))
+    sums = x.new_zeros(2, len(x_order), len(y_order), dtype=returned_in(x.dtype))
     x_index = x.new_zeros((len(x), len(y_order)) if with_index else (0,), dtype=torch.int16)
     y_index = x.new_zeros((len(y), len(x_order)) if with_index else (0,), dtype=torch.int16)
     y_members = [y[tile.rows] for tile in y_tiles]
@@ -226,7 +225,7 @@ def soft_coding(queries, codewords, offsets, temperature, block=None):
 
     On any device, in blocks of so many queries and codewords.
     """
-    (tall, wide), dtype = block or SCORES, _summed_in(queries)
+    (tall, wide), dtype = block or SCORES, returned_in(queries.dtype)
     queries, codewords = queries.to(dtype), codewords.to(dtype)
     out = queries.new_zeros(len(queries), len(offsets) - 1)
     for which, _, group in _groups_of_one_size(offsets, codewords, wide):
@@ -258,7 +257,7 @@ def soft_coding_backward(grad, queries, codewords, offsets, temperature, block=N
     (A further term of the softmax, Σ_j ω_j ∂/∂ω_j, is 0: the cosine doesn't change with |ω|. Where
     n is clamped it is a.)
     """
-    (tall, many), dtype = block or SCORES, _summed_in(queries)
+    (tall, many), dtype = block or SCORES, returned_in(queries.dtype)
     of_queries, of_codewords = (torch.zeros_like(x, dtype=dtype) for x in (queries, codewords))
     exact, seen = queries.to(dtype), grad != 0
     # Few pairs have a gradient with the hardest negatives: then a group has its own few queries.

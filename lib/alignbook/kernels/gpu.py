@@ -17,9 +17,24 @@ from alignbook.kernels import cpu
 MAXIMUM = {2: (128, 128, 64, 8, 4), 4: (64, 64, 32, 4, 3)}
 GRADIENT = {2: (128, 128, 64, 8, 3), 4: (64, 64, 32, 4, 3)}
 WHOLE = 256  # up to this width, in half precision, a tile's queries stay in shared memory
+LARGE = 200 * 1024  # bytes of shared memory that this takes
 BAND = 8  # tiles of queries that take turns at the same groups, which they find in the L2 cache
 ROW = 256  # columns of a mean that a program has
 SCORES = 8192, 2048  # queries and codewords of a block of soft coding: 64 MB, several times
+
+
+def _shared_memory(x):
+    """Bytes that a program may have on the device of a tensor; in the interpreter there is no end."""
+    if x.device.type != "cuda":
+        return 1 << 30
+    return torch.cuda.get_device_properties(x.device).shared_memory_per_block_optin
+
+
+def _fitting(tiles, x):
+    """The tile for a tensor's type, with as many loads under way as there is shared memory for."""
+    tall, wide, deep, warps, stages = tiles[x.element_size()]
+    load = (tall + wide) * deep * x.element_size()
+    return tall, wide, deep, warps, max(1, min(stages, _shared_memory(x) // load))
 
 
 # --- The best codeword of every group -------------------------------------------------------------
@@ -36,8 +51,8 @@ def grouped_max(queries, codewords, offsets, with_index):
     if not best.numel():
         return best, index
     d = queries.shape[1]
-    tall, wide, deep, warps, stages = MAXIMUM[queries.element_size()]
-    if queries.element_size() == 2 and d <= WHOLE:
+    tall, wide, deep, warps, stages = _fitting(MAXIMUM, queries)
+    if queries.element_size() == 2 and d <= WHOLE and _shared_memory(queries) >= LARGE:
         deep, stages = max(triton.next_power_of_2(d), 16), 2
     grid = (triton.cdiv(len(queries), tall) * triton.cdiv(len(order), wide),)
     with torch.cuda.device_of(queries):
@@ -129,7 +144,7 @@ def _gradient(rows, vectors, groups=None, choices=None, own_groups=None, chosen_
     if not out.numel() or not len(vectors):
         return out
     d = rows.shape[1]
-    tall, wide, deep, warps, stages = GRADIENT[rows.element_size()]
+    tall, wide, deep, warps, stages = _fitting(GRADIENT, rows)
     grid = triton.cdiv(len(rows), tall), triton.cdiv(d, wide)
     nothing = out, out
     with torch.cuda.device_of(rows):

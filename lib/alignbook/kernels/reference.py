@@ -5,7 +5,7 @@ import torch
 
 def grouped_max(queries, codewords, offsets, with_index):
     """Maxima `(Q, B)` and their places `(Q, B) int16`, `(0,)` if these aren't wanted."""
-    scores = queries.to(_sum(queries)) @ codewords.to(_sum(queries)).T
+    scores = queries.to(returned_in(queries.dtype)) @ codewords.to(returned_in(queries.dtype)).T
     best = scores.new_full((len(queries), len(offsets) - 1), -torch.inf)
     index = torch.zeros(best.shape, dtype=torch.int16, device=best.device)
     for b, (start, stop) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist())):
@@ -17,17 +17,21 @@ def grouped_max(queries, codewords, offsets, with_index):
 
 def grouped_max_backward(grad, queries, codewords, offsets, index):
     """Σ_b g_ib c_best for query i; Σ g_ib q_i over the pairs for which codeword j is the best."""
-    dense = grad.new_zeros(len(queries), len(codewords) + 1)  # the last column: empty groups
+    dtype = returned_in(queries.dtype)
+    dense = torch.zeros(  # the last column: empty groups
+        len(queries), len(codewords) + 1, dtype=dtype, device=queries.device
+    )
     empty = offsets.diff() == 0
     place = (offsets[:-1] + index).masked_fill(empty, len(codewords))
-    dense.scatter_(1, place, grad)
+    dense.scatter_(1, place, grad.to(dtype))
     dense = dense[:, :-1]
-    found = dense @ codewords.to(dense.dtype), dense.T @ queries.to(dense.dtype)
+    found = dense @ codewords.to(dtype), dense.T @ queries.to(dtype)
     return found[0].to(queries.dtype), found[1].to(codewords.dtype)
 
 
-def _sum(x):
-    return torch.promote_types(x.dtype, torch.float32)
+def returned_in(dtype: torch.dtype) -> torch.dtype:
+    """The type that results of a type are computed and returned in: float32 at the least."""
+    return torch.promote_types(dtype, torch.float32)
 
 
 def fgm(x, x_offsets, y, y_offsets, with_index):
@@ -54,7 +58,7 @@ def fgm_backward(x_grad, y_grad, x, x_offsets, y, y_offsets, x_index, y_index):
 
 def soft_coding(queries, codewords, offsets, temperature):
     """Cosine of each query and the mixture it attends to `(Q, B)`; 0 of an empty group."""
-    queries, codewords = queries.to(_sum(queries)), codewords.to(_sum(codewords))
+    queries, codewords = queries.to(returned_in(queries.dtype)), codewords.to(returned_in(codewords.dtype))
     out = queries.new_zeros(len(queries), len(offsets) - 1)
     for b, (start, stop) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist())):
         if stop > start:
@@ -65,7 +69,7 @@ def soft_coding(queries, codewords, offsets, temperature):
 
 def soft_coding_backward(grad, queries, codewords, offsets, temperature):
     """Gradients of queries and codewords, by the chain rule through the attended vectors."""
-    wide, words = queries.to(_sum(queries)), codewords.to(_sum(codewords))
+    wide, words = queries.to(returned_in(queries.dtype)), codewords.to(returned_in(codewords.dtype))
     of_queries, of_codewords = torch.zeros_like(wide), torch.zeros_like(words)
     for b, (start, stop) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist())):
         if stop > start:
