@@ -17,7 +17,7 @@ from alignbook.retrieval import KS, ROWS
 from alignbook.similarity import blocks, coded_in_blocks, pool, unit
 
 POOLINGS = ("lse", "mean", "max")  # those through which an error doesn't grow
-PAIR_BYTES = 32 * 2**20  # vectors of the pairs that are scored once more at a time
+PAIR_BYTES = 8 * 2**20  # vectors of the pairs that are scored once more at a time: near the processor
 MOST = 0.02  # share of the pairs above which all are: a pair alone costs many times as much
 
 
