@@ -10,7 +10,7 @@ from pathlib import Path
 from alignbook import ROOT
 from alignbook.exhibits import EXHIBITS, NOTEBOOKS, slug
 from alignbook.exhibits import arms as arms_of
-from alignbook.fingerprint import code_hash
+from alignbook.fingerprint import code_hash, key
 
 NAMES = ("profile", "data", "seeds", "set", "device", "source")
 KIND = config["data"].partition("=")[0]
@@ -21,6 +21,7 @@ SHOWN = list(dict.fromkeys(  # exhibits
 ))
 SOURCES = os.path.relpath(ROOT / "notebooks")  # relative: the project folder may be moved
 TIMED = ("chan-F3", "chan-F4")  # exhibits whose models are timed, alone on the machine
+MEASURING = sorted((ROOT / "benchmarks").glob("*.py"))
 REPORTED = Path(os.path.relpath(ROOT / "data/reported"))
 PYTHON = sys.executable
 JOB = "exec {PYTHON:q} -m alignbook.jobs"
@@ -52,6 +53,7 @@ def notebook_inputs(wildcards):
     shown = [file for name in notebook.exhibits + notebook.reads for file in arms(name)]
     timed = [f"efficiency/{name}.csv" for name in TIMED if name in notebook.exhibits]
     timed += ["efficiency/chan-F3.csv"] if "chan-F3" in notebook.reads else []
+    timed += ["benchmarks/kernels.csv"] if wildcards.notebook == "50_kernels" else []
     return [f"{need}.json" for need in notebook.needs] + shown + timed
 
 
@@ -150,6 +152,18 @@ rule efficiency:
     threads: 1 if config["profile"] == "smoke" else workflow.cores  # alone on the machine
     shell:
         "OMP_NUM_THREADS=1 " + JOB + " efficiency {wildcards.exhibit} --out ."
+
+
+rule benchmark:
+    output:
+        "benchmarks/kernels.csv",
+    params:
+        small=config["profile"] == "smoke",
+        code=code_hash("alignbook.kernels", "alignbook.similarity", "alignbook.mixed"),
+        files=key(*(path.read_text() for path in MEASURING)),
+    threads: 1 if config["profile"] == "smoke" else workflow.cores  # alone on the machine
+    shell:
+        "OMP_NUM_THREADS=1 " + JOB + " benchmark --out ."
 
 
 rule notebook:

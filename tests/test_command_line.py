@@ -190,6 +190,14 @@ def test_targets():
     assert exhibits.resolve(["notebooks/02_data.ipynb"]) == ["02_data"]
 
 
+def test_kernels_are_not_measured_for_every_data_set():
+    assert exhibits.resolve(["kernels"]) == ["50_kernels"]
+    assert exhibits.resolve([], "flickr8k") == [n for n in exhibits.NOTEBOOKS if n != "50_kernels"]
+    assert exhibits.resolve(["chan", "kernels"], "coco_precomp") == CHAPTER
+    with pytest.raises(ValueError, match="kernels: the same on any data set; start it without"):
+        exhibits.resolve(["kernels"], "flickr8k")
+
+
 def test_failures_are_told_with_what_they_were_to_make(tmp_path, capsys):
     words = "Error in rule arm:\n    jobid: 4\n    input: base.json\n    output: arms/a/b.csv\n"
     (tmp_path / "log").write_text(words)

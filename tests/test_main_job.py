@@ -147,7 +147,7 @@ def test_photographs_go_through_the_same_notebooks(workbook_copy, realdata):
     done = workbook_copy.run("--profile", "smoke", "--data", f"flickr8k={realdata / 'flickr8k'}")
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     out = workbook_copy.root / "results/flickr8k-smoke"
-    for name in exhibits.NOTEBOOKS:
+    for name in exhibits.resolve([], "flickr8k"):
         assert execute.failure(out / f"notebooks/{name}.ipynb") is None
     rows = (out / "metrics.csv").read_text().splitlines()
     arms = [arm for name in exhibits.EXHIBITS for arm in exhibits.arms(name, "flickr8k")]
@@ -165,7 +165,7 @@ def test_precomp_files_go_through_the_same_notebooks(twin, monkeypatch):
     done = twin.run("--profile", "smoke", "--data", f"precomp={files}")
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     out = twin.root / "results/precomp-smoke"
-    for name in exhibits.NOTEBOOKS:
+    for name in exhibits.resolve([], "precomp"):
         assert execute.failure(out / f"notebooks/{name}.ipynb") is None
     rows = (out / "metrics.csv").read_text().splitlines()
     arms = [arm for name in exhibits.EXHIBITS for arm in exhibits.arms(name, "precomp")]

@@ -201,7 +201,7 @@ def check(asked: argparse.Namespace) -> tuple[list[str], dict]:
         hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(profiles.NAMES)}"
         raise Refused(f"unknown profile {profile!r}; {hint}")
     try:
-        notebooks = exhibits.resolve(asked.targets)
+        notebooks = exhibits.resolve(asked.targets, asked.data.partition("=")[0])
     except ValueError as error:
         raise Refused(str(error)) from None
     overrides = changed(asked.set)

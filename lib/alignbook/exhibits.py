@@ -15,7 +15,8 @@ class Notebook:
     ``needs`` names what has to stand before it runs ("data", "base"), ``exhibits`` the exhibits it
     shows, ``reads`` those of other notebooks that it takes numbers from, ``printed`` whether it
     takes the papers' numbers, ``modules`` those of the library that it alone shows things with,
-    ``expected`` its own seconds on two cores by profile, training not counted.
+    ``data`` the data sets it is made on where these are not all, ``expected`` its own seconds on
+    two cores by profile, training not counted.
     """
 
     needs: tuple[str, ...] = ()
@@ -23,6 +24,7 @@ class Notebook:
     reads: tuple[str, ...] = ()
     printed: bool = False
     modules: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
     expected: dict[str, int] = field(default_factory=dict)
 
 
@@ -146,6 +148,10 @@ NOTEBOOKS = {
         modules=("alignbook.attention", "alignbook.attentionsheet", *TEACHING),
         expected={"smoke": 20, "laptop": 35},
     ),
+    "50_kernels": Notebook(
+        printed=True, data=("world",), expected={"smoke": 15, "laptop": 15},
+        modules=("alignbook.benchmarked", "alignbook.kernels", "alignbook.similarity", *TEACHING),
+    ),
     "90_claims": Notebook(
         needs=("base",), reads=tuple(EXHIBITS), printed=True, expected={"smoke": 20, "laptop": 20}
     ),
@@ -225,7 +231,7 @@ def chapter(notebook: str) -> str:
     return notebook.split("_")[1]
 
 
-def resolve(targets: list[str] | tuple[str, ...]) -> list[str]:
+def resolve(targets: list[str] | tuple[str, ...], data: str = "world") -> list[str]:
     """Notebooks behind the targets of a command line, in reading order.
 
     Parameters
@@ -233,11 +239,13 @@ def resolve(targets: list[str] | tuple[str, ...]) -> list[str]:
     targets : list of str
         Notebooks (``11_chan_ablations``), chapters (``chan``) and exhibits (``chan-T3``);
         none at all means every notebook.
+    data : str
+        The data set's name; notebooks that are not made on it are left out.
 
     Raises
     ------
     ValueError
-        Names a target nobody knows, and what comes near it.
+        Names a target nobody knows, and what comes near it; or targets that this data has not.
 
     Examples
     --------
@@ -253,7 +261,11 @@ def resolve(targets: list[str] | tuple[str, ...]) -> list[str]:
             chosen.update(matching)
         else:
             raise ValueError(_unknown(target))
-    return [name for name in NOTEBOOKS if name in chosen]
+    made_on = {name: each.data or (data,) for name, each in NOTEBOOKS.items()}
+    made = [name for name in NOTEBOOKS if name in chosen and data in made_on[name]]
+    if not made:
+        raise ValueError(f"{', '.join(targets)}: the same on any data set; start it without --data")
+    return made
 
 
 def _unknown(target: str) -> str:

@@ -22,6 +22,7 @@ PRESENTATION = (
     "alignbook.attentionsheet",
     "alignbook.audit",
     "alignbook.basesheet",
+    "alignbook.benchmarked",
     "alignbook.claims",
     "alignbook.datasheet",
     "alignbook.doctor",

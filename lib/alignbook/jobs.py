@@ -92,6 +92,15 @@ def efficiency(book: Workbook, exhibit: str) -> None:
     say(f"{exhibit}, time and memory of {len(measured)} models", began)
 
 
+def benchmark(book: Workbook) -> None:
+    """Measure the kernels; but for the smoke profile nothing else of the graph runs meanwhile."""
+    from alignbook import benchmarked
+
+    began = time.monotonic()
+    benchmarked.measure(book)
+    say("kernels measured", began)
+
+
 def collect(book: Workbook, *names: str) -> None:
     """Put the numbers of some exhibits into metrics, summary, timings, runs (CSV) and images."""
     import pandas as pd
@@ -120,7 +129,9 @@ def say(what: str, began: float, expected: float | None = None) -> None:
     print(f"  {took}  {what}{hint}", flush=True)
 
 
-KINDS = {job.__name__: job for job in (data, base, arm, exhibit, efficiency, notebook, collect)}
+KINDS = {job.__name__: job for job in (
+    data, base, arm, exhibit, efficiency, benchmark, notebook, collect,
+)}  # fmt: skip
 
 
 def main(arguments: list[str]) -> int:

@@ -241,6 +241,7 @@ NOTEBOOKS = {
     "12_chan_codebook": Needs("coco_precomp", settings=CHAN),
     "13_chan_efficiency": Needs("coco_precomp", settings=CHAN),
     "14_chan_attention": Needs("coco_precomp"),
+    "50_kernels": Needs(""),
     "90_claims": Needs("coco_precomp"),
 }  # fmt: skip
 
