@@ -119,10 +119,10 @@ class Copy:
             timeout=900,
         )
 
-    def start(self, *arguments: str, **environment: str) -> subprocess.Popen:
+    def start(self, *arguments: str, before: tuple[str, ...] = (), **environment: str):
         """Start run_all.sh and return at once."""
         return subprocess.Popen(
-            [str(self.root / "run_all.sh"), *arguments],
+            [*before, str(self.root / "run_all.sh"), *arguments],
             env={**self.environment, **environment},
             cwd=self.root,
             stdout=subprocess.DEVNULL,

@@ -242,7 +242,7 @@ def evaluate(model, vocabulary, dataset, feature_run, split: str):
     label = f"comparing with the {split} captions"
     if mixed.applies(model.config):
         return mixed.evaluate(model, images, parts, dataset.captions_per_image, label)
-    scores = images.new_empty(len(images), len(captions))
+    scores = images.new_full((len(images), len(captions)), torch.nan)
     done = 0
     for words, lengths in parts:
         part = slice(done, done + len(words))

@@ -29,7 +29,7 @@ def applies(config) -> bool:
 
 def rounded(sets: Packed) -> tuple[Packed, torch.Tensor]:
     """The vectors at length 1 in bfloat16, and how far rounding moved each set's most, `(B,)`."""
-    halves, moved = torch.empty_like(sets.vectors, dtype=torch.bfloat16), []
+    halves, moved = torch.zeros_like(sets.vectors, dtype=torch.bfloat16), []
     done = 0
     for vectors, offsets in blocks(sets):
         exact = unit(vectors)
@@ -140,8 +140,8 @@ def evaluate(model, images, parts, captions_per_image: int, label: str):
     sets = kernels.pack(images, torch.full((len(images),), images.shape[1], device=images.device))
     regions, of_regions = rounded(sets)
     total = captions_per_image * len(images)
-    scores = images.new_empty(len(images), total, dtype=torch.float32)
-    of_words, rest, kept = torch.empty_like(scores[0]), torch.empty_like(scores[0]), []
+    scores = images.new_full((len(images), total), torch.nan, dtype=torch.float32)
+    of_words, rest, kept = torch.zeros_like(scores[0]), torch.zeros_like(scores[0]), []
     for words, lengths in parts:
         part = slice(done, done + len(words))
         kept.append(kernels.pack(words, lengths.to(words.device)))
@@ -176,7 +176,7 @@ def _joined(parts: list[Packed]) -> Packed:
     """All parts as one; each is let go as it is taken over, so that none is held twice for long."""
     sizes = torch.cat([each.offsets.diff() for each in parts])
     offsets = F.pad(sizes.cumsum(0), (1, 0))
-    vectors, done = parts[0].vectors.new_empty(int(offsets[-1]), parts[0].vectors.shape[1]), 0
+    vectors, done = parts[0].vectors.new_zeros(int(offsets[-1]), parts[0].vectors.shape[1]), 0
     while parts:
         part = parts.pop(0).vectors
         vectors[done : done + len(part)] = part
