@@ -56,7 +56,7 @@ def padded_shards(regions, words, lengths, scale):
 
 
 def caption_loop(regions, words, lengths, temperature, scale):
-    """In the steps of SCAN's code, with softmax alone to normalise: caption by caption a copy of it
+    """In what we take for the steps of SCAN's code [A], with softmax alone to normalise: caption by caption a copy of it
     for every image, the attended vectors of all images, cosines and LogSumExp: → `(B1, B2)`.
 
     How lean it can be is another row's matter: `baselines.attended_similarity`.

@@ -125,7 +125,7 @@ SETS = {  # lengths of x's sets, of y's, width
 
 
 def slow_fgm(x, x_offsets, y, y_offsets):
-    """ComAlign Eq. 5 and 6 as loops over the sets and their members."""
+    """ComAlign Eq. 2 as loops over the sets and their members, both ways."""
     size = len(x_offsets) - 1, len(y_offsets) - 1
     x_to_y, y_to_x = torch.zeros(2, *size, dtype=torch.float64)
     for b in range(size[0]):

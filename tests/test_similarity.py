@@ -421,7 +421,7 @@ def test_pairs_are_entries_of_the_whole(ragged, pooling, codebook, temperature):
 
 
 def slow_matching(x, y, x_mask, y_mask):
-    """ComAlign Eq. 5 and 6 as a loop."""
+    """ComAlign Eq. 2 as a loop, both ways."""
     both = np.zeros((2, len(x), len(y)))
     for a in range(len(x)):
         for b in range(len(y)):

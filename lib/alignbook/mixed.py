@@ -17,12 +17,13 @@ from alignbook.retrieval import KS, ROWS
 from alignbook.similarity import blocks, coded_in_blocks, pool, unit
 
 POOLINGS = ("lse", "mean", "max")  # those through which an error doesn't grow
-PAIR_BYTES = 8 * 2**20  # vectors of the pairs that are scored once more at a time: near the processor
+# Vectors of the pairs that are scored once more at a time: they stay near the processor.
+PAIR_BYTES = 8 * 2**20
 MOST = 0.02  # share of the pairs above which all are: a pair alone costs many times as much
 
 
 def applies(config) -> bool:
-    """Whether an arm asks for it and there is a bound: not for attention, sum and softmax pooling."""
+    """Whether an arm asks for it and has a bound: not with attention, sum and softmax pooling."""
     asked = getattr(config, "evaluation", "float32") == "mixed"  # the rivals have no choice
     return asked and config.coding == "hard" and config.pooling in POOLINGS
 
@@ -76,7 +77,8 @@ def bound(of_regions, of_words, rest):
 
 
 def sharpen(scores, slack, exact, captions_per_image=5, folds=1) -> float:
-    """Make approximate scores as good as exact ones for every recall of `retrieval.evaluate`, in place.
+    """Make approximate scores, in place, as good as exact ones for the recalls of
+    `retrieval.evaluate`.
 
     A query whose item has K = 10 negatives surely ahead is lost whatever the rest are. Of the
     others, the negatives that may be on either side of the item are scored exactly, and all items.
@@ -89,8 +91,9 @@ def sharpen(scores, slack, exact, captions_per_image=5, folds=1) -> float:
         (stop - start, captions) or what broadcasts to it.
     exact : callable
         ``exact(images, captions)`` are the scores (P,) of single pairs, two (P,) int64 tensors.
-    captions_per_image, folds : as for `retrieval.evaluate`, whose recalls with these folds, or with one, are
-        then those of exact scores under every rule for ties; ranks beyond 10 are not.
+    captions_per_image, folds
+        As for `retrieval.evaluate`, whose recalls with these folds, or with one, are then those of
+        exact scores under every rule for ties; ranks beyond 10 are not.
 
     Returns
     -------

@@ -120,7 +120,8 @@ def soft_coding(regions, words, *, region_lengths=None, word_lengths=None, codeb
 
 
 def fine_grained_matching(x, y, x_mask=None, y_mask=None):
-    """Mean over one set's vectors of the best of the other's, both ways (ComAlign Eq. 5 and 6).
+    """Mean over one set's vectors of the best of the other's, both ways: ComAlign Eq. 2, as
+    Eq. 3 and 4 take it.
 
     Parameters
     ----------

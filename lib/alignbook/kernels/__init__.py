@@ -188,7 +188,8 @@ _grouped_max.register_autograd(_to_best, setup_context=_keep_best)
 
 
 def fgm(x: Tensor, x_offsets: Tensor, y: Tensor, y_offsets: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean over one set's members of the best of the other's, both ways: ComAlign Eq. 5 and 6.
+    """Mean over one set's members of the best of the other's, both ways: ComAlign Eq. 2, as Eq. 3 and 4
+    take it.
 
     Parameters
     ----------

@@ -227,14 +227,7 @@ def _sheet(x, vectors):
 
 
 def fgm(x, x_offsets, y, y_offsets, with_index):
-    """Means over x's members of the best of y, and the reverse; with the best one's places.
-
-    Returns
-    -------
-    x_to_y, y_to_x : (B1, B2) float32
-    x_index : (Nx, B2) int16, which member of each set of y is best for each row of x; or (0,)
-    y_index : (Ny, B1) int16, likewise for each row of y; or (0,)
-    """
+    """Both means and the best ones' places, as `reference.fgm` returns them: two maxima."""
     x_best, x_index = grouped_max(x, y, y_offsets, with_index)
     y_best, y_index = grouped_max(y, x, x_offsets, with_index)
     shape = len(x_offsets) - 1, len(y_offsets) - 1
