@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 
 from alignbook import baselines
 from alignbook.chan import DIFFERENCES, PRESETS, Config
-from alignbook.exhibits import CODEBOOK_SIZES, TAUS
+from alignbook.exhibits import CODEBOOK_SIZES, EXHIBITS, TAUS
 
 # (λ, α) for LogSumExp and softmax pooling. Margins are in the units of each pooling: a sum over
 # words spreads about ten times as wide.
@@ -42,6 +42,11 @@ def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
         name: (candidates[: profile.chan_trials], changes)
         for name, (candidates, changes) in makers[exhibit](profile).items()
     }
+
+
+def inputs(book, exhibit: str, arm: str) -> list:
+    """What the runs of an arm start from, see `Workbook.inputs`."""
+    return book.inputs(EXHIBITS[exhibit].domain, arm.endswith("-bert"))
 
 
 def common(profile, text: str = "bigru") -> Config:

@@ -34,8 +34,9 @@ def arm(book, exhibit: str, name: str) -> pd.DataFrame:
         found = [(seed, book.measured(name, seed).key) for seed in book.base_seeds]
         return pd.DataFrame([(exhibit, name, "report", *each) for each in found], columns=columns)
     known = exhibits.EXHIBITS[exhibit]
-    candidates, changes = importlib.import_module(known.module).arms(exhibit, book.profile)[name]
-    inputs = book.inputs(known.domain, candidates[0].text == "bert")
+    module = importlib.import_module(known.module)
+    candidates, changes = module.arms(exhibit, book.profile)[name]
+    inputs = module.inputs(book, exhibit, name)
     early = name in known.later and book.profile.name in ("smoke", "laptop")
     chosen, trials = candidates[0], []
     if len(candidates) > 1 and not early:
@@ -43,7 +44,9 @@ def arm(book, exhibit: str, name: str) -> pd.DataFrame:
     chosen = replace(chosen, **changes)
     lines = [(exhibit, name, "trial", TUNING_SEED, run.key) for run in trials]
     for seed in book.seeds[:1] if early or name in known.controls else book.seeds:
-        run = runs.get(chosen, seed, *inputs, device=book.device)
+        run = runs.get(chosen, 0 if name in known.untrained else seed, *inputs, device=book.device)
+        if known.measured:
+            run = module.measured(book, exhibit, name, run, inputs)
         lines.append((exhibit, name, "report", seed, run.key))
     return pd.DataFrame(lines, columns=columns)
 
@@ -86,27 +89,29 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
                            run.record["device"], run.record["finished"]))
         if row.role == "trial":
             continue
-        if run.has("ranks_i2t"):
+        arm, target = exhibits.row_and_target(row.arm)
+        if run.has("ranks_i2t") and not target:
             images_of.append(image_recalls(run.array("ranks_i2t"), run.array("ranks_t2i"))
                              .assign(exhibit=row.exhibit, row=row.arm, seed=row.seed))
         known = exhibits.EXHIBITS[row.exhibit]
-        on_b = book.kind == "world" and known.domain == "B"
+        on_b = book.kind == "world" and (target or known.domain) in ("f30k", "B")
         here = elsewhere if on_b else protocol
-        versions = {"": ("test", here)}
+        versions = {f"{target} " if target else "": ("test", here)}
         if known.folds:
             versions = {"5K ": versions[""], "1K ": ("test 1K", replace(here, folds=5))}
         for label, (prefix, how) in versions.items():
             for column in COLUMNS if f"{prefix} RSUM" in run.metrics else ():
                 metrics.append((
-                    row.exhibit, row.arm, label + column, f"{prefix} {column}", row.seed,
+                    row.exhibit, arm, label + column, f"{prefix} {column}", row.seed,
                     round(run.metrics[f"{prefix} {column}"], 6), queries[column.split()[0]],
                     how.dataset, book.profile.name, "test", f"{how} [{how.id}]",
                 ))  # fmt: skip
-        for metric, n in run.metrics.get("asked", {}).items():  # on domain B, and on probes
+        for metric, n in run.metrics.get("asked", {}).items():  # on domain B, probes and the like
             name = away if metric.startswith("B ") else dataset.name
             column = metric.removeprefix("test ").replace("B test", "B")
-            how = f"{elsewhere} [{elsewhere.id}]" if column.removeprefix("B ") in COLUMNS else PROBE
-            metrics.append((row.exhibit, row.arm, column, metric, row.seed,
+            how = f"{elsewhere} [{elsewhere.id}]" if column.removeprefix("B ") in COLUMNS else (
+                run.metrics.get("how", PROBE))
+            metrics.append((row.exhibit, arm, column, metric, row.seed,
                             round(run.metrics[metric], 6), n, name, book.profile.name, "test", how))
     metrics = pd.DataFrame(metrics, columns=[
         "exhibit", "row", "column", "metric", "seed", "value", "n", "dataset", "profile", "split",

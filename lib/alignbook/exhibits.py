@@ -34,9 +34,13 @@ class Exhibit:
 
     ``arms`` are those in the world, ``photographs`` those elsewhere where they are others.
     ``controls`` run with the first seed only; ``later`` too, and untuned, before the overnight
-    profile. ``domain`` is the world's domain they are trained and tested on, ``data`` the data
-    sets it is made on where these are not all. ``folds``: recalls are those of the whole test split
-    ("5K") and of its five fifths ("1K"), as COCO's are.
+    profile. In ``untrained`` ones nothing is random: every seed shows the same run. ``measured``:
+    its numbers are not the trained runs' own but those of ``measured(…)`` of the module. ``domain``
+    is the world's domain they are trained and tested on, ``data`` the data sets it is made on where
+    these are not all. ``folds``: recalls are those of the whole test split ("5K") and of its five
+    fifths ("1K"), as COCO's are.
+
+    An arm named "row → target" shows its numbers in the row's columns of that target.
     """
 
     module: str
@@ -45,6 +49,8 @@ class Exhibit:
     photographs: tuple[str, ...] = ()
     controls: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
+    untrained: tuple[str, ...] = ()
+    measured: bool = False
     domain: str = "A"
     data: tuple[str, ...] = ()
     folds: bool = False
@@ -62,6 +68,22 @@ CODEBOOKS = tuple(f"{coding}-{k}" for coding in ("hard", "soft") for k in CODEBO
 MATCHERS = ("vse++", "vse-inf", "scan", "chan")
 WITH_BERT = tuple(f"{name}-bert" for name in MATCHERS)
 OFFICIAL = ("chan-official", "chan-official-bert")  # as the released code has it
+
+# ComAlign: the base models by their names in its tables, its rows, and what the paper lacks.
+COMALIGN_BASES = {"clip": "world-clip", "coca": "world-coca", "negclip": "world-negclip",
+                  "clip-large": "world-clip-large"}  # fmt: skip
+COMALIGN_CONTROLS = ("clip+fgm", "clip+global", "clip+literal", "clip+comalign-gold",
+                     "clip+comalign-official")  # fmt: skip
+COMALIGN_ROWS = tuple(row for base in COMALIGN_BASES for row in (base, f"{base}+comalign"))
+COMALIGN_PARTS = ("all", "global-entity", "global-relation", "global", "entity-relation")
+COMALIGN_SETTINGS = ("×1", *(f"{name} ×{factor}" for name, factors in {
+    "coefficient": ("0.25", "0.5", "2", "4"), "learning rate": ("0.25", "0.5", "2", "4"),
+    "steps": ("0.5", "2"), "batch": ("0.5", "2")}.items() for factor in factors))  # fmt: skip
+
+
+def _targets(rows) -> tuple[str, ...]:
+    return tuple(f"{row} → {target}" for row in rows for target in ("coco", "f30k"))
+
 
 EXHIBITS = {
     "base-models": Exhibit(  # ours: no table of a paper
@@ -117,6 +139,54 @@ EXHIBITS = {
         arms=CODEBOOKS,
         later=CODEBOOKS,
     ),
+    "comalign-TI": Exhibit(
+        module="alignbook.comalign_arms",
+        notebook="20_comalign",
+        arms=_targets(COMALIGN_ROWS + COMALIGN_CONTROLS),
+        controls=_targets(COMALIGN_CONTROLS),
+        untrained=_targets((*COMALIGN_BASES, "clip+fgm")),
+        data=("world",),
+    ),
+    "comalign-TIII": Exhibit(
+        module="alignbook.comalign_arms", notebook="22_comalign_ablations", arms=COMALIGN_PARTS,
+        data=("world",),
+    ),
+    "comalign-TIV": Exhibit(
+        module="alignbook.comalign_arms", notebook="22_comalign_ablations", arms=COMALIGN_PARTS,
+        data=("world",),
+    ),
+    "comalign-TV": Exhibit(
+        module="alignbook.comalign_arms", notebook="22_comalign_ablations",
+        arms=("transformer", "fc-shared", "fc-separate", "transformer-2", "fc-shared-2",
+              "fc-separate-2"),
+        controls=("fc-shared-2", "fc-separate-2"),
+        data=("world",),
+    ),
+    "comalign-TVI": Exhibit(
+        module="alignbook.comalign_arms", notebook="22_comalign_ablations",
+        arms=("layers-1", "layers-2", "layers-4"), data=("world",),
+    ),
+    "comalign-TII": Exhibit(
+        module="alignbook.comalign_arms", notebook="21_comalign_compositional",
+        arms=(*COMALIGN_ROWS, *COMALIGN_CONTROLS), controls=COMALIGN_CONTROLS,
+        untrained=(*COMALIGN_BASES, "clip+fgm"), measured=True, data=("world",),
+    ),
+    "comalign-F4": Exhibit(
+        module="alignbook.comalign_arms", notebook="23_comalign_similarity",
+        arms=("base", "comalign"), untrained=("base",), measured=True, data=("world",),
+    ),
+    "comalign-F5": Exhibit(
+        module="alignbook.comalign_arms", notebook="23_comalign_similarity",
+        arms=("base", "comalign"), untrained=("base",), measured=True, data=("world",),
+    ),
+    "comalign-F6": Exhibit(
+        module="alignbook.comalign_arms", notebook="24_comalign_hyperparameters",
+        arms=("comalign",), measured=True, data=("world",),
+    ),
+    "comalign-F7": Exhibit(
+        module="alignbook.comalign_arms", notebook="24_comalign_hyperparameters",
+        arms=COMALIGN_SETTINGS, controls=COMALIGN_SETTINGS, data=("world",),
+    ),
 }
 
 TEACHING = ("alignbook.exercises", "alignbook.shapes")
@@ -147,6 +217,26 @@ NOTEBOOKS = {
         needs=("base",), reads=("chan-T3",),
         modules=("alignbook.attention", "alignbook.attentionsheet", *TEACHING),
         expected={"smoke": 20, "laptop": 35},
+    ),
+    "20_comalign": Notebook(
+        needs=("base",), exhibits=("comalign-TI",), printed=True, data=("world",),
+        modules=("alignbook.comalign_sheet", *TEACHING), expected={"smoke": 15, "laptop": 20},
+    ),
+    "21_comalign_compositional": Notebook(
+        needs=("base",), exhibits=("comalign-TII",), printed=True, data=("world",),
+        modules=TEACHING, expected={"smoke": 15, "laptop": 20},
+    ),
+    "22_comalign_ablations": Notebook(
+        needs=("base",), exhibits=("comalign-TIII", "comalign-TIV", "comalign-TV", "comalign-TVI"),
+        printed=True, data=("world",), modules=TEACHING, expected={"smoke": 15, "laptop": 20},
+    ),
+    "23_comalign_similarity": Notebook(
+        needs=("base",), exhibits=("comalign-F4", "comalign-F5"), data=("world",),
+        modules=("alignbook.comalign_sheet", *TEACHING), expected={"smoke": 15, "laptop": 20},
+    ),
+    "24_comalign_hyperparameters": Notebook(
+        needs=("base",), exhibits=("comalign-F6", "comalign-F7"), data=("world",),
+        modules=("alignbook.comalign_sheet", *TEACHING), expected={"smoke": 15, "laptop": 20},
     ),
     "50_kernels": Notebook(
         printed=True, data=("world",), expected={"smoke": 15, "laptop": 15},
@@ -196,6 +286,37 @@ CHAN_TABLE_3 = (
     ("Controls (ours)", "Base model, whole against whole", BASE_MODEL),
 )
 
+# ComAlign's tables as printed: (group, row, arm); "Ours" has nothing beside it.
+_BASES = {"CLIP-ViT-B/32": "clip", "COCA-ViT-B/32": "coca", "NegClip-ViT-B/32": "negclip",
+          "CLIP-ViT-L/14": "clip-large"}  # fmt: skip
+COMALIGN_TABLE_1 = tuple(
+    ("", f"{label}{more}", f"{base}{arm}") for label, base in _BASES.items()
+    for more, arm in (("", ""), (" + ComAlign", "+comalign"))
+) + (
+    ("Ours, on CLIP", "training-free", "clip+fgm"),
+    ("Ours, on CLIP", "global heads", "clip+global"),
+    ("Ours, on CLIP", "ComAlign, Eq. 8 as printed", "clip+literal"),
+    ("Ours, on CLIP", "ComAlign, gold boxes", "clip+comalign-gold"),
+    ("Ours, on CLIP", "ComAlign, official preset", "clip+comalign-official"),
+)  # fmt: skip
+COMALIGN_TABLE_2 = COMALIGN_TABLE_1
+PROBES = ("VG-Relation", "VG-Attribution", "SVO-Probes")
+_PARTS = (("global + entity + relation", "all"), ("global + entity", "global-entity"),
+          ("global + relation", "global-relation"), ("global", "global"),
+          ("entity + relation", "entity-relation"))  # fmt: skip
+COMALIGN_ABLATIONS = {
+    "comalign-TIII": tuple(("", label, arm) for label, arm in _PARTS),
+    "comalign-TIV": tuple(("", label, arm) for label, arm in _PARTS),
+    "comalign-TV": (
+        ("", "transformer", "transformer"), ("", "FC (shared network)", "fc-shared"),
+        ("", "FC (separate networks)", "fc-separate"),
+        ("Ours, two layers", "transformer", "transformer-2"),
+        ("Ours, two layers", "FC (shared network)", "fc-shared-2"),
+        ("Ours, two layers", "FC (separate networks)", "fc-separate-2"),
+    ),
+    "comalign-TVI": (("", "1", "layers-1"), ("", "2", "layers-2"), ("", "4", "layers-4")),
+}  # fmt: skip
+
 
 def arms(exhibit: str, data: str) -> tuple[str, ...]:
     """The arms of an exhibit on a data set, by its name; none where it is not made.
@@ -213,13 +334,23 @@ def arms(exhibit: str, data: str) -> tuple[str, ...]:
     return names
 
 
+def row_and_target(arm: str) -> tuple[str, str]:
+    """The row an arm is shown in, and the target its numbers are of, "" if there is only one.
+
+    >>> row_and_target("clip+comalign → f30k"), row_and_target("chan")
+    (('clip+comalign', 'f30k'), ('chan', ''))
+    """
+    row, _, target = arm.partition(" → ")
+    return row, target
+
+
 def slug(arm: str) -> str:
     """An arm's name as a file name.
 
-    >>> slug("cross-attention-1/9")
-    'cross-attention-1-of-9'
+    >>> slug("cross-attention-1/9"), slug("clip+fgm → f30k")
+    ('cross-attention-1-of-9', 'clip+fgm-to-f30k')
     """
-    return arm.replace("/", "-of-")
+    return arm.replace("/", "-of-").replace(" → ", "-to-").replace(" ", "-")
 
 
 def chapter(notebook: str) -> str:

@@ -160,6 +160,34 @@ def curves(lines: pd.DataFrame, x: str, x_label: str, y_label: str, note: str):
     return figure
 
 
+def matrices(found: dict, title: str, note: str):
+    """Matrices of numbers side by side on one scale of colours, each value written in its cell.
+
+    Parameters
+    ----------
+    found : a name for each DataFrame, whose index and columns name rows and columns.
+    """
+    use_style()
+    figure, axes = plt.subplots(1, len(found), figsize=(4.4 * len(found) + 0.8, 4.4), squeeze=False)
+    values = np.concatenate([matrix.to_numpy().ravel() for matrix in found.values()])
+    low, high = values.min(), values.max()
+    for axis, (name, matrix) in zip(axes[0], found.items()):
+        axis.imshow(matrix, cmap="cividis", vmin=low, vmax=high)
+        for i, j in np.ndindex(matrix.shape):
+            value = matrix.iat[i, j]
+            dark = value < (low + high) / 2
+            axis.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9,
+                      color="white" if dark else "black", fontweight="bold" if i == j else None)
+        axis.set_xticks(range(matrix.shape[1]), matrix.columns, rotation=35, ha="right", fontsize=8)
+        axis.set_yticks(range(matrix.shape[0]), matrix.index, fontsize=8)
+        axis.set_title(name)
+        axis.grid(False)
+    figure.suptitle(title)
+    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
+    figure.tight_layout(rect=(0, 0.03, 1, 0.98))
+    return figure
+
+
 def pictures(images, titles, columns: int = 4, boxes=None, width: float = 2.2, captions=None):
     """A sheet of pictures `(N, H, W, 3) uint8` with titles above and boxes drawn in.
 

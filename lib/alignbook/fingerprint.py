@@ -24,6 +24,7 @@ PRESENTATION = (
     "alignbook.basesheet",
     "alignbook.benchmarked",
     "alignbook.claims",
+    "alignbook.comalign_sheet",
     "alignbook.datasheet",
     "alignbook.doctor",
     "alignbook.efficiency",

@@ -52,9 +52,11 @@ def arm(book: Workbook, exhibit: str, name: str) -> None:
     file = book.out / "arms" / exhibit / f"{exhibits.slug(name)}.csv"
     write(file, listed.to_csv(index=False))
     reported = listed[listed.role == "report"]
-    mean = sum(runs.stored(key).metrics["test RSUM"] for key in reported.key) / len(reported)
+    found = [runs.stored(key).metrics for key in reported.key]
+    headline = "test RSUM" if "test RSUM" in found[0] else next(iter(found[0]["asked"]))
+    mean = sum(metrics[headline] for metrics in found) / len(found)
     count = f"{len(listed) - len(reported)} trials, {len(reported)} seed{'s' * (len(reported) > 1)}"
-    say(f"{exhibit} {name}, test RSUM {mean:.1f}, {count}", began)
+    say(f"{exhibit} {name}, {headline} {mean:.1f}, {count}", began)
 
 
 def exhibit(book: Workbook, name: str) -> None:

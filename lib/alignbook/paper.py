@@ -202,6 +202,12 @@ RESOURCES = {
         ("20_comalign", "21_comalign_compositional"),
         weights="checkpoint:{folder}/negclip.pth",
     ),
+    "yolo": Resource(
+        "YOLOv9 c, trained on COCO", "weights", (File("yolov9c.pt", 51.8 * MB, 40 * MB),),
+        "in the releases of ultralytics' repository of assets; its licence is AGPL-3.0",
+        ("20_comalign", "21_comalign_compositional", "22_comalign_ablations",
+         "24_comalign_hyperparameters"),
+    ),
     "vit-b16": Resource(
         "ViT-B/16 at 224 pixels, trained on ImageNet", "weights/vit_base_patch16_224",
         (File("model.safetensors", 346 * MB, 170 * MB), File("config.json", KB)),
@@ -229,6 +235,8 @@ RESOURCES = {
 
 CHAN = ("seeds", "chan_trials", "chan_steps", "chan_batch", "chan_dim", "chan_regions",
         "chan_learning_rate", "chan_all_violations")  # fmt: skip
+COMALIGN = ("seeds", "comalign_trials", "comalign_steps", "comalign_batch",
+            "comalign_learning_rate", "boxes", "parser")  # fmt: skip
 NOTEBOOKS = {
     "01_reported_numbers": Needs(""),
     "02_data": Needs("coco_precomp"),
@@ -241,6 +249,15 @@ NOTEBOOKS = {
     "12_chan_codebook": Needs("coco_precomp", settings=CHAN),
     "13_chan_efficiency": Needs("coco_precomp", settings=CHAN),
     "14_chan_attention": Needs("coco_precomp"),
+    "20_comalign": Needs("coco", others=("visual_genome", "clip-b32", "yolo"), optional=(
+        "clip-l14", "coca", "negclip", "flickr30k"), pictures=True, settings=COMALIGN),
+    "21_comalign_compositional": Needs("coco", others=("visual_genome", "clip-b32", "yolo"),
+                                       pictures=True),
+    "22_comalign_ablations": Needs("coco", others=("visual_genome", "clip-b32", "yolo"),
+                                   pictures=True, settings=COMALIGN),
+    "23_comalign_similarity": Needs("coco", others=("visual_genome", "clip-b32"), pictures=True),
+    "24_comalign_hyperparameters": Needs("coco", others=("visual_genome", "clip-b32", "yolo"),
+                                         pictures=True, settings=COMALIGN),
     "50_kernels": Needs(""),
     "90_claims": Needs("coco_precomp"),
 }  # fmt: skip

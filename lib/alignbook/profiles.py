@@ -39,6 +39,14 @@ class Profile:
     chan_all_violations: float
     chan_trials: int
     chan_evaluation: str
+    # ComAlign: where boxes and parses come from (`components`), training images (0: all), heads
+    boxes: str
+    parser: str
+    comalign_images: int
+    comalign_steps: int
+    comalign_batch: int
+    comalign_learning_rate: float
+    comalign_trials: int
     # BERT of the captions: pretrained on them ("captions") or a name or folder of weights
     bert: str
     bert_steps: int
@@ -49,15 +57,17 @@ WORLD = {
         "smoke", seeds=1, train_images=300, dev_images=60, test_images=100, size=64,
         fit="squash", data_seed=0, base="world-clip", base_epochs=2, base_seeds=1, base_batch=64,
         chan_steps=12, chan_batch=32, chan_dim=64, chan_regions=36, chan_learning_rate=1e-3,
-        chan_all_violations=0.2, chan_trials=2, chan_evaluation="float32", bert="captions",
-        bert_steps=10,
+        chan_all_violations=0.2, chan_trials=2, chan_evaluation="float32",
+        boxes="detector", parser="captions", comalign_images=100, comalign_steps=6, comalign_batch=32,
+        comalign_learning_rate=1e-3, comalign_trials=1, bert="captions", bert_steps=10,
     ),
     "laptop": Profile(
         "laptop", seeds=3, train_images=8000, dev_images=500, test_images=1000, size=64,
         fit="squash", data_seed=0, base="world-clip", base_epochs=8, base_seeds=1, base_batch=128,
         chan_steps=250, chan_batch=64, chan_dim=128, chan_regions=36, chan_learning_rate=2e-3,
-        chan_all_violations=0.2, chan_trials=3, chan_evaluation="float32", bert="captions",
-        bert_steps=1000,
+        chan_all_violations=0.2, chan_trials=3, chan_evaluation="float32",
+        boxes="detector", parser="captions", comalign_images=2000, comalign_steps=100, comalign_batch=96,
+        comalign_learning_rate=1e-3, comalign_trials=1, bert="captions", bert_steps=1000,
     ),
 }
 WORLD["overnight"] = dataclasses.replace(
@@ -133,7 +143,8 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
             raise ValueError(
                 f"setting {key}={text!r}: expected a value of type {fields[key].__name__}"
             ) from None
-        least = 0 if key in ("train_images", "dev_images", "test_images", "data_seed") else 1
+        least = 0 if key in ("train_images", "dev_images", "test_images", "data_seed",
+                         "comalign_images") else 1
         if fields[key] is int and value < least:
             raise ValueError(f"setting {key}={text}: expected {least} or more")
         if fields[key] is float and not 0 < value < 1e9:

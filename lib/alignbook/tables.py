@@ -17,8 +17,9 @@ HEADINGS = {
 
 
 def beside_paper(
-    summary: pd.DataFrame, printed: pd.DataFrame, rows: tuple, prefix: str = ""
-) -> pd.DataFrame:
+    summary: pd.DataFrame, printed: pd.DataFrame, rows: tuple, prefix: str = "",
+    columns: tuple = COLUMNS,
+) -> pd.DataFrame:  # fmt: skip
     """Recalls of an exhibit in the paper's layout, ours beside the print.
 
     Parameters
@@ -27,23 +28,25 @@ def beside_paper(
     printed : group, row, column, value, as transcribed.
     rows : (group, the paper's row, our arm) triples in reading order; None where one side has none.
     prefix : of the columns that are wanted, such as "5K ", where a table has several test sets.
+    columns : recalls, or what else a table has.
 
     Returns
     -------
-    DataFrame, a line each; for every column `paper` and `ours`, and for RSUM half the width of
-    ours' 95 % interval (NaN with one seed).
+    DataFrame, a line each; for every column `paper` and `ours`, and half the width of ours' 95 %
+    interval (NaN with one seed): for RSUM, without recalls for every column.
     """
     ours = summary.set_index(["row", "column"])
     paper = printed.set_index(["group", "row", "column"])["value"]
     lines = []
     for group, label, arm in rows:
         line = {("", "group"): group, ("", "row"): label}
-        for column in COLUMNS:
+        for column in columns:
             line[column, "paper"] = paper.get((group, label, prefix + column), np.nan)
             line[column, "ours"] = ours["mean"].get((arm, prefix + column), np.nan)
-        bounds = (ours[bound].get((arm, f"{prefix}RSUM"), np.nan) for bound in ("low", "high"))
-        line["RSUM", "±"] = -np.subtract(*bounds) / 2
-        line["", "seeds"] = ours["seeds"].get((arm, f"{prefix}RSUM"), 0)
+            if column not in COLUMNS[:-1]:
+                low, high = (ours[b].get((arm, prefix + column), np.nan) for b in ("low", "high"))
+                line[column, "±"] = (high - low) / 2
+        line["", "seeds"] = ours["seeds"].get((arm, prefix + columns[-1]), 0)
         lines.append(line)
     table = pd.DataFrame(lines)
     table.columns = pd.MultiIndex.from_tuples(table.columns)

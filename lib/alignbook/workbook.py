@@ -101,6 +101,55 @@ class Workbook:
         config = bert.Config(steps=self.profile.bert_steps)
         return runs.get(config, 0, self.dataset(), device=self.device)
 
+    def components(self, domain: str = "A", recipe: str = "", boxes: str = "") -> list:
+        """A data set and its entities and relations as a base model sees them, a stored run.
+
+        `recipe` names a base model of the world, `boxes` where boxes come from; the profile's unless
+        told.
+        """
+        from alignbook import runs
+        from alignbook.components import vectors
+
+        dataset, start = self.dataset(domain), (self.base(recipe), self._home(domain))
+        inputs = dataset, *start, self.boxes(domain, boxes), self.parser()
+        config = vectors.Config(images=self.profile.comalign_images)
+        return [dataset, runs.get(config, 0, *inputs, device=self.device)]
+
+    def probes(self, recipe: str):
+        """Components of the world's compositional probes as a base model sees them, a stored run."""
+        from alignbook import runs
+        from alignbook.components import probes
+
+        found = self.boxes("A", "detector").found
+        inputs = self.dataset(), self.base(recipe), None, found, self.parser()
+        return runs.get(probes.Config(), 0, *inputs, device=self.device)
+
+    def boxes(self, domain: str = "A", kind: str = ""):
+        """Where boxes come from; a detector is trained on domain A, and looks at both."""
+        from alignbook import runs
+        from alignbook.components import vectors
+
+        if (kind or self.profile.boxes) != "detector":
+            return vectors.Boxes(kind or self.profile.boxes)
+        trained = runs.get(self._detector(), 0, self.dataset(), None, device=self.device)
+        if domain != "A":
+            trained = runs.get(self._detector(), 0, self.dataset(domain), trained, device=self.device)
+        return vectors.Boxes("detector", found=trained)
+
+    def _detector(self):
+        from alignbook.components import detector
+
+        small = dict(images=300, epochs=8) if self.profile.name == "smoke" else {}
+        return detector.Config(**small)
+
+    def parser(self):
+        """The parser of the captions: the run of one trained on the world's own parses."""
+        from alignbook import runs
+        from alignbook.components import parser
+
+        treebank = parser.Treebank(self.dataset().folder / "gold/parses")
+        return runs.get(parser.WORLD, 0, treebank, device=self.device)
+
     def inputs(self, domain: str = "A", with_bert: bool = False) -> list:
         """What a method's runs start from; None for what there is not.
 

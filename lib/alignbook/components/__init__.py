@@ -1,0 +1,1 @@
+"""Components of captions and pictures: entities, and relations of two of them (ComAlign)."""

@@ -1,0 +1,221 @@
+"""Components as vectors: each crop and each phrase through the frozen base model, kept as files.
+
+A picture or a caption is a set of *slots* in the order of ComAlign's Eq. 1: slot 0 the whole, slots
+1 … N its entities, N + 1 … N + M its relations. Phrases are said again and again, so each is
+encoded once and captions point to them.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from alignbook import base, progress
+from alignbook.components import image, parser, text
+from alignbook.fingerprint import key
+from alignbook.runs import Run
+
+BLOCK = 250  # images whose crops are held at a time
+
+
+@dataclass(frozen=True)
+class Config:
+    """At most N `entities` and M `relations` of each picture and caption.
+
+    Of the training split only the first `images` are taken, 0 for all; of the others all.
+    `prepositions` also takes "a star above a ring" as a relation, without a verb [A]: the paper
+    speaks of actions, and of "a specific relationship".
+    """
+
+    entities: int = 10
+    relations: int = 10
+    prepositions: bool = True
+    images: int = 0
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Where a data set's boxes come from.
+
+    `kind` is "gold" (the world's), "grid", "instances" or "detections" with their `files`, whose
+    photographs lie in the folder `photographs`, or "detector" with the run that `found` them.
+    """
+
+    kind: str
+    files: tuple[Path, ...] = ()
+    photographs: Path | None = None
+    found: Run | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """What stands for it in a run's key: the kind, the files' content, the detector's run."""
+        content = [hashlib.sha256(file.read_bytes()).hexdigest() for file in self.files]
+        return key(self.kind, content, self.found.key if self.found else "")
+
+    def of(self, dataset) -> image.Boxes:
+        """The boxes of every picture of a data set, see `image`."""
+        if self.kind == "gold":
+            return image.gold(dataset)
+        if self.kind == "grid":
+            return image.grid(len(dataset.images))
+        if self.kind == "instances":
+            return image.instances(dataset, list(self.files), self.photographs)
+        if self.kind == "detections":
+            return image.detections(dataset, self.files[0], self.photographs)
+        return image.found(self.found)
+
+
+class Components(NamedTuple):
+    """Sets of vectors, a slot for each component a set may have.
+
+    ``vectors (B, S, d) float`` and ``present (B, S) bool``, which of them there are; ``slots (S,)
+    int64``, the slots that are held (those that no set of a batch fills are left out); ``entities``
+    is N.
+    """
+
+    vectors: torch.Tensor
+    present: torch.Tensor
+    slots: torch.Tensor
+    entities: int
+
+    def chosen(self, kinds: str) -> torch.Tensor:
+        """Slots of some kinds of "GER" (whole, entities, relations), `(S,) bool`."""
+        kind = (self.slots > 0).long() + (self.slots > self.entities)
+        wanted = torch.tensor([each in kinds for each in "GER"], device=self.slots.device)
+        return wanted[kind]
+
+    def of(self, kind: str) -> tuple[torch.Tensor, torch.Tensor]:
+        """Vectors `(B, n, d)` and mask `(B, n) bool` of one kind."""
+        chosen = self.chosen(kind)
+        return self.vectors[:, chosen], self.present[:, chosen]
+
+    def replaced(self, vectors: torch.Tensor) -> "Components":
+        return self._replace(vectors=vectors)
+
+
+def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+    """Components of a data set's images and captions, as a base model sees them.
+
+    The inputs are the data set, the base model's run, the data set that model was trained on if it
+    is another, the `Boxes`, and the parser: its run, or its name. Left in the folder: `images.npy`
+    `(n, 1 + N + M, d) float16` and `boxes.npy` `(n, 1 + N + M, 4) float32` (an absent one is 0 wide);
+    `phrases.npy` `(U, d) float16`, `phrases.txt`, and `captions.npy` `(c, 1 + N + M) int32`, the
+    phrases of each caption, −1 for none.
+    """
+    dataset, base_run, home, boxes, pipeline = inputs
+    torch.set_num_threads(1)
+    model, vocabulary = base.load(base_run, home or dataset)
+    model.to(device)
+    kept = rows_of(dataset, config)
+    found = image.components(boxes.of(dataset), config.entities, config.relations)
+    placed = slots_of(found, config)
+    np.save(folder / "boxes.npy", placed)
+    stored, label = None, f"components of {dataset.name}'s images"
+    for start in range(0, len(kept), BLOCK):
+        rows = kept[start : start + BLOCK]
+        vectors = encode_images(model, dataset.images, rows, placed[rows])
+        if stored is None:
+            shape = (len(dataset.images), *vectors.shape[1:])
+            stored = np.lib.format.open_memmap(folder / "images.npy", "w+", np.float16, shape)
+        stored[rows] = vectors
+        progress.show(label, start + len(rows), len(kept))
+    stored.flush()
+
+    each = dataset.captions_per_image
+    numbers = (kept[:, None] * each + np.arange(each)).ravel()
+    captions = [dataset.captions[i] for i in numbers]
+    said = text.components(
+        parser.load(pipeline), captions, config.prepositions, config.entities, config.relations
+    )
+    phrases, places = with_wholes(said, captions)
+    of_all = np.full((len(dataset.captions), places.shape[1]), -1, np.int32)
+    of_all[numbers] = places
+    np.save(folder / "captions.npy", of_all)
+    (folder / "phrases.txt").write_text("\n".join(phrases) + "\n")
+    told = base.embed_captions(model, vocabulary, phrases)
+    np.save(folder / "phrases.npy", told.cpu().numpy().astype(np.float16))
+    return {"images": len(kept), "captions": len(captions), "phrases": len(phrases),
+            "width": stored.shape[2], "entities": config.entities, "relations": config.relations,
+            "train": config.images, **found.counts, **said.counts}  # fmt: skip
+
+
+def rows_of(dataset, config: Config) -> np.ndarray:
+    """The images that are looked at: some of the training split, and all others, `(n,) int64`."""
+    splits = dataset.splits
+    return np.concatenate([splits["train"][: config.images or None], splits["dev"], splits["test"]])
+
+
+def slots_of(found, config: Config) -> np.ndarray:
+    """Boxes by slot `(n, 1 + N + M, 4) float32`: the whole picture, entities, relations; 0 if none."""
+    n = len(found.entities.offsets) - 1
+    placed = np.zeros((n, 1 + config.entities + config.relations, 4), np.float32)
+    placed[:, 0] = 0, 0, 1, 1
+    for first, kind in ((1, found.entities), (1 + config.entities, found.relations)):
+        counts = np.diff(kind.offsets)
+        rows = np.repeat(np.arange(n), counts)
+        within = np.arange(len(rows)) - np.repeat(kind.offsets[:-1], counts)
+        placed[rows, first + within] = kind.boxes
+    return placed
+
+
+@torch.inference_mode()
+def encode_images(model, images: np.ndarray, rows: np.ndarray, placed: np.ndarray) -> np.ndarray:
+    """Every slot's crop through the base model: boxes `(B, S, 4)` → `(B, S, d) float16`, 0 if none."""
+    there = placed[..., 2] > placed[..., 0]
+    which, _ = np.nonzero(there)
+    size = images.shape[1]
+    crops = image.crops(images, rows[which], placed[there], size)
+    vectors = base.embed_images(model, (crops[i : i + BLOCK] for i in range(0, len(crops), BLOCK)))
+    out = np.zeros((*there.shape, vectors.shape[1]), np.float16)
+    out[there] = vectors.cpu().numpy()
+    return out
+
+
+def with_wholes(said, captions: list[str]) -> tuple[list[str], np.ndarray]:
+    """Phrases and captions among them, and places `(c, 1 + N + M) int32` with the whole caption first."""
+    whole = list(dict.fromkeys(captions))
+    place = {caption: len(said.texts) + i for i, caption in enumerate(whole)}
+    first = np.array([place[caption] for caption in captions], np.int32)[:, None]
+    return [*said.texts, *whole], np.concatenate([first, said.entities, said.relations], axis=1)
+
+
+# --- Batches -------------------------------------------------------------------------------------
+
+
+def of_images(vectors: np.ndarray, placed: np.ndarray, entities: int, trim=True) -> Components:
+    """Components of images from their vectors `(B, S, d)` and boxes `(B, S, 4)`.
+
+    Slots that none of them fills are left out if `trim`.
+    """
+    present = torch.from_numpy(placed[..., 2] > placed[..., 0])
+    slots = _held(present, trim)
+    vectors = torch.from_numpy(np.array(vectors, np.float32))[:, slots]
+    return Components(vectors, present[:, slots], slots, entities)
+
+
+def of_captions(phrases: np.ndarray, places: np.ndarray, entities: int, trim=True) -> Components:
+    """Components of captions from the phrases' vectors `(U, d)` and their places `(B, S)`."""
+    places = torch.from_numpy(places.astype(np.int64))
+    slots = _held(places >= 0, trim)
+    places = places[:, slots]
+    vectors = torch.from_numpy(phrases[places.clamp(min=0).numpy()].astype(np.float32))
+    return Components(vectors * (places >= 0)[..., None], places >= 0, slots, entities)
+
+
+def _held(present: torch.Tensor, trim: bool) -> torch.Tensor:
+    return torch.nonzero(present.any(0))[:, 0] if trim else torch.arange(present.shape[1])
+
+
+def images_of(run, rows: np.ndarray, trim: bool = True) -> Components:
+    """Components of some images of a run."""
+    return of_images(run.array("images")[rows], run.array("boxes")[rows],
+                     run.metrics["entities"], trim)  # fmt: skip
+
+
+def captions_of(run, rows: np.ndarray, trim: bool = True) -> Components:
+    """Components of some captions of a run, by their number in the data set."""
+    return of_captions(run.array("phrases"), run.array("captions")[rows],
+                       run.metrics["entities"], trim)  # fmt: skip

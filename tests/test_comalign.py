@@ -1,0 +1,307 @@
+"""ComAlign's equations against slow loops written from the paper, and by hand."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from alignbook import comalign
+from alignbook.comalign import ComAlign, Config, Frozen, contrast, freeze, loss, sinusoidal, weighted
+from alignbook.components.vectors import Components
+
+N, M, D = 3, 2, 8  # entities, relations, width
+
+
+def sets(count: int, seed: int, holes: bool = True) -> Components:
+    """Random components; the first set has no relation, the second no entity either."""
+    draw = torch.Generator().manual_seed(seed)
+    vectors = torch.randn(count, 1 + N + M, D, generator=draw)
+    present = torch.ones(count, 1 + N + M, dtype=torch.bool)
+    if holes:
+        present[:, 1:] = torch.rand(count, N + M, generator=draw) < 0.6
+        present[0, 1 + N :] = False
+        present[1, 1:] = False
+    return Components(vectors * present[..., None], present, torch.arange(1 + N + M), N)
+
+
+def model_of(seed: int = 0, **changes) -> ComAlign:
+    torch.manual_seed(seed)
+    return ComAlign(Config(heads=2, **changes), D, 1 + N + M).eval()
+
+
+def slow_fgm(x, x_mask, y, y_mask):
+    """Eq. 2 of the valid ones; 0 if a side has none."""
+    best = [max(float(a @ b) for b, there in zip(y, y_mask) if there)
+            for a, here in zip(x, x_mask) if here and y_mask.any()]  # fmt: skip
+    return sum(best) / len(best) if best else 0.0
+
+
+def slow_terms(images, captions):
+    """Eq. 3–5 as loops, and who has what."""
+    slots = {"E": slice(1, 1 + N), "R": slice(1 + N, 1 + N + M)}
+    found = {}
+    for kind, part in slots.items():
+        i2t = torch.zeros(len(images.vectors), len(captions.vectors))
+        t2i = torch.zeros_like(i2t)
+        for i in range(len(i2t)):
+            for j in range(i2t.shape[1]):
+                x, y = images.vectors[i, part], captions.vectors[j, part]
+                here, there = images.present[i, part], captions.present[j, part]
+                i2t[i, j] = slow_fgm(x, here, y, there)
+                t2i[i, j] = slow_fgm(y, there, x, here)
+        found[kind] = i2t, t2i, images.present[:, part].any(1), captions.present[:, part].any(1)
+    g = torch.tensor([[float(a[0] @ b[0]) for b in captions.vectors] for a in images.vectors])
+    everyone = torch.ones(len(images.vectors), dtype=torch.bool)
+    found["G"] = g, g, everyone, torch.ones(len(captions.vectors), dtype=torch.bool)
+    return found
+
+
+# --- Eq. 1 ---------------------------------------------------------------------------------------
+
+
+def test_position_codes_by_hand():
+    codes = sinusoidal(3, 4)
+    expected = [math.sin(2), math.cos(2), math.sin(0.02), math.cos(0.02)]
+    assert codes[2].tolist() == pytest.approx(expected)
+    odd = sinusoidal(3, 4, "official")  # 2i/D over all i
+    expected = [math.sin(2), math.cos(2 / 10000**0.5), math.sin(2 / 10000), math.cos(2 / 10000**1.5)]
+    assert odd[2].tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("network", ["transformer", "fc-shared", "fc-separate"])
+def test_what_is_absent_or_not_held_changes_nothing(network):
+    model, h = model_of(network=network), sets(6, 1)
+    z = model.encode(h, "image").vectors
+    noise = torch.where(h.present[..., None], h.vectors, torch.randn_like(h.vectors))
+    again = model.encode(h._replace(vectors=noise), "image").vectors
+    assert torch.allclose(z[h.present], again[h.present], atol=1e-6)
+    kept = torch.tensor([0, 2, 3, 5])  # slots left out of a batch: the others keep their places
+    part = Components(h.vectors[:, kept], h.present[:, kept], kept, N)
+    part = part._replace(present=part.present & ~torch.zeros(6, 1, dtype=torch.bool))
+    rest = torch.ones(1 + N + M, dtype=torch.bool)
+    rest[kept] = False
+    whole = h._replace(present=h.present & ~rest)
+    a, b = model.encode(part, "image").vectors, model.encode(whole, "image").vectors[:, kept]
+    assert torch.allclose(a[part.present], b[part.present], atol=1e-6)
+
+
+def test_components_are_seen_in_context_and_in_their_places():
+    model, h = model_of(), sets(4, 2, holes=False)
+    z = model.encode(h, "image").vectors
+    moved = h.vectors.clone()
+    moved[:, 2] += 1
+    assert not torch.allclose(z[:, 0], model.encode(h._replace(vectors=moved), "image").vectors[:, 0])
+    swapped = h.vectors[:, [0, 2, 1, 3, 4, 5]]
+    other = model.encode(h._replace(vectors=swapped), "image").vectors
+    assert not torch.allclose(z[:, 1], other[:, 2], atol=1e-4)  # the same thing in another slot
+
+
+@pytest.mark.parametrize(("features", "unseen"), [("GE", "R"), ("GR", "E"), ("ER", "G"), ("G", "ER")])
+def test_a_feature_kept_out_is_not_seen_by_the_others(features, unseen):
+    model, h = model_of(features=features), sets(4, 3, holes=False)
+    moved = h.vectors + h.chosen(unseen)[:, None] * torch.randn(4, 1 + N + M, D)
+    kept = h.chosen(features)
+    z, other = (model.encode(h._replace(vectors=v), "image").vectors for v in (h.vectors, moved))
+    assert torch.allclose(z[:, kept], other[:, kept], atol=1e-6)
+
+
+def test_only_the_sides_that_are_trained_have_an_encoder():
+    h = sets(3, 4)
+    for trained, has in (("image", {"image"}), ("text", {"text"}), ("both", {"image", "text"})):
+        model = model_of(trained=trained)
+        assert set(model.encoders) == has
+    raw = model_of(trained="image", normalised=False).encode(h, "text").vectors
+    assert torch.equal(raw, h.vectors)
+    unit = model_of(trained="image").encode(h, "text").vectors[h.present]
+    assert torch.allclose(unit.norm(dim=-1), torch.ones(len(unit)))
+
+
+def test_separate_networks_treat_wholes_apart():
+    h = sets(3, 5, holes=False)
+    same = h._replace(vectors=h.vectors[:, :1].expand(-1, 1 + N + M, -1))
+    shared = model_of(network="fc-shared").encode(same, "image").vectors
+    assert torch.allclose(shared[:, 0], shared[:, 4], atol=1e-6)
+    separate = model_of(network="fc-separate").encode(same, "image").vectors
+    assert not torch.allclose(separate[:, 0], separate[:, 4], atol=1e-3)
+    assert torch.allclose(separate[:, 1], separate[:, 4], atol=1e-6)
+
+
+@pytest.mark.parametrize("network", ["transformer", "fc-shared", "fc-separate", "none"])
+def test_weights_are_saved_and_read(network, tmp_path):
+    from safetensors.torch import load_file
+
+    model, h = model_of(network=network), sets(3, 6)
+    outcome = {"loss": [], "seconds": 0.0, "gradients": np.zeros((0, 0), np.float32)}
+    comalign.training.save(model, outcome, tmp_path)
+    again = model_of(seed=1, network=network)
+    again.load_state_dict(load_file(tmp_path / "weights.safetensors"))
+    for side in ("image", "text"):
+        assert torch.equal(model.encode(h, side).vectors, again.encode(h, side).vectors)
+
+
+# --- Eq. 3–9 -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("terms", ["GER", "GE", "R"])
+def test_similarities_are_those_of_a_loop(terms):
+    images, captions = sets(5, 6), sets(7, 7)
+    found = model_of(network="none", terms=terms).similarities(images, captions)
+    assert list(found) == list(terms)
+    expected = slow_terms(images, captions)
+    for term, (i2t, t2i, has_i, has_t) in found.items():
+        for one, other in zip((i2t, t2i, has_i, has_t), expected[term]):
+            assert torch.allclose(one.float(), other.float(), atol=1e-5), term
+
+
+def test_without_masks_absent_components_count_as_zeros():
+    images, captions = sets(4, 8), sets(4, 9)
+    found = model_of(network="none", masked=False, terms="E").similarities(images, captions)["E"]
+    x, y = images.vectors[2, 1 : 1 + N], captions.vectors[3, 1 : 1 + N]
+    assert float(found.i2t[2, 3]) == pytest.approx(float((x @ y.T).max(1).values.sum() / N), abs=1e-5)
+
+
+def slow_contrast(s, anchors, candidates):
+    losses = []
+    for i in range(len(s)):
+        if anchors[i] and candidates[i]:
+            total = sum(math.exp(float(s[i, j])) for j in range(len(s)) if candidates[j])
+            losses.append(-math.log(math.exp(float(s[i, i])) / total))
+    return sum(losses) / len(losses) if losses else 0.0
+
+
+def test_contrast_by_hand_and_by_a_loop():
+    s, everyone = torch.tensor([[0.0, math.log(3)], [0.0, 0.0]]), torch.ones(2, dtype=torch.bool)
+    by_hand = (math.log(4) + math.log(2)) / 2  # −log 1/(1+3), −log 1/2
+    assert float(contrast(s, everyone, everyone)) == pytest.approx(by_hand)
+    s = torch.randn(6, 6, generator=torch.Generator().manual_seed(0))
+    anchors = torch.tensor([1, 1, 0, 1, 1, 1]).bool()
+    candidates = torch.tensor([1, 0, 1, 1, 1, 0]).bool()
+    assert float(contrast(s, anchors, candidates)) == pytest.approx(
+        slow_contrast(s, anchors, candidates), rel=1e-5
+    )
+    assert slow_contrast(s, anchors, candidates) != pytest.approx(
+        slow_contrast(s, candidates, anchors), rel=1e-3
+    )
+
+
+def test_no_anchor_gives_nothing_and_no_gradient():
+    s = torch.randn(3, 3, requires_grad=True)
+    value = contrast(s, torch.zeros(3).bool(), torch.ones(3).bool())
+    value.backward()
+    assert value == 0 and (s.grad == 0).all()
+
+
+@pytest.mark.parametrize(("terms", "coefficient"), [("GER", 1.0), ("GER", 3.0), ("ER", 3.0), ("G", 2.0)])
+def test_loss_is_that_of_a_loop(terms, coefficient):
+    images, captions = sets(6, 10), sets(6, 11)
+    model = model_of(network="none", terms=terms, coefficient=coefficient, normalised=False)
+    with torch.no_grad():
+        for i, term in enumerate(terms):
+            model.scales[term].fill_(math.log(0.5 + i))
+    expected = 0.0
+    for i, term in enumerate(terms):
+        i2t, t2i, has_i, has_t = slow_terms(images, captions)[term]
+        scale = 0.5 + i
+        both = (slow_contrast(scale * i2t, has_i, has_t) + slow_contrast(scale * t2i.T, has_t, has_i))
+        expected += (coefficient if term == "G" else 1.0) * both / 2
+    assert loss(model, images, captions).item() == pytest.approx(expected, rel=1e-4)
+
+
+def test_scales_are_learnt_bounded_or_absent():
+    model = model_of()
+    assert model.scale("E").item() == pytest.approx(1 / 0.07)
+    with torch.no_grad():
+        model.scales["E"].fill_(9.0)
+    assert model.scale("E").item() == 100
+    literal = model_of(scale="none")
+    assert literal.scale("G") == 1.0 and not any("scale" in n for n, _ in literal.named_parameters())
+
+
+# --- Eq. 10, 11 ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("terms", ["GER", "GE", "GR", "G", "ER"])
+def test_inference_is_that_of_a_loop(terms):
+    images, captions = sets(4, 12), sets(5, 13)
+    found = model_of(network="none", terms=terms).similarities(images, captions)
+    base = torch.randn(4, 5, generator=torch.Generator().manual_seed(1))
+    means = {f"{t} {way}": 0.1 * k for k, (t, way) in enumerate((t, w) for t in "GER" for w in ("i2t", "t2i"))}
+    divisors = {name: 2.0 + value for name, value in means.items()} | {"base": 4.0}
+    a1, a2, b1 = 0.7, 0.2, 1.3
+    i2t, t2i = weighted(base, found, Frozen((a1, a2, b1), means, divisors))
+    slow = slow_terms(images, captions)
+    for i in range(4):
+        for j in range(5):
+            def value(term, way):
+                if not (slow[term][2][i] and slow[term][3][j]):
+                    return means[f"{term} {way}"] / divisors[f"{term} {way}"]
+                return float(slow[term][way == "t2i"][i, j]) / divisors[f"{term} {way}"]
+            here = float(base[i, j]) / 4
+            first = here + a1 * sum(value(t, "i2t") for t in terms)
+            first += a2 * sum(value(t, "t2i") for t in terms if t != "G")
+            second = here + b1 * sum(value(t, "t2i") for t in terms)
+            assert float(i2t[i, j]) == pytest.approx(first, abs=1e-5)
+            assert float(t2i[i, j]) == pytest.approx(second, abs=1e-5)
+
+
+def planted(count=12, each=2, seed=0):
+    """Images and captions in which an image's captions resemble it in entities alone."""
+    draw = torch.Generator().manual_seed(seed)
+    images = sets(count, seed, holes=False)
+    captions = images.vectors.repeat_interleave(each, 0)
+    captions = captions + 0.3 * torch.randn(captions.shape, generator=draw)
+    captions[:, 0] = torch.randn(count * each, D, generator=draw)
+    captions[:, 1 + N :] = torch.randn(count * each, M, D, generator=draw)
+    unit = torch.nn.functional.normalize
+    present = torch.ones(count * each, 1 + N + M, dtype=torch.bool)
+    present[0, 1:] = False  # a caption without components
+    return (images._replace(vectors=unit(images.vectors, dim=-1)),
+            Components(unit(captions, dim=-1), present, images.slots, N))  # fmt: skip
+
+
+def test_weights_are_those_with_the_best_recalls_on_validation():
+    images, captions = planted()
+    config = Config(network="none", terms="E")
+    model = ComAlign(config, D, 1 + N + M)
+    base, found = images.vectors[:, 0] @ captions.vectors[:, 0].T, model.similarities(images, captions)
+    frozen = freeze(config, base, found, 2)
+    def score(weights, way):
+        both = weighted(base, found, frozen._replace(weights=weights))
+        named = comalign.recalls(*both, 2, "x")
+        return sum(v for k, v in named.items() if way in k)
+    pairs = [(a, b) for a in comalign.WEIGHTS for b in comalign.WEIGHTS]
+    best = max(score((a, b, 0.0), "i2t") for a, b in pairs)
+    assert score(frozen.weights, "i2t") == best > score((0.0, 0.0, 0.0), "i2t")
+    assert frozen.weights[:2] == next(p for p in pairs if score((*p, 0.0), "i2t") == best)
+    assert score(frozen.weights, "t2i") == max(score((0.0, 0.0, b), "t2i") for b in comalign.WEIGHTS)
+    own = found["E"].i2t[torch.arange(24) // 2, torch.arange(24)]
+    assert frozen.means["E i2t"] == pytest.approx(float(own[1:].mean()))  # not of the one without
+    assert set(frozen.divisors.values()) == {1.0}
+    fixed = freeze(replace(config, weights=(0.03, 0.01, 0.1), divided=True), base, found, 2)
+    assert fixed.weights == (0.03, 0.01, 0.1)
+    assert fixed.divisors["base"] == pytest.approx(float(base.max(1).values.mean()))
+    assert fixed.divisors["E t2i"] == pytest.approx(float(found["E"].t2i.max(1).values.mean()))
+
+
+def test_without_any_relation_to_divide_by_inference_goes_on():
+    images, captions = planted()
+    nobody = captions.present & ~captions.chosen("R")
+    model = ComAlign(Config(network="none", divided=True, masked=False, weights=(1.0, 1.0, 1.0)), D, 6)
+    zeroed = captions._replace(present=nobody, vectors=captions.vectors * nobody[..., None])
+    base, found = images.vectors[:, 0] @ captions.vectors[:, 0].T, model.similarities(images, zeroed)
+    frozen = freeze(model.config, base, found, 2)
+    assert all(each.isfinite().all() for each in weighted(base, found, frozen))
+
+
+def test_recalls_take_each_direction_from_its_own_similarities():
+    right, wrong = torch.eye(4).repeat_interleave(2, 1), 1 - torch.eye(4).repeat_interleave(2, 1)
+    found = comalign.recalls(right, wrong, 2, "dev")
+    assert found["dev i2t R@1"] == 100 and found["dev t2i R@1"] == 0
+    assert found["dev RSUM"] == sum(v for k, v in found.items() if "R@" in k)
+
+
+def test_captions_of_a_split_are_numbered_in_the_data_set():
+    rows = np.array([7, 3])
+    assert comalign.numbers(rows, np.array([0, 4, 5, 9]), 5).tolist() == [35, 39, 15, 19]
