@@ -314,9 +314,33 @@ def base_models(profile: Profile, data: str) -> tuple[float, str]:
                    "use, each of which is a run of its own")  # fmt: skip
 
 
+CROPS = 2000  # pictures of 224 pixels a second that a GPU passes through ViT-B/32; an estimate
+
+
+def comalign_exhibit(name: str, profile: Profile, data: str) -> tuple[float, str]:
+    """GPU hours of an exhibit of ComAlign: crops through the base models, then heads on the cache.
+
+    A step passes 21 slots on both sides through two layers of width 512 and compares all of them.
+    """
+    known, pairs, slots, dim = exhibits.EXHIBITS[name], 100_000, 21, 512
+    arms = [arm for arm in exhibits.arms(name, "world") if arm not in known.untrained]
+    if known.measured:
+        return 0.0, "nothing is trained: the heads are Table I's"
+    looked = 4 * 2 * pairs * slots / CROPS / 3600 if name == "comalign-TI" else 0.0
+    single = [arm for arm in arms if arm in known.controls]
+    trainings = len(single) + (len(arms) - len(single)) * (profile.comalign_trials + profile.seeds)
+    b = profile.comalign_batch
+    step = 6 * (2 * b * slots * 2 * 6 * dim**2 + 2 * (b * 10) ** 2 * dim)
+    hours = trainings * profile.comalign_steps * step / SPEED / 3600
+    crops = f"{looked:.1f} hours of crops through four base models; " if looked else ""
+    return looked + hours, (f"{crops}{trainings} trainings × {profile.comalign_steps:,} steps × "
+                            f"{step / SPEED:.2f} s, {step:.1e} operations, an estimate")  # fmt: skip
+
+
 COSTS: dict[str, Callable[[Profile, str], tuple[float, str]]] = {
     "base-models": base_models,
     **{name: partial(chan_exhibit, name) for name in ("chan-T1", "chan-T2", "chan-T3", "chan-F4")},
+    **{name: partial(comalign_exhibit, name) for name in exhibits.EXHIBITS if "comalign" in name},
     "chan-F3": lambda profile, data: (0.0, "nothing is trained: the models are those of the tables"),
 }
 

@@ -72,19 +72,20 @@ WORLD = {
 }
 WORLD["overnight"] = dataclasses.replace(
     WORLD["laptop"], name="overnight", seeds=5, base_epochs=16, base_seeds=3,
-    chan_steps=1500, chan_trials=6,
+    chan_steps=1500, chan_trials=6, comalign_images=0, comalign_steps=500, comalign_trials=3,
 )
 WORLD["gpu"] = dataclasses.replace(
     WORLD["laptop"], name="gpu", seeds=10, train_images=40000, dev_images=1000, test_images=5000,
     size=96, base_epochs=30, base_seeds=3, chan_steps=6000, chan_dim=512, chan_batch=256,
-    chan_trials=6,
+    chan_trials=6, comalign_images=0, comalign_steps=2000, comalign_batch=400, comalign_trials=3,
 )
 # The papers' own data: no world stands in for it. CHAN's code trains for 25 epochs, the first of
 # them with all violations.
 EPOCHS = 25
 WORLD["paper"] = dataclasses.replace(
     WORLD["gpu"], name="paper", chan_dim=1024, chan_batch=384, chan_learning_rate=5e-4,
-    chan_all_violations=1 / EPOCHS, bert="bert-base-uncased",
+    chan_all_violations=1 / EPOCHS, comalign_steps=1000, comalign_batch=1600,
+    comalign_learning_rate=1e-4, parser="en_core_web_sm", bert="bert-base-uncased",
 )
 TRAINING_CAPTIONS = {"coco": 566435, "flickr30k": 145000, "flickr8k": 30000}
 TRAINING_CAPTIONS |= {"coco_precomp": 566435, "f30k_precomp": 145000, "precomp": 145000}
