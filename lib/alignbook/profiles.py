@@ -67,7 +67,8 @@ WORLD = {
         chan_steps=250, chan_batch=64, chan_dim=128, chan_regions=36, chan_learning_rate=2e-3,
         chan_all_violations=0.2, chan_trials=3, chan_evaluation="float32",
         boxes="detector", parser="captions", comalign_images=2000, comalign_steps=100, comalign_batch=96,
-        comalign_learning_rate=1e-3, comalign_trials=1, bert="captions", bert_steps=1000,
+        comalign_learning_rate=1e-3, comalign_trials=2, bert="captions",
+        bert_steps=1000,
     ),
 }
 WORLD["overnight"] = dataclasses.replace(
