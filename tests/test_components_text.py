@@ -109,6 +109,9 @@ RELATIONS = {
     "a relative clause with that": (
         "a/DT/det/1 dog/NN/ROOT/1 that/WDT/nsubj/3 chases/VBZ/relcl|acl:relcl/1 "
         "cats/NNS/dobj|obj/3", "dog chases cats", ""),
+    "a relative clause whose that is taken for a conjunction": (
+        "a/DT/det/1 dog/NN/ROOT/1 that/IN/nsubj/3 chases/VBZ/relcl|acl:relcl/1 "
+        "cats/NNS/dobj|obj/3", "dog chases cats", ""),
     "what a relative clause is about": (
         "the/DT/det/1 horse/NN/ROOT/1 that/WDT/dobj|obj/5 a/DT/det/4 man/NN/nsubj/5 "
         "rides/VBZ/relcl|acl:relcl/1", "man rides horse", ""),

@@ -119,3 +119,24 @@ def test_no_image_with_a_box_still_gives_wholes():
     placed = vectors.slots_of(found([[]], [[]]), SMALL)
     seen = vectors.encode_images(Colours(), pictures, np.array([0]), placed)
     assert seen[0, 0].tolist() == [1, 1, 1] and not seen[0, 1:].any()
+
+
+def test_a_parser_is_a_treebank_a_pipeline_or_a_problem(tmp_path):
+    import spacy
+
+    from alignbook.components import parser
+    from alignbook.datasets.store import DataError
+
+    assert "nothing is downloaded" in parser.problem("en_core_web_nowhere")
+    (tmp_path / "a-train.conllu").write_text("")
+    assert parser.is_treebank(str(tmp_path)) and not parser.is_treebank(str(tmp_path / "none"))
+    assert "dev" in parser.problem(str(tmp_path))
+    (tmp_path / "a-dev.conllu").write_text("")
+    assert parser.problem(str(tmp_path)) == ""
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    assert "without a tagger" in parser.problem(str(tmp_path / "blank"))
+    with pytest.raises(DataError, match="tagger"):
+        parser.load(parser.Named(str(tmp_path / "blank")))
+    before = parser.Named(str(tmp_path / "blank")).fingerprint
+    (tmp_path / "blank/meta.json").write_text("{}")
+    assert parser.Named(str(tmp_path / "blank")).fingerprint != before

@@ -222,6 +222,8 @@ def check(asked: argparse.Namespace) -> tuple[list[str], dict]:
             overrides.setdefault("size", str(side))
     if overrides.get("bert", "captions") != "captions":
         overrides["bert"] = check_bert(overrides["bert"])
+    if overrides.get("parser", "captions") != "captions":
+        overrides["parser"] = check_parser(overrides["parser"])
     check_device(asked.device)
     check_writable(ROOT / "results")
     return notebooks, {
@@ -266,6 +268,17 @@ def check_bert(spec: str) -> str:
     if problems := bert.Pretrained(spec).problems():
         raise Refused("\n  ".join([f"--set bert={spec}:", *problems]))
     return spec
+
+
+def check_parser(name: str) -> str:
+    """A parser's name, or its folder made absolute; `Refused` if anything speaks against it."""
+    from alignbook.components import parser
+
+    if Path(name).expanduser().is_dir():
+        name = str(Path(name).expanduser().resolve())
+    if problem := parser.problem(name):
+        raise Refused(f"--set parser={name}: {problem}")
+    return name
 
 
 def check_base(spec: str) -> tuple[str, int]:

@@ -1,7 +1,7 @@
 """The arms of ComAlign's exhibits: what dev decides between, and what each run is then given.
 
-Only settings stand here; nothing computes. An arm of Tables I and II is named "base+method → target":
-the heads are trained on the other domain, so that the target is never seen (`SOURCE`).
+Only settings stand here; nothing computes. An arm of Table I is named "base+method → target": the
+heads are trained on the other domain, so that the target is never seen (`SOURCE`).
 """
 
 from dataclasses import replace
@@ -141,16 +141,10 @@ def settings(profile) -> dict:
 
 
 def inputs(book, exhibit: str, arm: str) -> list:
-    """Data set and components of the source, and of the target.
-
-    In the world they are the two domains; elsewhere both are the one data set there is, so that the
-    target is not unseen.
-    """
+    """Data set and components of the source, and of the target: the world's two domains."""
     row, _, target = arm.partition(" → ")
     base = row.partition("+")[0] if row.partition("+")[0] in COMALIGN_BASES else "clip"
     gold = arm.startswith("clip+comalign-gold") or exhibit in ("comalign-F4", "comalign-F5")
-    if book.kind != "world":
-        return [*book.components()] * 2
     to = TARGET.get(target, "B" if exhibit in ("comalign-TII", "comalign-F6") else "A")
     boxes = "gold" if gold else ""
     return [*book.components(SOURCE[to], COMALIGN_BASES[base], boxes),

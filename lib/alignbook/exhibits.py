@@ -395,7 +395,9 @@ def resolve(targets: list[str] | tuple[str, ...], data: str = "world") -> list[s
     made_on = {name: each.data or (data,) for name, each in NOTEBOOKS.items()}
     made = [name for name in NOTEBOOKS if name in chosen and data in made_on[name]]
     if not made:
-        raise ValueError(f"{', '.join(targets)}: the same on any data set; start it without --data")
+        where = dict.fromkeys(kind for name in chosen for kind in made_on[name])
+        raise ValueError(f"{', '.join(targets)}: not made on {data} but on {', '.join(where)}; for "
+                         "the world start it without --data")  # fmt: skip
     return made
 
 

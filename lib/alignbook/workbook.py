@@ -104,8 +104,8 @@ class Workbook:
     def components(self, domain: str = "A", recipe: str = "", boxes: str = "") -> list:
         """A data set and its entities and relations as a base model sees them, a stored run.
 
-        `recipe` names a base model of the world, `boxes` where boxes come from; the profile's unless
-        told.
+        `recipe` names a base model of the world, `boxes` where boxes come from; the profile's
+        unless told.
         """
         from alignbook import runs
         from alignbook.components import vectors
@@ -143,12 +143,21 @@ class Workbook:
         return detector.Config(**small)
 
     def parser(self):
-        """The parser of the captions: the run of one trained on the world's own parses."""
+        """What parses the captions: the run of a parser trained on a treebank, or a `parser.Named`.
+
+        The profile's `parser` is "captions", the world's own parses; a folder with a treebank of
+        Universal Dependencies; or an installed pipeline, by its name or folder.
+        """
         from alignbook import runs
         from alignbook.components import parser
 
-        treebank = parser.Treebank(self.dataset().folder / "gold/parses")
-        return runs.get(parser.WORLD, 0, treebank, device=self.device)
+        if self.profile.parser == "captions":
+            treebank = parser.Treebank(self.dataset().folder / "gold/parses")
+            return runs.get(parser.WORLD, 0, treebank, device=self.device)
+        if not parser.is_treebank(self.profile.parser):
+            return parser.Named(self.profile.parser)
+        treebank = parser.Treebank(Path(self.profile.parser).expanduser())
+        return runs.get(parser.TREEBANK, 0, treebank, device=self.device)
 
     def inputs(self, domain: str = "A", with_bert: bool = False) -> list:
         """What a method's runs start from; None for what there is not.

@@ -96,6 +96,39 @@ class Treebank:
         return digest.hexdigest()[:16]
 
 
+@dataclass(frozen=True)
+class Named:
+    """A pipeline by its name or folder, in place of a run of this module."""
+
+    name: str
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """16 hex digits of the pipeline's files and spaCy's version, for a run's key."""
+        digest = hashlib.sha256(f"spacy {version('spacy')}".encode())
+        place = located(self.name)
+        for path in sorted(each for each in place.rglob("*") if each.is_file()):
+            digest.update(str(path.relative_to(place)).encode() + path.read_bytes())
+        return digest.hexdigest()[:16]
+
+
+def is_treebank(name: str) -> bool:
+    """Whether a name is a folder with a treebank's files."""
+    return any(Path(name).expanduser().glob("*train*.conllu"))
+
+
+def problem(name: str) -> str:
+    """What speaks against parsing with a pipeline or treebank of this name, "" if nothing does."""
+    try:
+        if is_treebank(name):
+            Treebank(Path(name).expanduser()).files("dev")
+        else:
+            load(name)
+    except DataError as error:
+        return str(error)
+    return ""
+
+
 def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
     """Train on the treebank's train files, measure on its dev files, keep the pipeline.
 
@@ -191,6 +224,18 @@ def accuracy(nlp, sentences: list[list[conllu.Token]]) -> dict:
     return {name: 100 * float(count) / n for name, count in zip(names, right)} | {"words": n}
 
 
+def located(name: Path | str) -> Path:
+    """The folder of a pipeline, or of an installed one by its name; which need not be there."""
+    import spacy
+
+    place = Path(name).expanduser()
+    if not place.is_dir() and spacy.util.is_package(str(name)):
+        about = spacy.util.get_package_path(str(name))
+        meta = spacy.util.get_model_meta(about)
+        place = about / f"{meta['lang']}_{meta['name']}-{meta['version']}"
+    return place
+
+
 def load(source):
     """A pipeline: of a run of this module, of a folder, or an installed one by its name.
 
@@ -204,12 +249,9 @@ def load(source):
     """
     import spacy
 
+    source = source.name if isinstance(source, Named) else source
     named = isinstance(source, (str, Path))
-    place = Path(source).expanduser() if named else source.folder / "model"
-    if named and not place.is_dir() and spacy.util.is_package(str(source)):
-        about = spacy.util.get_package_path(str(source))
-        meta = spacy.util.get_model_meta(about)
-        place = about / f"{meta['lang']}_{meta['name']}-{meta['version']}"
+    place = located(source) if named else source.folder / "model"
     if not (place / "config.cfg").is_file():
         raise DataError(f"{source}: neither an installed spaCy pipeline nor a folder of one (with "
                         "config.cfg), and nothing is downloaded here; install the pipeline, or "

@@ -25,7 +25,6 @@ NOUNS = ("NN", "NNS", "NNP", "NNPS")
 RELATIVE = ("WDT", "WP")
 BE = frozenset("be is are was were been being am 's 're 'm".split())
 PARTICLES = frozenset("up down around away out off over back".split())  # though said adverbs
-NO_ACTION = frozenset("aux auxpass cop compound case prep mark".split())  # labels of a verb
 PRONOUNS = frozenset(  # those with a noun's tag
     "someone somebody something anyone anybody anything everyone everybody everything nobody "
     "nothing none one ones other others another".split())  # fmt: skip
@@ -36,17 +35,6 @@ PLACES = frozenset("front top side sides left right middle center centre back ed
                    "rear".split())  # fmt: skip
 GROUPS = frozenset("group groups crowd bunch couple pair herd flock team line row lot "
                    "number".split())  # fmt: skip
-ARTICLES = frozenset("up down around away out off over back".split())  # though said adverbs
-NO_ACTION = frozenset("aux auxpass cop compound case prep mark".split())  # labels of a verb
-PRONOUNS = frozenset(  # those with a noun's tag
-    "someone somebody something anyone anybody anything everyone everybody everything nobody "
-    "nothing none one ones other others another".split())  # fmt: skip
-NO_ADJECTIVES = frozenset(
-    "other another many several few some first second third fourth fifth sixth seventh eighth "
-    "ninth tenth multiple numerous".split())  # fmt: skip
-PLACES = frozenset("front top side sides left right middle center centre back edge bottom "
-                   "rear".split())  # fmt: skip
-GROUPS = frozenset("group groups crowd bunch couple pair herd flock team line row lot number".split())
 ARTICLES = ("a", "an", "the")
 TWO_WORDS = frozenset({  # prepositions whose first word may be parsed as an adverb
     ("next", "to"), ("close", "to"), ("near", "to"), ("left", "of"), ("right", "of"),
@@ -113,7 +101,10 @@ def extract(doc, prepositions: bool = False) -> Found:
     """
     tree = read(doc)
     links = _links(tree)
-    said = lambda places: " ".join([tree.words[i] for i in places])  # noqa: E731
+
+    def said(places):
+        return " ".join([tree.words[i] for i in places])
+
     phrases = {i: _phrase(tree, i) for i in range(len(doc)) if _is_noun(tree, i)}
     names = {i: _whole(tree, name) for i, (name, _) in phrases.items()}
     full = {i: _whole(tree, name | adjectives) for i, (name, adjectives) in phrases.items()}
@@ -294,8 +285,8 @@ def _two_words(tree: Tree, link: Link) -> Link:
 
 def _actions(tree: Tree, links: list[Link]):
     """Relations of verbs: (subject, words of the action, object)."""
-    for verb in range(len(tree.words)):
-        if not _is_action(tree, verb):
+    for verb, tag in enumerate(tree.tags):
+        if tag[:1] != "V" or tree.words[verb] in BE:
             continue
         action = (verb, *(c for c in tree.children[verb] if tree.labels[c] == "prt" or (
             tree.labels[c] == "advmod" and tree.words[c] in PARTICLES)))  # fmt: skip
@@ -323,13 +314,6 @@ def _without_action(tree: Tree, links: list[Link]):
         if [tree.words[i] for i in link.words] != ["of"]:
             yield from ((subject, link.words, link.noun) for subject in subjects
                         if subject < link.words[0])  # fmt: skip
-
-
-def _is_action(tree: Tree, i: int) -> bool:
-    """Whether a word is a verb, but "be", an auxiliary, or a participle before a noun."""
-    label = tree.labels[i]
-    return (tree.tags[i][:1] == "V" and tree.words[i] not in BE and label not in NO_ACTION
-            and not (label == "amod" and i < tree.heads[i]))  # fmt: skip
 
 
 def _subjects(tree: Tree, i: int) -> list[int]:
