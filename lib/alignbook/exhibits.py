@@ -310,9 +310,9 @@ COMALIGN_ABLATIONS = {
     "comalign-TV": (
         ("", "transformer", "transformer"), ("", "FC (shared network)", "fc-shared"),
         ("", "FC (separate networks)", "fc-separate"),
-        ("Ours, two layers", "transformer", "transformer-2"),
-        ("Ours, two layers", "FC (shared network)", "fc-shared-2"),
-        ("Ours, two layers", "FC (separate networks)", "fc-separate-2"),
+        ("Table V with two layers (ours)", "transformer", "transformer-2"),
+        ("Table V with two layers (ours)", "FC (shared network)", "fc-shared-2"),
+        ("Table V with two layers (ours)", "FC (separate networks)", "fc-separate-2"),
     ),
     "comalign-TVI": (("", "1", "layers-1"), ("", "2", "layers-2"), ("", "4", "layers-4")),
 }  # fmt: skip

@@ -39,16 +39,19 @@ def effort_table(arms: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=columns)
 
 
-def dot_lines(metrics: pd.DataFrame, printed: pd.DataFrame, rows: tuple) -> pd.DataFrame:
-    """RSUM of every line of a table for `figures.dots`, with a heading above each group."""
+def dot_lines(metrics: pd.DataFrame, printed: pd.DataFrame, rows: tuple,
+              column: str = "RSUM", heading: str = "") -> pd.DataFrame:  # fmt: skip
+    """One column of every line of a table for `figures.dots`, with a heading above each group:
+    its name, or `heading` where it has none.
+    """
     from alignbook.inference import t_interval
 
-    ours = metrics[metrics.column == "RSUM"].groupby("row")["value"].apply(list)
-    paper = printed[printed.column == "RSUM"].set_index(["group", "row"])["value"]
+    ours = metrics[metrics.column == column].groupby("row")["value"].apply(list)
+    paper = printed[printed.column == column].set_index(["group", "row"])["value"]
     lines, nothing = [], (np.nan, np.nan, np.nan, [], np.nan)
     for i, (group, label, arm) in enumerate(rows):
         if not i or rows[i - 1][0] != group:
-            lines.append((group, *nothing))
+            lines.append((group or heading, *nothing))
         values = ours.get(arm, [])
         interval = t_interval(values) if values else nothing[:3]
         lines.append((label, *interval, values, paper.get((group, label), np.nan)))

@@ -32,7 +32,8 @@ def save(figure, folder: Path, name: str, data: pd.DataFrame | None = None) -> N
         data.to_csv(target / f"{name}.csv", index=False)
 
 
-def dots(lines: pd.DataFrame, title: str, note: str):
+def dots(lines: pd.DataFrame, title: str, note: str,
+         label: str = "RSUM on test (sum of six recalls, %)"):  # fmt: skip
     """One line an arm: ours with seeds and interval on the left, the paper's value on the right.
 
     Parameters
@@ -66,7 +67,7 @@ def dots(lines: pd.DataFrame, title: str, note: str):
     for axis in (left, right):
         axis.tick_params(length=0)
         axis.margins(x=0.1)
-        axis.set_xlabel("RSUM on test (sum of six recalls, %)")
+        axis.set_xlabel(label)
     left.set_title(title), right.set_title("the paper's table")
     left.set_ylim(-len(lines) + 0.4, 0.6)
     seeds = "Small dots: seeds. " if lines["values"].map(len).max() > 1 else ""
