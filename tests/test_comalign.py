@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import torch
 from alignbook import comalign
 from alignbook.comalign import ComAlign, Config, Frozen, contrast, freeze, loss, sinusoidal, weighted
 from alignbook.components.vectors import Components
+from alignbook.protocol import TUNING_SEED
 
 N, M, D = 3, 2, 8  # entities, relations, width
 
@@ -305,3 +307,83 @@ def test_recalls_take_each_direction_from_its_own_similarities():
 def test_captions_of_a_split_are_numbered_in_the_data_set():
     rows = np.array([7, 3])
     assert comalign.numbers(rows, np.array([0, 4, 5, 9]), 5).tolist() == [35, 39, 15, 19]
+
+
+# --- Training ------------------------------------------------------------------------------------
+
+
+def stored(seed: int, images: int = 60, width: int = D, turned=None):
+    """A data set and its components: captions resemble their images once both are turned alike."""
+    draw = np.random.default_rng(seed)
+    slots, each = 1 + N + M, 5
+    thing = draw.standard_normal((images, slots, width)).astype(np.float32)
+    phrases = thing.repeat(each, 0) + 0.5 * draw.standard_normal((images * each, slots, width))
+    turned = np.eye(width) if turned is None else turned
+    unit = lambda x: x / np.linalg.norm(x, axis=-1, keepdims=True)  # noqa: E731
+    captions = np.arange(images * each * slots, dtype=np.int32).reshape(-1, slots)
+    captions[::3, 1 + N :] = -1  # every third caption says no relation
+    boxes = np.zeros((images, slots, 4), np.float32)
+    boxes[:, :, 2:] = 1
+    boxes[::4, 2:] = 0  # every fourth image has one entity alone
+    arrays = {"images": unit(thing @ turned).astype(np.float16), "boxes": boxes, "captions": captions,
+              "phrases": unit(phrases).reshape(-1, width).astype(np.float16)}  # fmt: skip
+    rows = np.split(np.arange(images), [images // 2, 7 * images // 10])
+    dataset = SimpleNamespace(captions_per_image=each, splits=dict(zip(("train", "dev", "test"), rows)))
+    metrics = {"width": width, "entities": N, "relations": M, "train": 0}
+    return dataset, SimpleNamespace(metrics=metrics, array=arrays.__getitem__)
+
+
+def test_heads_learn_to_turn_pictures_towards_phrases_and_carry_it_over(tmp_path):
+    turned = np.linalg.qr(np.random.default_rng(0).standard_normal((D, D)))[0]
+    source, target = stored(1, turned=turned), stored(2, turned=turned)
+    config = Config(heads=2, steps=150, batch=16, learning_rate=3e-3, dropout=0.0)
+    found = comalign.compute(config, 0, [*source, *target], tmp_path, "cpu")
+    plain = replace(config, network="none", terms="G", weights=(0.0, 0.0, 0.0))
+    base = comalign.compute(plain, 0, [*source, *target], tmp_path, "cpu")
+    assert found["test RSUM"] > base["test RSUM"] + 100
+    assert found["steps"] == 150 and base["steps"] == 0
+    assert np.load(tmp_path / "ranks_t2i.npy").shape == (18 * 5,)
+
+
+def test_the_same_seed_trains_the_same_and_a_tuning_seed_sees_no_test(tmp_path):
+    source, target = stored(1), stored(2)
+    config = Config(heads=2, steps=4, batch=8)
+    first, again, other = (
+        comalign.compute(config, seed, [*source, *target], tmp_path, "cpu") for seed in (0, 0, 1)
+    )
+    assert first["checksum"] == again["checksum"] != other["checksum"]
+    assert first["test RSUM"] == again["test RSUM"]
+    tuned = comalign.compute(config, TUNING_SEED, [*source, *target], tmp_path, "cpu")
+    assert "dev RSUM" in tuned and not any(name.startswith("test") for name in tuned)
+
+
+def test_weights_are_chosen_where_the_config_says():
+    source, target = stored(1), stored(2)
+    seen = []
+    model = ComAlign(Config(network="none", validation="target"), D, 1 + N + M)
+    def compare(model, dataset, run, split, most=0):
+        seen.append((dataset is target[0], split, most))
+        return comalign_compare(model, dataset, run, split, most)
+    comalign_compare, comalign.compare = comalign.compare, compare
+    try:
+        comalign.validate(model, *source, *target)
+        model.config = replace(model.config, validation="source")
+        comalign.validate(model, *source, *target)
+    finally:
+        comalign.compare = comalign_compare
+    assert seen == [(True, "train", 12), (False, "dev", 0)]
+
+
+@pytest.mark.parametrize("width", [512, 768])  # ViT-B/32's and ViT-L/14's
+@pytest.mark.parametrize("preset", ["paper", "official"])
+def test_two_steps_at_full_width(preset, width, tmp_path):
+    source = stored(1, images=24, width=width)
+    config = replace(comalign.PRESETS[preset], steps=2, batch=12, weights=(0.03, 0.01, 0.1))
+    found = comalign.compute(config, 0, [*source, *source], tmp_path, "cpu")
+    assert found["steps"] == 2 and found["parameters"] > 2 * 6 * width**2
+    assert np.isfinite(np.load(tmp_path / "loss.npy")).all()
+
+
+def test_presets_differ_in_what_is_said_and_in_nothing_else():
+    one, other = (vars(comalign.PRESETS[name]) for name in ("paper", "official"))
+    assert {name for name in one if one[name] != other[name]} == set(comalign.DIFFERENCES)

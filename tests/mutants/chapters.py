@@ -176,7 +176,7 @@ MUTANTS = [
         "tables.py", "test_results.py",
         ("columns exchanged", 'paper.get((group, label, prefix + column), np.nan)',
          'paper.get((group, label, prefix + COLUMNS[0]), np.nan)'),
-        ("interval not halved", "-np.subtract(*bounds) / 2", "-np.subtract(*bounds)"),
+        ("interval not halved", "(high - low) / 2", "(high - low)"),
         ("ours is the lower bound", 'ours["mean"].get((arm, prefix + column)',
          'ours["low"].get((arm, prefix + column)'),
         ("whole test set where a fold is asked", 'ours["mean"].get((arm, prefix + column)',

@@ -71,6 +71,13 @@ MUTANTS = [(name, FILE, snippet, replacement, TESTS) for name, snippet, replacem
     ("validation: captions of the wrong image", "// each\n    at =", "% len(base_similarity)\n    at ="),
     ("recalls: one matrix for both", "retrieval.evaluate(i2t, each), retrieval.evaluate(t2i, each)",
      "retrieval.evaluate(i2t, each), retrieval.evaluate(i2t, each)"),
+    ("training: a tuning seed sees the test split", "if seed < TUNING_SEED:", "if True:"),
+    ("training: weights always from the source", 'if model.config.validation == "target":',
+     "if False:"),
+    ("training: captions of other images", "numbers(rows, captions.numpy(), each)",
+     "numbers(rows, captions.numpy()[::-1], each)"),
+    ("training: the base model's rows measured on dev", 'evaluate(model, frozen, target, target_run, "test")',
+     'evaluate(model, frozen, target, target_run, "dev")'),
     ("captions' numbers: counted in the split", "rows[captions // each] * each + captions % each",
      "captions"),
 ]]  # fmt: skip

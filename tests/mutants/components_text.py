@@ -145,7 +145,7 @@ MUTANTS = [
         ("a parser is enough", 'for name in ("tagger", "parser") if', 'for name in ("parser",) if'),
         ("a tagger is enough", 'for name in ("tagger", "parser") if', 'for name in ("tagger",) if'),
         ("transformers are let in", 'if "transformer" in kinds[name]', "if False"),
-        ("packages are unknown", "and spacy.util.is_package(str(source)):", "and False:"),
+        ("packages are unknown", "and spacy.util.is_package(str(name)):", "and False:"),
         ("no a before vowels", '            article[0] += "n"\n', "            pass\n"),
         ("every caption ends with a full stop", "if dice.random() < 0.7:", "if True:"),
         ("the treebank's words are not said", "if part in lexicon and dice.random() < 0.2:",
