@@ -89,6 +89,32 @@ def test_what_is_absent_or_not_held_changes_nothing(network):
     assert torch.allclose(a[part.present], b[part.present], atol=1e-6)
 
 
+def test_a_layer_is_pytorchs_without_the_padding():
+    torch.manual_seed(0)
+    own = comalign.Layer(D, 2, 0.1).eval()
+    theirs = torch.nn.TransformerEncoderLayer(D, 2, D, 0.1, batch_first=True).eval()
+    with torch.no_grad():
+        for parameter in own.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    pairs = {"self_attn.in_proj_": own.inward, "self_attn.out_proj.": own.outward,
+             "linear1.": own.feedforward[0], "linear2.": own.feedforward[3],
+             "norm1.": own.norms[0], "norm2.": own.norms[1]}  # fmt: skip
+    state = {name + kind: getattr(part, kind) for name, part in pairs.items() for kind in ("weight", "bias")}
+    theirs.load_state_dict(state)
+    h = sets(6, 3)
+    expected = theirs(h.vectors, src_key_padding_mask=~h.present)
+    assert torch.allclose(own(h.vectors[h.present], h.present), expected[h.present], atol=1e-5)
+    own.train().feedforward[2].p = 0.0  # dropout is on in the other places
+    assert not torch.allclose(own(h.vectors[h.present], h.present), expected[h.present], atol=1e-3)
+
+
+def test_a_set_of_which_nothing_is_seen_spoils_no_gradient():
+    model, h = model_of(features="ER"), sets(4, 3)  # the second has neither
+    z = model.encode(h, "image").vectors
+    z.sum().backward()
+    assert all(p.grad.isfinite().all() for p in model.encoders["image"].parameters())
+
+
 def test_components_are_seen_in_context_and_in_their_places():
     model, h = model_of(), sets(4, 2, holes=False)
     z = model.encode(h, "image").vectors
@@ -340,7 +366,7 @@ def test_heads_learn_to_turn_pictures_towards_phrases_and_carry_it_over(tmp_path
     found = comalign.compute(config, 0, [*source, *target], tmp_path, "cpu")
     plain = replace(config, network="none", terms="G", weights=(0.0, 0.0, 0.0))
     base = comalign.compute(plain, 0, [*source, *target], tmp_path, "cpu")
-    assert found["test RSUM"] > base["test RSUM"] + 100
+    assert found["test RSUM"] > base["test RSUM"] + 30
     assert found["steps"] == 150 and base["steps"] == 0
     assert np.load(tmp_path / "ranks_t2i.npy").shape == (18 * 5,)
 

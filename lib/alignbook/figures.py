@@ -137,22 +137,25 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str):
 MARKS = (("o", OURS), ("s", PAPER), ("^", ACCENT), ("D", INK), ("v", "#CC79A7"), ("P", "#56B4E9"))
 
 
-def curves(lines: pd.DataFrame, x: str, x_label: str, y_label: str, note: str):
+def curves(lines: pd.DataFrame, x: str, x_label: str, y_label: str, note: str, zero: float = 0):
     """Values against a size, a curve for each name in the first column, with intervals.
 
     Parameters
     ----------
     lines : a name, x, the value, low, high, in this order; bounds may be NaN.
+    zero : where on the axis, which is logarithmic, an x of 0 stands.
     """
     use_style()
     figure, axis = plt.subplots(figsize=(6.6, 3.6))
     name, value = lines.columns[0], lines.columns[2]
+    lines = lines.assign(**{x: lines[x].where(lines[x] > 0, zero)})
     for (label, curve), (mark, colour) in zip(lines.groupby(name, sort=False), MARKS):
         curve = curve.sort_values(x)
         axis.plot(curve[x], curve[value], marker=mark, color=colour, label=label)
         axis.vlines(curve[x], curve.low, curve.high, color=colour, lw=2, alpha=0.5)
     axis.set_xscale("log", base=2)
-    axis.set_xticks(sorted(lines[x].unique()), [f"{each:g}" for each in sorted(lines[x].unique())])
+    places = sorted(lines[x].unique())
+    axis.set_xticks(places, ["0" if each == zero else f"{each:g}" for each in places])
     axis.minorticks_off()
     axis.set_xlabel(x_label), axis.set_ylabel(y_label)
     axis.legend()
