@@ -706,6 +706,13 @@ assert "ultralytics" in sys.modules and np.get_printoptions() == options
 """
 
 
+def test_what_the_library_changes_is_put_back(tmp_path):
+    """Its own Image.open asks for a package, and for a network, where a photograph is broken."""
+    detector._library(tmp_path)
+    assert Image.open.__module__ == "PIL.Image" and torch.save.__module__ == "torch.serialization"
+    assert not list(tmp_path.iterdir())
+
+
 def test_nothing_is_left_outside_the_run(home, tmp_path):
     """A process of its own, home and working folder empty: both stay so, and it says nothing."""
     folder, user, here = (tmp_path / name for name in ("run", "user", "here"))

@@ -11,6 +11,7 @@ import pickle
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -595,7 +596,7 @@ def test_a_small_pipeline_learns(trained, treebank):
     assert metrics["words"] == sum(map(len, treebank.sentences("dev")))
     assert metrics["dev tags"] > 85 and metrics["dev UAS"] > 70 and metrics["dev LAS"] > 65
     assert metrics["dev LAS"] <= metrics["dev UAS"]
-    nlp = parser.load(folder / "model")
+    nlp = parser.load(SimpleNamespace(folder=folder))
     assert nlp.pipe_names == ["tok2vec", "tagger", "parser"]
     assert parser.accuracy(nlp, treebank.sentences("dev")) == metrics
 
@@ -605,11 +606,11 @@ def test_training_again_gives_the_same_pipeline(trained, treebank, tmp_path):
     spacy.util.fix_random_seed(99)  # what was drawn before does not matter
     assert parser.compute(SMALL, 0, [treebank], tmp_path, "cpu") == metrics
     sentences = treebank.sentences("dev")
-    first = told(parser.load(folder / "model"), sentences)
-    assert told(parser.load(tmp_path / "model"), sentences) == first
-    for name in ("tok2vec", "tagger", "parser"):
-        model = f"model/{name}/model"
-        assert (tmp_path / model).read_bytes() == (folder / model).read_bytes()
+    first = told(parser.load(SimpleNamespace(folder=folder)), sentences)
+    assert told(parser.load(SimpleNamespace(folder=tmp_path)), sentences) == first
+    for name in ("pipeline.cfg", "pipeline.bin"):
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+    assert all(path.is_file() for path in tmp_path.iterdir())  # as `pack` expects of a run
     other = parser.train(replace(SMALL, steps=3), 1, treebank.sentences("train"))
     again = parser.train(replace(SMALL, steps=3), 2, treebank.sentences("train"))
     assert told(other, sentences) != told(again, sentences)
@@ -674,14 +675,14 @@ def test_accuracy_counts_words():
 @pytest.fixture
 def model(trained, tmp_path):
     """A copy of the small pipeline that may be broken."""
-    nlp = spacy.load(trained[0] / "model")
+    nlp = parser.load(SimpleNamespace(folder=trained[0]))
     nlp.add_pipe("sentencizer")
     nlp.to_disk(tmp_path / "model")
     return tmp_path / "model"
 
 
-def test_load_a_run_a_folder_and_a_package(model, monkeypatch):
-    assert parser.load(runs.Run("key", model.parent)).pipe_names == ["tok2vec", "tagger", "parser"]
+def test_load_a_run_a_folder_and_a_package(model, trained, monkeypatch):
+    assert parser.load(runs.Run("key", trained[0])).pipe_names == ["tok2vec", "tagger", "parser"]
     assert parser.load(str(model)).pipe_names == ["tok2vec", "tagger", "parser"]  # nothing else
     site = model.parent
     package, about = site / "en_toy", site / "en_toy-1.0.dist-info"

@@ -100,6 +100,7 @@ MUTANTS = [
         ("the seed is not used", "torch.manual_seed(seed)", "pass"),
         ("quality on the training pictures", "dataset.splits[split])\n",
          'dataset.splits["train"])\n'),
+        ("its Image.open stays", "Image.open, torch.save = opened, saved", "pass"),
         ("settings stay", "shutil.rmtree(place, ignore_errors=True)", "pass"),
         ("a run's detector is made anew", "model.load_state_dict(run.weights())", "pass"),
         ("any pickle is opened", '"ULTRALYTICS_SAFE_LOAD": "true"',

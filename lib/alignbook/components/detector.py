@@ -287,14 +287,17 @@ def _pixels(pictures: np.ndarray, size: int) -> torch.Tensor:
 
 def _library(folder: Path):
     """ultralytics' models, the library imported so that it asks no network, says nothing, and
-    leaves nothing: its settings go into `folder` and are removed.
+    leaves nothing: its settings go into `folder` and are removed, what it changes is put back.
     """
+    from PIL import Image
+
     place = folder / "ultralytics"
     os.environ |= {"YOLO_OFFLINE": "true", "YOLO_VERBOSE": "false", "YOLO_CONFIG_DIR": str(place),
                    "ULTRALYTICS_SAFE_LOAD": "true"}  # fmt: skip
-    options = np.get_printoptions()
+    options, opened, saved = np.get_printoptions(), Image.open, torch.save
     from ultralytics.nn import tasks
 
-    np.set_printoptions(**options), torch.set_printoptions(profile="default")  # it changes both
+    Image.open, torch.save = opened, saved  # it changes these for everybody, and these two
+    np.set_printoptions(**options), torch.set_printoptions(profile="default")
     shutil.rmtree(place, ignore_errors=True)
     return tasks

@@ -140,7 +140,8 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     (treebank,) = inputs
     nlp = train(config, seed, treebank.sentences("train"))
     found = accuracy(nlp, treebank.sentences("dev"))
-    nlp.to_disk(folder / "model")
+    nlp.config.to_disk(folder / "pipeline.cfg")
+    (folder / "pipeline.bin").write_bytes(nlp.to_bytes())
     return found
 
 
@@ -250,8 +251,12 @@ def load(source):
     import spacy
 
     source = source.name if isinstance(source, Named) else source
-    named = isinstance(source, (str, Path))
-    place = located(source) if named else source.folder / "model"
+    if not isinstance(source, (str, Path)):  # a run
+        nlp = spacy.util.load_model_from_config(
+            spacy.util.load_config(source.folder / "pipeline.cfg")
+        )
+        return nlp.from_bytes((source.folder / "pipeline.bin").read_bytes())
+    place = located(source)
     if not (place / "config.cfg").is_file():
         raise DataError(f"{source}: neither an installed spaCy pipeline nor a folder of one (with "
                         "config.cfg), and nothing is downloaded here; install the pipeline, or "
