@@ -106,12 +106,11 @@ def test_kinds_are_chosen_by_slot_not_by_column():
 def test_boxes_of_another_file_are_another_input(tmp_path):
     file = tmp_path / "instances.json"
     file.write_text("{}")
-    first = vectors.Boxes("instances", (file,)).fingerprint
-    assert first != vectors.Boxes("detections", (file,)).fingerprint
+    first = vectors.Files((file,)).fingerprint
     file.write_text("[]")
-    assert first != vectors.Boxes("instances", (file,)).fingerprint
-    grid = vectors.Boxes("grid").of(SimpleNamespace(images=np.zeros((2, 4, 4, 3))))
-    assert len(grid.offsets) == 3
+    assert first != vectors.Files((file,)).fingerprint and len(first) == 64
+    dataset = SimpleNamespace(images=np.zeros((2, 4, 4, 3)))
+    assert len(vectors.boxes_of("grid", dataset, None).offsets) == 3
 
 
 def test_no_image_with_a_box_still_gives_wholes():

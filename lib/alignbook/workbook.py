@@ -111,8 +111,10 @@ class Workbook:
         from alignbook.components import vectors
 
         dataset, start = self.dataset(domain), (self.base(recipe), self._home(domain))
-        inputs = dataset, *start, self.boxes(domain, boxes), self.parser()
-        config = vectors.Config(images=self.profile.comalign_images)
+        kind = boxes or self.profile.boxes
+        source = self.detector(domain) if kind == "detector" else None
+        config = vectors.Config(boxes=kind, images=self.profile.comalign_images)
+        inputs = dataset, *start, source, self.parser()
         return [dataset, runs.get(config, 0, *inputs, device=self.device)]
 
     def probes(self, recipe: str):
@@ -120,21 +122,17 @@ class Workbook:
         from alignbook import runs
         from alignbook.components import probes
 
-        found = self.boxes("A", "detector").found
-        inputs = self.dataset(), self.base(recipe), None, found, self.parser()
+        inputs = self.dataset(), self.base(recipe), None, self.detector(), self.parser()
         return runs.get(probes.Config(), 0, *inputs, device=self.device)
 
-    def boxes(self, domain: str = "A", kind: str = ""):
-        """Where boxes come from; a detector is trained on domain A, and looks at both."""
+    def detector(self, domain: str = "A"):
+        """The run of the detector on a domain; it is trained on A's gold boxes, and looks at both."""
         from alignbook import runs
-        from alignbook.components import vectors
 
-        if (kind or self.profile.boxes) != "detector":
-            return vectors.Boxes(kind or self.profile.boxes)
         trained = runs.get(self._detector(), 0, self.dataset(), None, device=self.device)
-        if domain != "A":
-            trained = runs.get(self._detector(), 0, self.dataset(domain), trained, device=self.device)
-        return vectors.Boxes("detector", found=trained)
+        if domain == "A":
+            return trained
+        return runs.get(self._detector(), 0, self.dataset(domain), trained, device=self.device)
 
     def _detector(self):
         from alignbook.components import detector
@@ -152,8 +150,7 @@ class Workbook:
         from alignbook.components import parser
 
         if self.profile.parser == "captions":
-            treebank = parser.Treebank(self.dataset().folder / "gold/parses")
-            return runs.get(parser.WORLD, 0, treebank, device=self.device)
+            return runs.get(parser.WORLD, 0, self.dataset(), device=self.device)
         if not parser.is_treebank(self.profile.parser):
             return parser.Named(self.profile.parser)
         treebank = parser.Treebank(Path(self.profile.parser).expanduser())

@@ -15,8 +15,6 @@ import torch
 
 from alignbook import base, progress
 from alignbook.components import image, parser, text
-from alignbook.fingerprint import key
-from alignbook.runs import Run
 
 BLOCK = 250  # images whose crops are held at a time
 
@@ -25,6 +23,7 @@ BLOCK = 250  # images whose crops are held at a time
 class Config:
     """At most N `entities` and M `relations` of each picture and caption.
 
+    `boxes` says where those of pictures come from, see `boxes_of`.
     Of the training split only the first `images` are taken, 0 for all; of the others all.
     `prepositions` also takes "a star above a ring" as a relation, without a verb [A]: the paper
     speaks of actions, and of "a specific relationship".
@@ -33,39 +32,38 @@ class Config:
     entities: int = 10
     relations: int = 10
     prepositions: bool = True
+    boxes: str = "detector"
     images: int = 0
 
 
 @dataclass(frozen=True)
-class Boxes:
-    """Where a data set's boxes come from.
+class Files:
+    """Boxes in files: COCO's instances, or one of detections; `photographs` is their folder."""
 
-    `kind` is "gold" (the world's), "grid", "instances" or "detections" with their `files`, whose
-    photographs lie in the folder `photographs`, or "detector" with the run that `found` them.
-    """
-
-    kind: str
-    files: tuple[Path, ...] = ()
+    paths: tuple[Path, ...]
     photographs: Path | None = None
-    found: Run | None = None
 
     @property
     def fingerprint(self) -> str:
-        """What stands for it in a run's key: the kind, the files' content, the detector's run."""
-        content = [hashlib.sha256(file.read_bytes()).hexdigest() for file in self.files]
-        return key(self.kind, content, self.found.key if self.found else "")
+        """64 hex digits of the files' content."""
+        return hashlib.sha256(b"".join(path.read_bytes() for path in self.paths)).hexdigest()
 
-    def of(self, dataset) -> image.Boxes:
-        """The boxes of every picture of a data set, see `image`."""
-        if self.kind == "gold":
-            return image.gold(dataset)
-        if self.kind == "grid":
-            return image.grid(len(dataset.images))
-        if self.kind == "instances":
-            return image.instances(dataset, list(self.files), self.photographs)
-        if self.kind == "detections":
-            return image.detections(dataset, self.files[0], self.photographs)
-        return image.found(self.found)
+
+def boxes_of(kind: str, dataset, source) -> image.Boxes:
+    """The boxes of every picture of a data set, see `image`.
+
+    `kind` is "gold" (the world's) or "grid", which need no source; "instances" or "detections" with
+    `Files`; or "detector" with its run.
+    """
+    if kind == "gold":
+        return image.gold(dataset)
+    if kind == "grid":
+        return image.grid(len(dataset.images))
+    if kind == "instances":
+        return image.instances(dataset, list(source.paths), source.photographs)
+    if kind == "detections":
+        return image.detections(dataset, source.paths[0], source.photographs)
+    return image.found(source)
 
 
 class Components(NamedTuple):
@@ -100,17 +98,18 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     """Components of a data set's images and captions, as a base model sees them.
 
     The inputs are the data set, the base model's run, the data set that model was trained on if it
-    is another, the `Boxes`, and the parser: its run, or its name. Left in the folder: `images.npy`
+    is another, the source of the boxes or None, and the parser: its run, or its name. Left in the folder: `images.npy`
     `(n, 1 + N + M, d) float16` and `boxes.npy` `(n, 1 + N + M, 4) float32` (an absent one is 0 wide);
     `phrases.npy` `(U, d) float16`, `phrases.txt`, and `captions.npy` `(c, 1 + N + M) int32`, the
     phrases of each caption, −1 for none.
     """
-    dataset, base_run, home, boxes, pipeline = inputs
+    dataset, base_run, home, source, pipeline = inputs
     torch.set_num_threads(1)
     model, vocabulary = base.load(base_run, home or dataset)
     model.to(device)
     kept = rows_of(dataset, config)
-    found = image.components(boxes.of(dataset), config.entities, config.relations)
+    things = boxes_of(config.boxes, dataset, source)
+    found = image.components(things, config.entities, config.relations)
     placed = slots_of(found, config)
     np.save(folder / "boxes.npy", placed)
     stored, label = None, f"components of {dataset.name}'s images"
