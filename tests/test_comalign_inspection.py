@@ -1,5 +1,6 @@
 """ComAlign looked into: pairs known from the gold scenes, diagonals, weights, choices of probes."""
 
+import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -48,7 +49,8 @@ def scene(tmp_path):
     boxes[1, 1:3] = objects.iloc[3:5, 2:].to_numpy() / side
     boxes[1, 4] = 0.1, 0.1, 0.9, 1.0  # around both
     boxes[2, 1] = 0.1, 0.1, 0.3, 0.3
-    (tmp_path / "phrases.txt").write_text("rings\nred hoop\nasterisk\nstar above ring\npicture\n")
+    said = ["rings", "red hoop", "asterisk", "star above ring", "picture"]
+    (tmp_path / "phrases.json").write_text(json.dumps(said))
     captions = np.full((15, 6), -1, np.int32)
     captions[4, 1:3] = 0, 2  # "rings" fits two boxes, "asterisk" one
     captions[9, 1], captions[9, 4] = 1, 3

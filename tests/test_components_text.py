@@ -608,7 +608,7 @@ def test_training_again_gives_the_same_pipeline(trained, treebank, tmp_path):
     sentences = treebank.sentences("dev")
     first = told(parser.load(SimpleNamespace(folder=folder)), sentences)
     assert told(parser.load(SimpleNamespace(folder=tmp_path)), sentences) == first
-    for name in ("pipeline.cfg", "pipeline.bin"):
+    for name in ("pipeline.json", "pipeline.npy"):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
     assert all(path.is_file() for path in tmp_path.iterdir())  # as `pack` expects of a run
     other = parser.train(replace(SMALL, steps=3), 1, treebank.sentences("train"))

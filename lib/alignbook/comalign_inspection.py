@@ -72,7 +72,7 @@ def pairs(kind: str, dataset, run, rows: np.ndarray):
     images `(P,)`, the image of each pair; slots `(P,)` of its region; places `(P,)`, the slot of its
     phrase in the image's full caption. One phrase an image: the first.
     """
-    phrases = (run.folder / "phrases.txt").read_text().splitlines()
+    phrases = vectors.phrases_of(run)
     captions, boxes = run.array("captions"), run.array("boxes")
     n, side = run.metrics["entities"], dataset.images.shape[1]
     slots = range(1, 1 + n) if kind == "entity" else range(1 + n, captions.shape[1])

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from alignbook import comalign, comalign_arms, comalign_inspection, figures, runs
+from alignbook.components import vectors
 from alignbook.inference import t_interval
 
 
@@ -17,7 +18,7 @@ def component_boxes(run, image: int, side: int) -> dict[str, list]:
 
 def phrases_of(run, captions) -> list[str]:
     """The phrases of some captions, by their number in the data set, joined for reading."""
-    phrases = (run.folder / "phrases.txt").read_text().splitlines()
+    phrases = vectors.phrases_of(run)
     rows = run.array("captions")[captions, 1:]
     return ["; ".join(phrases[place] for place in row if place >= 0) for row in rows]
 
@@ -37,7 +38,7 @@ def matrices(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
         x, y = comalign_inspection.encoded(model, target_run, images, captions)
         at = np.arange(len(images))
         cosines = (x[at, slots] @ y[at, places].T).numpy()
-        phrases = (target_run.folder / "phrases.txt").read_text().splitlines()
+        phrases = vectors.phrases_of(target_run)
         said = [phrases[target_run.array("captions")[c, p]] for c, p in zip(captions, places)]
         found[line.arm] = pd.DataFrame(cosines, index=[f"region {i + 1}" for i in at], columns=said)
     return found

@@ -13,6 +13,7 @@ grammar makes up (`made_caption`), of its own words and the treebank's.
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 import re
 from dataclasses import dataclass
@@ -145,8 +146,8 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
         treebank = Treebank(source.folder / "gold/parses")
     nlp = train(config, seed, treebank.sentences("train"))
     found = accuracy(nlp, treebank.sentences("dev"))
-    nlp.config.to_disk(folder / "pipeline.cfg")
-    (folder / "pipeline.bin").write_bytes(nlp.to_bytes())
+    (folder / "pipeline.json").write_text(json.dumps(nlp.config.to_str()))
+    np.save(folder / "pipeline.npy", np.frombuffer(nlp.to_bytes(), np.uint8))
     return found
 
 
@@ -257,10 +258,9 @@ def load(source):
 
     source = source.name if isinstance(source, Named) else source
     if not isinstance(source, (str, Path)):  # a run
-        nlp = spacy.util.load_model_from_config(
-            spacy.util.load_config(source.folder / "pipeline.cfg")
-        )
-        return nlp.from_bytes((source.folder / "pipeline.bin").read_bytes())
+        said = json.loads((source.folder / "pipeline.json").read_text())
+        nlp = spacy.util.load_model_from_config(spacy.util.load_config_from_str(said))
+        return nlp.from_bytes(np.load(source.folder / "pipeline.npy").tobytes())
     place = located(source)
     if not (place / "config.cfg").is_file():
         raise DataError(f"{source}: neither an installed spaCy pipeline nor a folder of one (with "

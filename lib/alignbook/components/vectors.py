@@ -6,6 +6,7 @@ encoded once and captions point to them.
 """
 
 import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -100,7 +101,7 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     The inputs are the data set, the base model's run, the data set that model was trained on if it
     is another, the source of the boxes or None, and the parser: its run, or its name. Left in the folder: `images.npy`
     `(n, 1 + N + M, d) float16` and `boxes.npy` `(n, 1 + N + M, 4) float32` (an absent one is 0 wide);
-    `phrases.npy` `(U, d) float16`, `phrases.txt`, and `captions.npy` `(c, 1 + N + M) int32`, the
+    `phrases.npy` `(U, d) float16`, `phrases.json`, and `captions.npy` `(c, 1 + N + M) int32`, the
     phrases of each caption, −1 for none.
     """
     dataset, base_run, home, source, pipeline = inputs
@@ -133,7 +134,7 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     of_all = np.full((len(dataset.captions), places.shape[1]), -1, np.int32)
     of_all[numbers] = places
     np.save(folder / "captions.npy", of_all)
-    (folder / "phrases.txt").write_text("\n".join(phrases) + "\n")
+    (folder / "phrases.json").write_text(json.dumps(phrases))
     told = base.embed_captions(model, vocabulary, phrases)
     np.save(folder / "phrases.npy", told.cpu().numpy().astype(np.float16))
     return {"images": len(kept), "captions": len(captions), "phrases": len(phrases),
@@ -206,6 +207,11 @@ def of_captions(phrases: np.ndarray, places: np.ndarray, entities: int, trim=Tru
 
 def _held(present: torch.Tensor, trim: bool) -> torch.Tensor:
     return torch.nonzero(present.any(0))[:, 0] if trim else torch.arange(present.shape[1])
+
+
+def phrases_of(run) -> list[str]:
+    """The phrases of a run, in the order of their vectors."""
+    return json.loads((run.folder / "phrases.json").read_text())
 
 
 def images_of(run, rows: np.ndarray, trim: bool = True) -> Components:
