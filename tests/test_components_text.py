@@ -20,7 +20,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from alignbook import profiles, progress, runs, world
-from alignbook.components import parser, text
+from alignbook.components import grammar, parser, text
 from alignbook.datasets import DataError, conllu, prepare
 from alignbook.world import captions as sayings
 
@@ -464,7 +464,7 @@ def test_components_of_no_captions():
 
 def made(n: int, seed: int = 0, lexicon: dict = {}) -> list[list[conllu.Token]]:
     dice = parser.random.Random(seed)
-    return [parser.made_caption(dice, lexicon) for _ in range(n)]
+    return [grammar.made_caption(dice, lexicon) for _ in range(n)]
 
 
 def as_text(sentence: list[conllu.Token]) -> str:
@@ -522,7 +522,7 @@ def test_words_of_the_treebank_are_said_in_made_captions():
     sentences = [[conllu.Token(1, form, "_", "X", tag, 0, "root")] for form, tag in (
         ("zorbs", "NNS"), ("wug", "NN"), ("wug", "NN"), ("Paris", "NNP"), ("Blick", "NN"),
         ("dax", "JJ"), ("x-ray", "NN"))]  # fmt: skip
-    lexicon = parser.lexicon_of(sentences)
+    lexicon = grammar.lexicon_of(sentences)
     assert lexicon == {"NN": ["wug", "wug"], "NNS": ["zorbs"], "JJ": ["dax"]}
     said = Counter((token.form.lower(), token.xpos) for s in made(600, 0, lexicon) for token in s)
     for word in (("wug", "NN"), ("zorbs", "NNS"), ("dax", "JJ")):
@@ -540,7 +540,7 @@ def test_forms():
     }.items():  # fmt: skip
         for pair in forms.split(", "):
             word, form = pair.split()
-            assert parser.inflect(word, tag) == form
+            assert grammar.inflect(word, tag) == form
 
 
 # --- training ------------------------------------------------------------------------------------
@@ -618,7 +618,7 @@ def test_training_again_gives_the_same_pipeline(trained, treebank, tmp_path):
 
 def test_made_captions_are_trained_on_as_often_as_asked(treebank, monkeypatch):
     sentences = treebank.sentences("dev")
-    monkeypatch.setattr(parser, "made_caption", lambda dice, lexicon: ["made"] * 3)
+    monkeypatch.setattr(grammar, "made_caption", lambda dice, lexicon: ["made"] * 3)
     monkeypatch.setattr(parser, "vary", lambda sentence, config, dice: sentence)
     config = replace(SMALL, made=0.4, words=50)
     batches = parser._batches(sentences, {}, config, parser.random.Random(0))

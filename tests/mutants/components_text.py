@@ -146,6 +146,9 @@ MUTANTS = [
         ("a tagger is enough", 'for name in ("tagger", "parser") if', 'for name in ("tagger",) if'),
         ("transformers are let in", 'if "transformer" in kinds[name]', "if False"),
         ("packages are unknown", "and spacy.util.is_package(str(name)):", "and False:"),
+    ),
+    *_of(
+        "grammar",
         ("no a before vowels", '            article[0] += "n"\n', "            pass\n"),
         ("every caption ends with a full stop", "if dice.random() < 0.7:", "if True:"),
         ("the treebank's words are not said", "if part in lexicon and dice.random() < 0.2:",
