@@ -7,13 +7,14 @@ import os
 import sys
 from pathlib import Path
 
-from alignbook import ROOT
+from alignbook import ROOT, profiles
 from alignbook.exhibits import EXHIBITS, NOTEBOOKS, slug
 from alignbook.exhibits import arms as arms_of
 from alignbook.fingerprint import code_hash, key
 
 NAMES = ("profile", "data", "seeds", "set", "device", "source")
 KIND = config["data"].partition("=")[0]
+PROFILE = profiles.get(config["profile"], KIND, config["set"])
 SETTINGS = {name: config[name] for name in NAMES}
 CHOSEN = config["notebooks"]  # names
 SHOWN = list(dict.fromkeys(  # exhibits
@@ -36,12 +37,12 @@ PRESENTATION = tuple(f"alignbook.{name}" for name in SHOWING)
 
 def arms(exhibit):
     """Files of an exhibit's arms."""
-    return [f"arms/{exhibit}/{slug(arm)}.csv" for arm in arms_of(exhibit, KIND)]
+    return [f"arms/{exhibit}/{slug(arm)}.csv" for arm in arms_of(exhibit, KIND, PROFILE)]
 
 
 def named(exhibit, file_name):
     """An arm by its file's name."""
-    return {slug(arm): arm for arm in arms_of(exhibit, KIND)}[file_name]
+    return {slug(arm): arm for arm in arms_of(exhibit, KIND, PROFILE)}[file_name]
 
 
 def exhibit_code(exhibit):

@@ -23,14 +23,24 @@ def skip_unless_required(kind: str, reason: str) -> None:
 
 
 def pytest_collection_modifyitems(items: list) -> None:
-    """What waits for the training comes last."""
-    items.sort(key=lambda item: "laptop" in item.fixturenames)
+    """What waits for the mutants comes late, what waits for the training last."""
+    items.sort(key=lambda item: ("laptop" in item.fixturenames, "outcomes" in item.fixturenames))
 
 
 def pytest_collection_finish(session) -> None:
-    """Start the training of the laptop profile that some tests look at, on a core of its own."""
-    waiting = any("laptop" in item.fixturenames for item in session.items)
-    if not waiting or session.config.option.collectonly:
+    """Start what goes on beside the tests, at a lower priority: the training of the laptop profile
+    that some tests look at, and the mutants.
+    """
+    waited_for = {name for item in session.items for name in item.fixturenames}
+    if session.config.option.collectonly:
+        return
+    if "outcomes" in waited_for:
+        import test_mutants
+
+        session.config.folder = tempfile.TemporaryDirectory()
+        folder = Path(session.config.folder.name)
+        session.config.mutants = test_mutants.start(folder), folder
+    if "laptop" not in waited_for:
         return
     from test_trained_gate import TRAIN
 
@@ -49,6 +59,8 @@ def pytest_sessionfinish(session) -> None:
     """Nothing goes on when the tests have ended; what was trained so far is continued next time."""
     if training := getattr(session.config, "training", None):
         training.kill()
+    if mutants := getattr(session.config, "mutants", None):
+        mutants[0].kill()
 
 
 @pytest.fixture

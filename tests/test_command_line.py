@@ -53,6 +53,10 @@ def test_an_archive_of_data_is_unpacked_into_a_folder(copy, tmp_path):
         (["--data", "zzz"], ["zzz", "world"]),
         (["--seeds", "0"], ["--seeds", "from 1 on"]),
         (["--jobs", "two"], ["--jobs", "'two'"]),
+        (["--set", "parser=no_such_pipeline"], ["--set parser=no_such_pipeline", "neither an installed"]),
+        (["--set", "boxes=instances"], ["--set boxes=instances", "not known of world"]),
+        (["--set", "probes=data"], ["--set probes=", "the world has probes of its own"]),
+        (["--set", "comalign_source=coco=data"], ["comalign_source", "photographs"]),
         (["--device", "tpu"], ["unknown device 'tpu'", "cpu"]),
         (["--spread", "thin"], ["--spread"]),
         (["--prof", "smoke"], ["--prof"]),
@@ -192,8 +196,11 @@ def test_targets():
 
 def test_what_only_the_world_has_is_not_made_for_every_data_set():
     assert exhibits.resolve(["kernels"]) == ["50_kernels"]
-    elsewhere = [n for n in exhibits.NOTEBOOKS if n != "50_kernels" and "comalign" not in n]
-    assert exhibits.resolve([], "flickr8k") == elsewhere
+    only = {"50_kernels", "23_comalign_similarity"}
+    elsewhere = [name for name in exhibits.NOTEBOOKS if name not in only]
+    assert exhibits.resolve([], "flickr8k") == elsewhere == exhibits.resolve([], "coco")
+    without = [name for name in elsewhere if "comalign" not in name]
+    assert exhibits.resolve([], "precomp") == without
     assert exhibits.resolve(["chan", "kernels"], "coco_precomp") == CHAPTER
     with pytest.raises(ValueError, match="kernels: not made on flickr8k but on world; for"):
         exhibits.resolve(["kernels"], "flickr8k")

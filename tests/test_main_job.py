@@ -1,5 +1,6 @@
 """The main job on the smoke profile: whole, repeated, killed, offline, edited, failing."""
 
+import json
 import os
 import shutil
 import signal
@@ -14,7 +15,8 @@ import pandas as pd
 import pytest
 from conftest import copy_workbook, skip_unless_required
 
-from alignbook import execute, exhibits, runs, workbook
+from alignbook import execute, exhibits, profiles, runs, workbook
+from alignbook.components import parser
 from alignbook.datasets import precomp
 
 pytestmark = pytest.mark.slow
@@ -131,8 +133,8 @@ def test_every_number_says_what_it_was_measured_on(finished):
     assert set(late.role) == {"report"}  # untuned before the overnight profile
 
 
-def test_smoke_run_takes_minutes(finished):
-    assert finished.seconds <= 420, f"{finished.seconds:.0f} s"
+def test_smoke_run_takes_five_minutes_at_most(finished):
+    assert finished.seconds <= 300, f"{finished.seconds:.0f} s"
 
 
 def test_a_notebook_without_exhibits_runs_alone(workbook_copy):
@@ -147,12 +149,41 @@ def test_photographs_go_through_the_same_notebooks(workbook_copy, realdata):
     done = workbook_copy.run("--profile", "smoke", "--data", f"flickr8k={realdata / 'flickr8k'}")
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     out = workbook_copy.root / "results/flickr8k-smoke"
-    for name in exhibits.resolve([], "flickr8k"):
+    parsed = {"20_comalign", "22_comalign_ablations", "24_comalign_hyperparameters"}
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("left out: ")]
+    assert all(name in line for name in parsed) and "--set parser=NAME" in line
+    for name in set(exhibits.resolve([], "flickr8k")) - parsed:
         assert execute.failure(out / f"notebooks/{name}.ipynb") is None
     rows = (out / "metrics.csv").read_text().splitlines()
-    arms = [arm for name in exhibits.EXHIBITS for arm in exhibits.arms(name, "flickr8k")]
+    lacking = profiles.get("smoke", "flickr8k", {"parser": "none"})
+    arms = [arm for name in exhibits.EXHIBITS for arm in exhibits.arms(name, "flickr8k", lacking)]
     assert len(rows) == 1 + 7 * len(arms)
     assert all(",flickr8k,smoke,test," in row for row in rows[1:])
+
+
+@pytest.mark.realdata
+def test_comalign_on_photographs_it_has_never_seen(twin, realdata, tmp_path, monkeypatch):
+    """Heads and base model of Flickr8k, grid boxes; COCO's instances, and SugarCrepe's probes."""
+    monkeypatch.setattr(runs, "STORE", twin.root / "results/store")
+    monkeypatch.setattr(workbook, "ROOT", twin.root)
+    parser.load(workbook.open("smoke").parser()).to_disk(tmp_path / "english")
+    settings = [f"comalign_source=flickr8k={realdata / 'flickr8k'}", f"probes={realdata}",
+                f"parser={tmp_path / 'english'}"]  # fmt: skip
+    done = twin.run("--profile", "smoke", "--data", f"coco={realdata / 'coco'}", "comalign",
+                    *[word for text in settings for word in ("--set", text)])  # fmt: skip
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    out = twin.root / "results/coco-smoke"
+    for name in ("20_comalign", "21_comalign_compositional", "22_comalign_ablations"):
+        assert execute.failure(out / f"notebooks/{name}.ipynb") is None
+    metrics = pd.read_csv(out / "metrics.csv")
+    assert set(metrics[metrics.exhibit == "comalign-TI"].row) == set(exhibits.COMALIGN_PHOTOGRAPHS)
+    assert set(metrics[metrics.exhibit == "comalign-TI"].n) == {25, 125, 150}  # COCO's test
+    probes = metrics[(metrics.exhibit == "comalign-TII") & (metrics.column == "SugarCrepe")]
+    assert set(probes.n) == {305}
+    inputs = [json.loads(path.read_text())["inputs"] for path in
+              (twin.root / "results/store").glob("*/run.json")
+              if json.loads(path.read_text())["module"] == "alignbook.components.probes"]
+    assert len(inputs) == 2  # the world's and these
 
 
 def test_precomp_files_go_through_the_same_notebooks(twin, monkeypatch):

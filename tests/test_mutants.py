@@ -21,9 +21,11 @@ TEST_FILES = sorted({mutant[4] for mutant in MUTANTS})
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork (Linux or macOS)")
 
 
-@pytest.fixture(scope="module")
-def outcomes():
-    """What became of each mutant, and of each test file without any."""
+def start(folder: Path) -> subprocess.Popen:
+    """Begin with the unchanged library and all mutants, one at a time and behind other tests.
+
+    What became of each stands in `folder/outcomes`; a file `folder/hurry` lets them take all cores.
+    """
     jobs = [{"file": None, "snippet": None, "replacement": None, "tests": tests}
             for tests in TEST_FILES]
     jobs += [dict(zip(("file", "snippet", "replacement", "tests"), mutant[1:]))
@@ -33,11 +35,22 @@ def outcomes():
     library = str(Path(alignbook.__file__).parent.parent)
     path = os.pathsep.join(filter(None, [library, os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, str(FOLDER / "runner.py")], input=json.dumps(jobs),
-                          capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
-    found = {line["number"]: line for line in map(json.loads, done.stdout.splitlines())}
-    return [found[number] for number in range(len(jobs))]
+    (folder / "jobs").write_text(json.dumps(jobs))
+    command = ["nice", sys.executable, str(FOLDER / "runner.py"), str(folder / "hurry")]
+    with (open(folder / "jobs") as asked, open(folder / "outcomes", "w") as told,
+          open(folder / "words", "w") as words):  # fmt: skip
+        return subprocess.Popen(command, stdin=asked, stdout=told, stderr=words, env=environment)
+
+
+@pytest.fixture(scope="module")
+def outcomes(request):
+    """What became of each mutant, and of each test file without any."""
+    process, folder = request.config.mutants
+    (folder / "hurry").touch()  # nothing else goes on now
+    assert process.wait() == 0, (folder / "words").read_text()
+    lines = (folder / "outcomes").read_text().splitlines()
+    found = {line["number"]: line for line in map(json.loads, lines)}
+    return [found[number] for number in range(len(TEST_FILES) + len(MUTANTS))]
 
 
 @pytest.mark.parametrize("number, tests", list(enumerate(TEST_FILES)), ids=TEST_FILES)

@@ -222,8 +222,7 @@ def check(asked: argparse.Namespace) -> tuple[list[str], dict]:
             overrides.setdefault("size", str(side))
     if overrides.get("bert", "captions") != "captions":
         overrides["bert"] = check_bert(overrides["bert"])
-    if overrides.get("parser", "captions") != "captions":
-        overrides["parser"] = check_parser(overrides["parser"])
+    notebooks = check_components(asked.targets, notebooks, profile, data, overrides)
     check_device(asked.device)
     check_writable(ROOT / "results")
     return notebooks, {
@@ -232,7 +231,8 @@ def check(asked: argparse.Namespace) -> tuple[list[str], dict]:
         "seeds": asked.seeds,
         "set": overrides,
         "device": asked.device,
-        "source": datasets.source(data),  # photographs that change are read again
+        # photographs that change are read again
+        "source": "".join(map(datasets.source, (data, overrides.get("comalign_source") or "world"))),
     }
 
 
@@ -270,15 +270,42 @@ def check_bert(spec: str) -> str:
     return spec
 
 
-def check_parser(name: str) -> str:
-    """A parser's name, or its folder made absolute; `Refused` if anything speaks against it."""
-    from alignbook.components import parser
+def check_components(targets, notebooks: list[str], profile: str, data: str,
+                     overrides: dict[str, str]) -> list[str]:  # fmt: skip
+    """The notebooks that have what their components need; the others, if nobody named them, are
+    left out with a line, and `overrides` say "none". `Refused` if they or a setting were named.
 
-    if Path(name).expanduser().is_dir():
-        name = str(Path(name).expanduser().resolve())
-    if problem := parser.problem(name):
-        raise Refused(f"--set parser={name}: {problem}")
-    return name
+    Paths in `overrides` become absolute.
+    """
+    kind = data.partition("=")[0]
+    for name in ("parser", "boxes", "probes"):
+        if Path(overrides.get(name, "")).expanduser().exists() and name in overrides:
+            overrides[name] = str(Path(overrides[name]).expanduser().resolve())
+    if "comalign_source" in overrides:
+        if kind == "world":
+            raise Refused("--set comalign_source: the world's two domains are each other's source; "
+                          "it goes with photographs")  # fmt: skip
+        overrides["comalign_source"] = check_data(overrides["comalign_source"])
+    needs = {name: {field for each in exhibits.NOTEBOOKS[name].exhibits
+                    for field in exhibits.EXHIBITS[each].needs} for name in notebooks}  # fmt: skip
+    fields = set().union(*needs.values()) | {"parser", "boxes", "probes"} & set(overrides)
+    if not fields:
+        return notebooks
+    from alignbook.components import check
+
+    made = profiles.get(profile, kind, overrides)
+    left = {}
+    for field in sorted(fields):
+        problem = check.problem(field, made, data)
+        if problem and (targets or overrides.get(field, "none") != "none"):
+            raise Refused(f"--set {field}={getattr(made, field)}: {problem}")
+        if problem:
+            overrides[field] = "none"
+            left |= {name: problem for name in notebooks if field in needs[name]}
+    for problem in dict.fromkeys(left.values()):
+        names = ", ".join(name for name in left if left[name] == problem)
+        print(f"left out: {names} ({problem})")
+    return [name for name in notebooks if name not in left]
 
 
 def check_base(spec: str) -> tuple[str, int]:

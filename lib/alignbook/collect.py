@@ -53,8 +53,8 @@ def arm(book, exhibit: str, name: str) -> pd.DataFrame:
 
 def arms(book, exhibit: str) -> pd.DataFrame:
     """The runs of all arms of an exhibit, as `arm` lists them."""
-    none = pd.DataFrame(columns=["exhibit", "arm", "role", "seed", "key"])  # features: no bases
-    found = [arm(book, exhibit, name) for name in exhibits.arms(exhibit, book.kind)]
+    none = pd.DataFrame(columns=["exhibit", "arm", "role", "seed", "key"])
+    found = [arm(book, exhibit, name) for name in exhibits.arms(exhibit, book.kind, book.profile)]
     return pd.concat(found, ignore_index=True) if found else none
 
 

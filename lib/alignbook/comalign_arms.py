@@ -1,7 +1,7 @@
 """The arms of ComAlign's exhibits: what dev decides between, and what each run is then given.
 
-Only settings stand here; nothing computes. An arm of Table I is named "base+method → target": the
-heads are trained on the other domain, so that the target is never seen (`SOURCE`).
+Only settings stand here; nothing computes. An arm of Table I is named "base+method → target": in
+the world the heads are trained on the other domain, so that the target is never seen (`SOURCE`).
 """
 
 from dataclasses import replace
@@ -141,7 +141,12 @@ def settings(profile) -> dict:
 
 
 def inputs(book, exhibit: str, arm: str) -> list:
-    """Data set and components of the source, and of the target: the world's two domains."""
+    """Data set and components of the source, and of the target: the world's two domains.
+
+    Photographs have one domain: source and target are the same unless another source is named.
+    """
+    if book.kind != "world":
+        return [*book.source().components(), *book.components()]
     row, _, target = arm.partition(" → ")
     base = row.partition("+")[0] if row.partition("+")[0] in COMALIGN_BASES else "clip"
     gold = arm.startswith("clip+comalign-gold") or exhibit in ("comalign-F4", "comalign-F5")
@@ -160,5 +165,6 @@ def measured(book, exhibit: str, arm: str, run, inputs: list):
         config = comalign_inspection.Config(kinds[exhibit])
         return runs.get(config, 0, run, *inputs, device=book.device)
     components = inputs[1]  # the probes are those of the domain that was trained on, A
-    probes = book.probes(COMALIGN_BASES[arm.partition("+")[0]])
+    recipe = COMALIGN_BASES[arm.partition("+")[0]] if book.kind == "world" else ""
+    probes = book.probes(recipe)
     return runs.get(comalign_probes.Config(), 0, run, components, probes, device=book.device)

@@ -37,7 +37,8 @@ class Exhibit:
     profile. In ``untrained`` ones nothing is random: every seed shows the same run. ``measured``:
     its numbers are not the trained runs' own but those of ``measured(…)`` of the module. ``domain``
     is the world's domain they are trained and tested on, ``data`` the data sets it is made on where
-    these are not all. ``folds``: recalls are those of the whole test split ("5K") and of its five
+    these are not all. ``needs`` are fields of the profile that may say "none" where photographs
+    lack something: then the exhibit isn't made. ``folds``: recalls are those of the whole test split ("5K") and of its five
     fifths ("1K"), as COCO's are.
 
     An arm named "row → target" shows its numbers in the row's columns of that target.
@@ -53,6 +54,7 @@ class Exhibit:
     measured: bool = False
     domain: str = "A"
     data: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     folds: bool = False
 
 
@@ -74,6 +76,7 @@ COMALIGN_BASES = {"clip": "world-clip", "coca": "world-coca", "negclip": "world-
                   "clip-large": "world-clip-large"}  # fmt: skip
 COMALIGN_CONTROLS = ("clip+fgm", "clip+global", "clip+literal", "clip+comalign-gold",
                      "clip+comalign-official")  # fmt: skip
+COMALIGN_PHOTOGRAPHS = ("clip", "clip+comalign", "clip+fgm", "clip+global")
 COMALIGN_ROWS = tuple(row for base in COMALIGN_BASES for row in (base, f"{base}+comalign"))
 COMALIGN_PARTS = ("all", "global-entity", "global-relation", "global", "entity-relation")
 COMALIGN_SETTINGS = ("×1", *(f"{name} ×{factor}" for name, factors in {
@@ -83,6 +86,10 @@ COMALIGN_SETTINGS = ("×1", *(f"{name} ×{factor}" for name, factors in {
 
 def _targets(rows) -> tuple[str, ...]:
     return tuple(f"{row} → {target}" for row in rows for target in ("coco", "f30k"))
+
+
+# Photographs need an English parser, and have no gold boxes.
+_PARSED = dict(data=("world", "coco", "flickr8k", "flickr30k"), needs=("boxes", "parser"))
 
 
 EXHIBITS = {
@@ -143,33 +150,35 @@ EXHIBITS = {
         module="alignbook.comalign_arms",
         notebook="20_comalign",
         arms=_targets(COMALIGN_ROWS + COMALIGN_CONTROLS),
+        photographs=_targets(COMALIGN_PHOTOGRAPHS),
         controls=_targets(COMALIGN_CONTROLS),
         untrained=_targets((*COMALIGN_BASES, "clip+fgm")),
-        data=("world",),
+        **_PARSED,
     ),
     "comalign-TIII": Exhibit(
         module="alignbook.comalign_arms", notebook="22_comalign_ablations", arms=COMALIGN_PARTS,
-        data=("world",),
+        **_PARSED,
     ),
     "comalign-TIV": Exhibit(
         module="alignbook.comalign_arms", notebook="22_comalign_ablations", arms=COMALIGN_PARTS,
-        data=("world",),
+        **_PARSED,
     ),
     "comalign-TV": Exhibit(
         module="alignbook.comalign_arms", notebook="22_comalign_ablations",
         arms=("transformer", "fc-shared", "fc-separate", "transformer-2", "fc-shared-2",
               "fc-separate-2"),
         controls=("fc-shared-2", "fc-separate-2"),
-        data=("world",),
+        **_PARSED,
     ),
     "comalign-TVI": Exhibit(
         module="alignbook.comalign_arms", notebook="22_comalign_ablations",
-        arms=("layers-1", "layers-2", "layers-4"), data=("world",),
+        arms=("layers-1", "layers-2", "layers-4"), **_PARSED,
     ),
     "comalign-TII": Exhibit(
         module="alignbook.comalign_arms", notebook="21_comalign_compositional",
-        arms=(*COMALIGN_ROWS, *COMALIGN_CONTROLS), controls=COMALIGN_CONTROLS,
-        untrained=(*COMALIGN_BASES, "clip+fgm"), measured=True, data=("world",),
+        arms=(*COMALIGN_ROWS, *COMALIGN_CONTROLS), photographs=COMALIGN_PHOTOGRAPHS,
+        controls=COMALIGN_CONTROLS, untrained=(*COMALIGN_BASES, "clip+fgm"), measured=True,
+        **_PARSED | {"needs": ("boxes", "parser", "probes")},
     ),
     "comalign-F4": Exhibit(
         module="alignbook.comalign_arms", notebook="23_comalign_similarity",
@@ -181,11 +190,11 @@ EXHIBITS = {
     ),
     "comalign-F6": Exhibit(
         module="alignbook.comalign_arms", notebook="24_comalign_hyperparameters",
-        arms=("comalign",), measured=True, data=("world",),
+        arms=("comalign",), measured=True, **_PARSED,
     ),
     "comalign-F7": Exhibit(
         module="alignbook.comalign_arms", notebook="24_comalign_hyperparameters",
-        arms=COMALIGN_SETTINGS, controls=COMALIGN_SETTINGS, data=("world",),
+        arms=COMALIGN_SETTINGS, controls=COMALIGN_SETTINGS, **_PARSED,
     ),
 }
 
@@ -219,23 +228,23 @@ NOTEBOOKS = {
         expected={"smoke": 20, "laptop": 35},
     ),
     "20_comalign": Notebook(
-        needs=("base",), exhibits=("comalign-TI",), printed=True, data=("world",),
+        needs=("base",), exhibits=("comalign-TI",), printed=True, data=_PARSED["data"],
         modules=("alignbook.comalign_sheet", *TEACHING), expected={"smoke": 15, "laptop": 20},
     ),
     "21_comalign_compositional": Notebook(
-        needs=("base",), exhibits=("comalign-TII",), printed=True, data=("world",),
+        needs=("base",), exhibits=("comalign-TII",), printed=True, data=_PARSED["data"],
         modules=TEACHING, expected={"smoke": 15, "laptop": 20},
     ),
     "22_comalign_ablations": Notebook(
         needs=("base",), exhibits=("comalign-TIII", "comalign-TIV", "comalign-TV", "comalign-TVI"),
-        printed=True, data=("world",), modules=TEACHING, expected={"smoke": 15, "laptop": 20},
+        printed=True, data=_PARSED["data"], modules=TEACHING, expected={"smoke": 15, "laptop": 20},
     ),
     "23_comalign_similarity": Notebook(
         needs=("base",), exhibits=("comalign-F4", "comalign-F5"), data=("world",),
         modules=("alignbook.comalign_sheet", *TEACHING), expected={"smoke": 15, "laptop": 20},
     ),
     "24_comalign_hyperparameters": Notebook(
-        needs=("base",), exhibits=("comalign-F6", "comalign-F7"), data=("world",),
+        needs=("base",), exhibits=("comalign-F6", "comalign-F7"), data=_PARSED["data"],
         modules=("alignbook.comalign_sheet", *TEACHING), expected={"smoke": 15, "laptop": 20},
     ),
     "50_kernels": Notebook(
@@ -300,7 +309,7 @@ COMALIGN_TABLE_1 = tuple(
     ("Ours, on CLIP", "ComAlign, official preset", "clip+comalign-official"),
 )  # fmt: skip
 COMALIGN_TABLE_2 = COMALIGN_TABLE_1
-PROBES = ("VG-Relation", "VG-Attribution", "SVO-Probes")
+PROBES = ("VG-Relation", "VG-Attribution", "SVO-Probes", "SugarCrepe")
 _PARTS = (("global + entity + relation", "all"), ("global + entity", "global-entity"),
           ("global + relation", "global-relation"), ("global", "global"),
           ("entity + relation", "entity-relation"))  # fmt: skip
@@ -318,20 +327,32 @@ COMALIGN_ABLATIONS = {
 }  # fmt: skip
 
 
-def arms(exhibit: str, data: str) -> tuple[str, ...]:
+def arms(exhibit: str, data: str, profile=None) -> tuple[str, ...]:
     """The arms of an exhibit on a data set, by its name; none where it is not made.
+
+    Nor is it where photographs lack what it needs, as the profile says if it is given.
 
     >>> arms("base-models", "flickr8k"), arms("chan-T1", "flickr8k")
     (('base-model',), ())
+    >>> arms("comalign-TI", "coco")[:2]
+    ('clip → coco', 'clip+comalign → coco')
     """
     found = EXHIBITS[exhibit]
-    if found.data and data not in found.data:
+    if found.data and data not in found.data or lacking(exhibit, data, profile):
         return ()
     names = found.arms if data == "world" else found.photographs or found.arms
     if data.endswith("precomp"):  # no pictures to train a base on, and no regions beyond 36
         larger = {name for name in CODEBOOKS if int(name.rpartition("-")[2]) > PUBLISHED}
         names = tuple(name for name in names if name not in {BASE_MODEL, *larger})
-    return names
+    elsewhere = {"world": "", "coco": "f30k"}.get(data, "coco")  # the target these data are not
+    return tuple(name for name in names if row_and_target(name)[1] != elsewhere or not elsewhere)
+
+
+def lacking(exhibit: str, data: str, profile) -> list[str]:
+    """The settings that say "none" for something the exhibit needs on these data."""
+    if data == "world" or profile is None:
+        return []
+    return [field for field in EXHIBITS[exhibit].needs if getattr(profile, field) == "none"]
 
 
 def row_and_target(arm: str) -> tuple[str, str]:

@@ -61,7 +61,7 @@ def arm(book: Workbook, exhibit: str, name: str) -> None:
 
 def exhibit(book: Workbook, name: str) -> None:
     """All arms of an exhibit, in one process."""
-    for each in exhibits.arms(name, book.kind):
+    for each in exhibits.arms(name, book.kind, book.profile):
         arm(book, name, each)
 
 

@@ -39,7 +39,9 @@ class Profile:
     chan_all_violations: float
     chan_trials: int
     chan_evaluation: str
-    # ComAlign: where boxes and parses come from (`components`), training images (0: all), heads
+    # ComAlign: where boxes and parses come from (`components`; parser "none": go without ComAlign),
+    # training images (0: all), heads, and the data these are trained on ("": the same; the world's
+    # are the other domain's)
     boxes: str
     parser: str
     comalign_images: int
@@ -47,6 +49,9 @@ class Profile:
     comalign_batch: int
     comalign_learning_rate: float
     comalign_trials: int
+    comalign_source: str
+    # folder of compositional benchmarks for photographs ("none": go without); the world has its own
+    probes: str
     # BERT of the captions: pretrained on them ("captions") or a name or folder of weights
     bert: str
     bert_steps: int
@@ -59,7 +64,8 @@ WORLD = {
         chan_steps=12, chan_batch=32, chan_dim=64, chan_regions=36, chan_learning_rate=1e-3,
         chan_all_violations=0.2, chan_trials=2, chan_evaluation="float32",
         boxes="detector", parser="captions", comalign_images=100, comalign_steps=6, comalign_batch=32,
-        comalign_learning_rate=1e-3, comalign_trials=1, bert="captions", bert_steps=10,
+        comalign_learning_rate=1e-3, comalign_trials=1, comalign_source="", probes="none",
+        bert="captions", bert_steps=10,
     ),
     "laptop": Profile(
         "laptop", seeds=3, train_images=8000, dev_images=500, test_images=1000, size=64,
@@ -67,8 +73,8 @@ WORLD = {
         chan_steps=250, chan_batch=64, chan_dim=128, chan_regions=36, chan_learning_rate=2e-3,
         chan_all_violations=0.2, chan_trials=3, chan_evaluation="float32",
         boxes="detector", parser="captions", comalign_images=2000, comalign_steps=100, comalign_batch=96,
-        comalign_learning_rate=1e-3, comalign_trials=2, bert="captions",
-        bert_steps=1000,
+        comalign_learning_rate=1e-3, comalign_trials=2, comalign_source="", probes="none",
+        bert="captions", bert_steps=1000,
     ),
 }
 WORLD["overnight"] = dataclasses.replace(
@@ -125,7 +131,10 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
     profile = WORLD[name]
     if data.partition("=")[0] != "world":
         profile = dataclasses.replace(profile, **PHOTOGRAPHS.get(name, PHOTOGRAPHS["others"]))
+        if data.partition("=")[0] == "coco":
+            profile = dataclasses.replace(profile, boxes="instances")
         if name == "paper":
+            profile = dataclasses.replace(profile, boxes="yolov9c.pt")
             captions = TRAINING_CAPTIONS[data.partition("=")[0]]
             steps = EPOCHS * (captions // profile.chan_batch)
             profile = dataclasses.replace(

@@ -1,5 +1,6 @@
 """A workbook: one profile on one data set, and the folder its results go to."""
 
+import dataclasses
 import json
 import os
 import shlex
@@ -101,6 +102,18 @@ class Workbook:
         config = bert.Config(steps=self.profile.bert_steps)
         return runs.get(config, 0, self.dataset(), device=self.device)
 
+    def source(self) -> "Workbook":
+        """The workbook of the data that ComAlign's heads are trained on: this one unless named.
+
+        The base model is that of these data, so that the target is never seen.
+        """
+        spec = self.profile.comalign_source
+        if not spec:
+            return self
+        boxes = profiles.get(self.profile.name, spec).boxes
+        own = dataclasses.replace(self.profile, comalign_source="", boxes=boxes)
+        return dataclasses.replace(self, data=spec, profile=own)
+
     def components(self, domain: str = "A", recipe: str = "", boxes: str = "") -> list:
         """A data set and its entities and relations as a base model sees them, a stored run.
 
@@ -110,23 +123,55 @@ class Workbook:
         from alignbook import runs
         from alignbook.components import vectors
 
-        dataset, start = self.dataset(domain), (self.base(recipe), self._home(domain))
-        kind = boxes or self.profile.boxes
-        source = self.detector(domain) if kind == "detector" else None
+        dataset, (kind, places) = self.dataset(domain), self.boxes(domain, boxes)
         config = vectors.Config(boxes=kind, images=self.profile.comalign_images)
-        inputs = dataset, *start, source, self.parser()
+        inputs = dataset, *self._base_and_home(domain, recipe), places, self.parser()
         return [dataset, runs.get(config, 0, *inputs, device=self.device)]
 
+    def _base_and_home(self, domain: str, recipe: str) -> tuple:
+        source = self.source()
+        home = self._home(domain) if source is self else source.dataset()
+        return source.base(recipe), home
+
+    def boxes(self, domain: str = "A", said: str = "") -> tuple:
+        """The kind of boxes as `vectors.boxes_of` takes it, and where they come from.
+
+        `said`, the profile's unless told, is "detector", "gold" (both the world's), "grid",
+        "instances" (COCO's), a JSON file of detections, or YOLO weights, a .pt file.
+        """
+        from alignbook import runs
+        from alignbook.components import detector, vectors
+
+        said, folder = said or self.profile.boxes, Path(self.data.partition("=")[2])
+        if said == "detector":
+            return said, self.detector(domain)
+        if said == "instances":
+            return said, vectors.instances_below(folder)
+        if said.endswith(".json"):
+            return "detections", vectors.Files((Path(said),), folder)
+        if said.endswith(".pt"):
+            dataset, weights = self.dataset(domain), detector.Weights(said)
+            side = max(224, dataset.images.shape[1])
+            config = detector.Config(size=-(-side // 32) * 32)
+            return "detector", runs.get(config, 0, dataset, weights, device=self.device)
+        return said, None
+
     def probes(self, recipe: str):
-        """Components of the world's compositional probes as a base model sees them, a stored run."""
+        """Components of compositional probes as a base model sees them, a stored run.
+
+        The world's own; with photographs those in the folder that the profile names.
+        """
         from alignbook import runs
         from alignbook.components import probes
 
-        inputs = self.dataset(), self.base(recipe), None, self.detector(), self.parser()
-        return runs.get(probes.Config(), 0, *inputs, device=self.device)
+        named = self.profile.probes
+        brought = None if self.kind == "world" else probes.Brought(Path(named).expanduser())
+        kind, places = self.boxes("A", "detector" if brought is None else "")
+        inputs = self.dataset(), *self._base_and_home("A", recipe), places, self.parser(), brought
+        return runs.get(probes.Config(boxes=kind), 0, *inputs, device=self.device)
 
     def detector(self, domain: str = "A"):
-        """The run of the detector on a domain; it is trained on A's gold boxes, and looks at both."""
+        """The run of the world's detector on a domain: trained on A's gold boxes, it sees both."""
         from alignbook import runs
 
         trained = runs.get(self._detector(), 0, self.dataset(), None, device=self.device)

@@ -2,7 +2,8 @@
 
 Reads a JSON list of {"file", "snippet", "replacement", "tests"} from standard input (snippet null:
 the library as it is) and writes one JSON line for each: its number in the list, pytest's exit code
-and, unless that is 1, the end of the output.
+and, unless that is 1, the end of the output. One mutant at a time, so that other tests can run
+beside them; as many as there are cores once the file exists whose name is the first argument.
 
 The heavy packages are imported once. Each mutant runs in a fork of this process, which puts the
 mutated module in place before anything imports it and then runs its test file.
@@ -31,9 +32,10 @@ import torch
 import torch.utils.checkpoint  # noqa: F401
 
 TESTS = Path(__file__).parent.parent
-SECONDS = 150  # of one mutant: one that runs on and on is not killed by a test
-AT_ONCE = max(1, min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
-                     else os.cpu_count()))
+SECONDS = 150  # of a mutant's processor time: one that runs on and on is not killed by a test
+WAITING = 1200  # and of all its time, while other tests run
+CORES = max(1, min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
+                   else os.cpu_count()))
 
 
 def mutated(file, snippet, replacement):
@@ -72,7 +74,8 @@ def child(mutant, output):
         for descriptor in (1, 2):
             os.dup2(output, descriptor)
         sys.stdin, sys.stdout, sys.stderr = io.StringIO(), open(1, "w"), open(2, "w")
-        signal.alarm(SECONDS)
+        signal.alarm(WAITING)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         if not torch.cuda.is_available():
             os.environ["TRITON_INTERPRET"] = "1"  # before the kernels are imported
         if mutant["snippet"] is not None:
@@ -96,7 +99,7 @@ def main():
     torch.testing.assert_close(torch.zeros(1), torch.zeros(1))  # imports much more on first use
     gc.freeze()
     while waiting or running:
-        while waiting and len(running) < AT_ONCE:
+        while waiting and len(running) < (CORES if os.path.exists(sys.argv[1]) else 1):
             number, mutant = waiting.pop(0)
             output = tempfile.TemporaryFile()
             pid = os.fork()

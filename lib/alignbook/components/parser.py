@@ -5,8 +5,8 @@ and a parser will do (`load`); where none is installed, one is trained: for the 
 parses that its data sets hold, for captions of photographs from a treebank of Universal
 Dependencies that the user has. Nothing is downloaded.
 
-Treebanks have few captions, so two in five sentences that a parser learns from are made up by a small
-grammar (`grammar`), of its own words and the treebank's.
+Treebanks have few captions, so two in five sentences that a parser learns from are made up by a
+small grammar (`grammar`), of its own words and the treebank's.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
 """Components of compositional probes: one picture, two captions, which of them fits?
 
-The pictures of probes are in no data set, so their boxes are a detector's. Kept as files, as
-`vectors` keeps those of a data set: every method on a base model reads the same.
+The world has its own probes; those of photographs are the published files that a user brings. Kept
+as files, as `vectors` keeps those of a data set: every method on a base model reads the same.
 """
 
+import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,55 +16,154 @@ import torch
 
 from alignbook import base
 from alignbook.components import detector, image, parser, text, vectors
-from alignbook.datasets import gold, svo
+from alignbook.datasets import aro, gold, store, sugarcrepe, svo
+from alignbook.datasets.store import DataError
 
 
 @dataclass(frozen=True)
 class Config:
-    """As `vectors.Config`."""
+    """As `vectors.Config`. Brought probes whose picture is in no data set have a grid's boxes [A]."""
 
     entities: int = 10
     relations: int = 10
     prepositions: bool = True
+    boxes: str = "detector"
 
 
-def tables(dataset):
-    """The world's probes: (name, table of caption, negative and kind, pictures) of each benchmark.
+@dataclass(frozen=True)
+class Brought:
+    """A folder with published benchmarks, each in a folder of its own; any of them may be missing.
+
+        aro/visual_genome_{relation,attribution}*.json, aro/images/
+        svo_probes/svo_probes.csv, svo_probes/images/
+        sugarcrepe/{add_att, …}.json, whose pictures are those of the data set, COCO
+    """
+
+    folder: Path
+
+    @property
+    def files(self) -> list[Path]:
+        """The tables that are there. DataError if there is none."""
+        names = ("aro/visual_genome_*.json", "svo_probes/svo_probes.csv", "sugarcrepe/*.json")
+        found = [path for name in names for path in sorted(Path(self.folder).glob(name))]
+        if not found:
+            raise DataError(f"{self.folder}: no {', no '.join(names)}, expected one of these "
+                            "benchmarks: name the folder that holds their folders")  # fmt: skip
+        return found
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """64 hex digits of the tables' content and of the names and sizes of their pictures."""
+        digest = hashlib.sha256()
+        for path in self.files:
+            digest.update(f"{path.name}\n".encode() + path.read_bytes())
+        for path in sorted(Path(self.folder).glob("*/images/**/*")):
+            digest.update(f"{path.relative_to(self.folder)} {path.stat().st_size}\n".encode())
+        return digest.hexdigest()
+
+
+class Benchmark(NamedTuple):
+    """Items with their pictures: ``table`` (caption, negative, kind; row i is of picture
+    ``shown[i]``), ``pictures (P, H, W, 3) uint8``, their boxes, how many items have no picture."""
+
+    name: str
+    table: pd.DataFrame
+    shown: np.ndarray
+    pictures: np.ndarray
+    things: image.Boxes
+    without: int
+
+
+def of_world(dataset, found, device: str):
+    """The world's probes, with the boxes that the detector of a run finds.
 
     SVO-Probes are those of ComAlign's Table II, two items a probe; see `svo.as_comalign`.
     """
+    model, how = detector.load(found), detector.Config(**found.config)
     for name, kind in (("VG-Relation", "relation"), ("VG-Attribution", "attribute")):
-        yield name, *gold.caption_probes(dataset, kind)
+        table, pictures = gold.caption_probes(dataset, kind)
+        things = detector.detect(model, pictures, how, device)
+        yield Benchmark(name, table, np.arange(len(table)), pictures, things, 0)
     table, pictures, others = gold.image_probes(dataset)
     both = svo.as_comalign(table)
     place = {name: i for i, name in enumerate([*table.image, *table.negative_image])}
-    shown = [place[name] for name in both.image]
-    yield "SVO-Probes", both, np.concatenate([pictures, others])[shown]
+    rows, pictures = both.image.map(place).to_numpy(), np.concatenate([pictures, others])
+    things = detector.detect(model, pictures, how, device)
+    yield Benchmark("SVO-Probes", both, rows, pictures, things, 0)
+
+
+def of_files(brought: Brought, dataset, things: image.Boxes):
+    """The benchmarks of a user's folder, items without their picture left out and counted.
+
+    SugarCrepe's pictures are looked up in the data set, whose boxes are `things`. Pictures of its
+    training split count as missing: the heads have seen them.
+    """
+    folder, size = Path(brought.folder), dataset.images.shape[1]
+    for path in brought.files:
+        where = path.parent / "images"
+        if path.parent.name == "aro":
+            kind = "attribution" if "attribution" in path.stem else "relation"
+            table, name, lost = aro.read(path, kind), f"VG-{kind.capitalize()}", 0
+        elif path.parent.name == "svo_probes":
+            probes = svo.read(path, where if where.is_dir() else None)
+            table, name = svo.as_comalign(probes), "SVO-Probes"
+            lost = 2 * probes.attrs["counts"]["picture missing"]
+        else:
+            continue
+        there = np.array([(where / each).is_file() for each in table.image], bool)
+        kept = table[there].reset_index(drop=True)
+        pictures = np.empty((len(kept), size, size, 3), np.uint8)
+        store.decode(where, list(kept.image), pictures, kept[["x0", "y0", "x1", "y1"]].to_numpy())
+        yield Benchmark(name, kept, np.arange(len(kept)), pictures, image.grid(len(kept)),
+                        lost + int((~there).sum()))  # fmt: skip
+    if (folder / "sugarcrepe").is_dir():
+        table = sugarcrepe.read(folder / "sugarcrepe")
+        unseen = np.concatenate([dataset.splits["dev"], dataset.splits["test"]])
+        row_of = {dataset.names[row].rpartition("/")[2]: row for row in unseen.tolist()}
+        rows = table.image.map(row_of)
+        kept = table[rows.notna()].reset_index(drop=True)
+        yield Benchmark("SugarCrepe", kept, rows.dropna().to_numpy(int), dataset.images, things,
+                        int(rows.isna().sum()))  # fmt: skip
 
 
 def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
-    """Components of all probes of a data set, as a base model sees them.
+    """Components of all probes, as a base model sees them.
 
     The inputs are the data set, the base model's run, the data set that model was trained on if it
-    is another, the detector's run, and the parser. Left in the folder: `images.npy` `(P, S, d)`,
-    `boxes.npy` `(P, S, 4)`, `phrases.npy` `(U, d)`, `captions.npy` `(P, 2, S) int32`, the right
-    caption and the wrong one, as `vectors` has them; `probes.csv`: probe, kind.
+    is another, the source of boxes as in `vectors.boxes_of`, the parser, and what is `Brought`,
+    None in the world. Left in the folder: `images.npy` `(P, S, d)`, `boxes.npy` `(P, S, 4)`,
+    `phrases.npy` `(U, d)`, `captions.npy` `(P, 2, S) int32`, the right caption and the wrong one,
+    as `vectors` has them; `probes.csv`: probe, kind.
+
+    Raises
+    ------
+    DataError
+        No item of any benchmark has its picture.
     """
-    dataset, base_run, home, found, pipeline = inputs
+    dataset, base_run, home, source, pipeline, brought = inputs
     torch.set_num_threads(1)
     model, vocabulary = base.load(base_run, home or dataset)
     model.to(device)
-    looks, how = detector.load(found), detector.Config(**found.config)
+    if brought is None:
+        benchmarks = of_world(dataset, source, device)
+    else:
+        benchmarks = of_files(brought, dataset, vectors.boxes_of(config.boxes, dataset, source))
     slots = vectors.Config(config.entities, config.relations, config.prepositions)
-    seen, boxes, listed = [], [], []
-    for name, table, pictures in tables(dataset):
-        things = detector.detect(looks, pictures, how, device)
-        placed = vectors.slots_of(
-            image.components(things, config.entities, config.relations), slots
-        )
-        seen.append(vectors.encode_images(model, pictures, np.arange(len(pictures)), placed))
-        boxes.append(placed)
-        listed.append(table[["caption", "negative", "kind"]].assign(probe=name))
+    seen, boxes, listed, without = [], [], [], {}
+    for each in benchmarks:
+        without[f"{each.name} without a picture"] = each.without
+        if not len(each.table):
+            continue
+        found = image.components(each.things, config.entities, config.relations)
+        shown, of_item = np.unique(each.shown, return_inverse=True)
+        placed = vectors.slots_of(found, slots)[shown]
+        seen.append(vectors.encode_images(model, each.pictures, shown, placed)[of_item])
+        boxes.append(placed[of_item])
+        listed.append(each.table[["caption", "negative", "kind"]].assign(probe=each.name))
+    if not listed:
+        raise DataError(f"{brought.folder}: none of its items has its picture ({without}), expected "
+                        "some in aro/images, svo_probes/images or, of SugarCrepe, in dev and test "
+                        f"of {dataset.name}: put the pictures there")  # fmt: skip
     table = pd.concat(listed, ignore_index=True)
     captions = [*table.caption, *table.negative]
     said = text.components(parser.load(pipeline), captions, config.prepositions, config.entities,
@@ -73,5 +175,5 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     np.save(folder / "phrases.npy", told.astype(np.float16))
     np.save(folder / "captions.npy", np.stack(np.split(places, 2), axis=1))
     table[["probe", "kind"]].to_csv(folder / "probes.csv", index=False)
-    return {"probes": len(table), "entities": config.entities, "relations": config.relations,
-            **said.counts}  # fmt: skip
+    return {"probes": len(table), **without, "entities": config.entities,
+            "relations": config.relations, **said.counts}  # fmt: skip

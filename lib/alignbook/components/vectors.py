@@ -16,6 +16,8 @@ import torch
 
 from alignbook import base, progress
 from alignbook.components import image, parser, text
+from alignbook.datasets import coco
+from alignbook.datasets.store import DataError
 
 BLOCK = 250  # images whose crops are held at a time
 
@@ -48,6 +50,23 @@ class Files:
     def fingerprint(self) -> str:
         """64 hex digits of the files' content."""
         return hashlib.sha256(b"".join(path.read_bytes() for path in self.paths)).hexdigest()
+
+
+def instances_below(folder: Path) -> Files:
+    """COCO's instances files below its folder: train, val and perhaps test of one year.
+
+    Raises
+    ------
+    DataError
+        Of neither year both train and val are there.
+    """
+    for place in (folder / "annotations", folder):
+        for year in coco.YEARS:
+            files = [place / f"instances_{split}{year}.json" for split in ("train", "val", "test")]
+            if files[0].is_file() and files[1].is_file():
+                return Files(tuple(path for path in files if path.is_file()), folder)
+    raise DataError(f"{folder / 'annotations'}: no instances_train and instances_val of 2017 or "
+                    f"2014, expected both; {coco.REMEDY}; or go without: --set boxes=grid")
 
 
 def boxes_of(kind: str, dataset, source) -> image.Boxes:
@@ -99,10 +118,10 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     """Components of a data set's images and captions, as a base model sees them.
 
     The inputs are the data set, the base model's run, the data set that model was trained on if it
-    is another, the source of the boxes or None, and the parser: its run, or its name. Left in the folder: `images.npy`
-    `(n, 1 + N + M, d) float16` and `boxes.npy` `(n, 1 + N + M, 4) float32` (an absent one is 0 wide);
-    `phrases.npy` `(U, d) float16`, `phrases.json`, and `captions.npy` `(c, 1 + N + M) int32`, the
-    phrases of each caption, −1 for none.
+    is another, the source of the boxes or None, and the parser: its run, or its name. Left in the
+    folder: `images.npy` `(n, 1 + N + M, d) float16` and `boxes.npy` `(n, 1 + N + M, 4) float32` (an
+    absent one is 0 wide); `phrases.npy` `(U, d) float16`, `phrases.json`, and `captions.npy`
+    `(c, 1 + N + M) int32`, the phrases of each caption, −1 for none.
     """
     dataset, base_run, home, source, pipeline = inputs
     torch.set_num_threads(1)
@@ -149,7 +168,7 @@ def rows_of(dataset, config: Config) -> np.ndarray:
 
 
 def slots_of(found, config: Config) -> np.ndarray:
-    """Boxes by slot `(n, 1 + N + M, 4) float32`: the whole picture, entities, relations; 0 if none."""
+    """Boxes by slot `(n, 1 + N + M, 4) float32`: the whole, entities, relations; 0 if none."""
     n = len(found.entities.offsets) - 1
     placed = np.zeros((n, 1 + config.entities + config.relations, 4), np.float32)
     placed[:, 0] = 0, 0, 1, 1
@@ -163,7 +182,7 @@ def slots_of(found, config: Config) -> np.ndarray:
 
 @torch.inference_mode()
 def encode_images(model, images: np.ndarray, rows: np.ndarray, placed: np.ndarray) -> np.ndarray:
-    """Every slot's crop through the base model: boxes `(B, S, 4)` → `(B, S, d) float16`, 0 if none."""
+    """Every slot's crop through the base model: boxes `(B, S, 4)` → `(B, S, d) float16`."""
     there = placed[..., 2] > placed[..., 0]
     which, _ = np.nonzero(there)
     size = images.shape[1]
@@ -175,7 +194,7 @@ def encode_images(model, images: np.ndarray, rows: np.ndarray, placed: np.ndarra
 
 
 def with_wholes(said, captions: list[str]) -> tuple[list[str], np.ndarray]:
-    """Phrases and captions among them, and places `(c, 1 + N + M) int32` with the whole caption first."""
+    """Phrases and whole captions, and places `(c, 1 + N + M) int32` with the whole one first."""
     whole = list(dict.fromkeys(captions))
     place = {caption: len(said.texts) + i for i, caption in enumerate(whole)}
     first = np.array([place[caption] for caption in captions], np.int32)[:, None]

@@ -1,0 +1,68 @@
+"""Wrong versions of what is checked before components, and of brought benchmarks."""
+
+TESTS = "test_components_check.py"
+
+
+def _of(file, *changes):
+    return [(name, file, snippet, wrong, TESTS) for name, snippet, wrong in changes]
+
+
+MUTANTS = [
+    *_of(
+        "components/check.py",
+        ("the world lacks what it has", "if world and value ==", "if not world and value =="),
+        ("none is a name", 'if value == "none":', "if False:"),
+        ("parses of photographs", 'if value == "captions":', "if False:"),
+        ("instances are of all", 'value == "instances" and name == "coco"', 'value == "instances"'),
+        ("weights needn't be there", "detector.Weights(value).path", "detector.Weights(value)"),
+        ("a file needn't be there", 'return "" if Path(value).is_file() else',
+         'return "" if True else'),
+        ("gold of photographs", '("grid",)):', '("grid", "gold")):'),
+        ("the world takes probes", 'if data == "world":', "if False:"),
+        ("any folder has benchmarks", "probes.Brought(Path(value)).files", "probes.Brought(Path(value))"),
+    ),
+    *_of(
+        "components/vectors.py",
+        ("train alone will do", "files[0].is_file() and files[1].is_file()", "files[0].is_file()"),
+        ("test is left out", '("train", "val", "test")]', '("train", "val")]'),
+        ("photographs of their own folder", "if path.is_file()), folder)", "if path.is_file()), place)"),
+    ),
+    *_of(
+        "components/probes.py",
+        ("pictures of training", '[dataset.splits["dev"], dataset.splits["test"]]',
+         "list(dataset.splits.values())"),
+        ("dev is left out", '[dataset.splits["dev"], dataset.splits["test"]]',
+         '[dataset.splits["test"]]'),
+        ("lost items don't count", "int(rows.isna().sum())", "0"),
+        ("lost pictures don't count", "lost + int((~there).sum())", "lost"),
+        ("lost pictures of SVO don't count", "lost + int((~there).sum())", "int((~there).sum())"),
+        ("a lost probe counts once", "lost = 2 * probes", "lost = probes"),
+        ("attribution is a relation", 'kind = "attribution" if', 'kind = "relation" if'),
+        ("the picture isn't cut", 'kept[["x0", "y0", "x1", "y1"]].to_numpy())', "None)"),
+        ("pictures are no part of the key", 'glob("*/images/**/*")', 'glob("*/pictures/**/*")'),
+        ("tables are no part of the key", "path.read_bytes()", 'b""'),
+        ("SugarCrepe's own folder of names", 'rpartition("/")[2]: row', 'rpartition(" ")[2]: row'),
+    ),
+    *_of(
+        "workbook.py",
+        ("the source has the target's boxes", 'comalign_source="", boxes=boxes)', 'comalign_source="")'),
+        ("the source has a source", 'self.profile, comalign_source="", boxes', "self.profile, boxes"),
+        ("boxes as the profile says", "said or self.profile.boxes", "self.profile.boxes"),
+        ("detections by their kind", 'return "detections", ', 'return "instances", '),
+    ),
+    *_of(
+        "__main__.py",
+        ("nothing is refused", 'if problem and (targets or', "if problem and (False or"),
+        ("all is refused", 'if problem and (targets or', "if problem and (True or"),
+        ("none is a wish", 'overrides.get(field, "none") != "none"', "overrides.get(field)"),
+        ("nothing is left out", "for name in notebooks if name not in left]", "for name in notebooks]"),
+        ("the settings don't say so", '            overrides[field] = "none"\n', ""),
+        ("paths stay as they are", ").expanduser().exists() and name in overrides", ").is_mount()"),
+    ),
+    *_of(
+        "exhibits.py",
+        ("the world lacks parses", 'if data == "world" or profile is None:', "if profile is None:"),
+        ("nothing is lacking", '== "none"]', '== "nothing"]'),
+        ("the other target", '{"world": "", "coco": "f30k"}', '{"world": "", "coco": "coco"}'),
+    ),
+]
