@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from alignbook import ROOT, profiles
-from alignbook.exhibits import EXHIBITS, NOTEBOOKS, slug
+from alignbook.exhibits import EXHIBITS, NOTEBOOKS, jobs, slug
 from alignbook.exhibits import arms as arms_of
 from alignbook.fingerprint import code_hash, key
 
@@ -35,14 +35,14 @@ SHOWING = ("tables", "figures", "reported", "audit", "collect", "claims", "infer
 PRESENTATION = tuple(f"alignbook.{name}" for name in SHOWING)
 
 
+def file_of(exhibit, arm):
+    """Where the list of an arm's runs lies."""
+    return f"arms/{exhibit}/{slug(arm)}.csv"
+
+
 def arms(exhibit):
     """Files of an exhibit's arms."""
-    return [f"arms/{exhibit}/{slug(arm)}.csv" for arm in arms_of(exhibit, KIND, PROFILE)]
-
-
-def named(exhibit, file_name):
-    """An arm by its file's name."""
-    return {slug(arm): arm for arm in arms_of(exhibit, KIND, PROFILE)}[file_name]
+    return [file_of(exhibit, arm) for arm in arms_of(exhibit, KIND, PROFILE)]
 
 
 def exhibit_code(exhibit):
@@ -75,7 +75,6 @@ def notebook_code(wildcards):
 wildcard_constraints:
     notebook="|".join(NOTEBOOKS),
     exhibit="|".join(EXHIBITS),
-    arm="[^/]+",
 
 
 rule all:
@@ -108,38 +107,24 @@ rule base:
         "OMP_NUM_THREADS={threads} " + JOB + " base --out ."
 
 
-if config["spread"] == "arm":
-
-    rule arm:
-        input:
-            "base.json",
-        output:
-            "arms/{exhibit}/{arm}.csv",
-        params:
-            settings=SETTINGS,
-            code=lambda wildcards: exhibit_code(wildcards.exhibit),
-            arm=lambda wildcards: named(wildcards.exhibit, wildcards.arm),
-        threads: 1
-        shell:
-            "OMP_NUM_THREADS={threads} " + JOB + " arm {wildcards.exhibit} {params.arm:q} --out ."
-
-else:
-    for name in EXHIBITS:
+for name in EXHIBITS:
+    for number, some in enumerate(jobs(name, KIND, PROFILE, config["spread"])):
 
         rule:
             name:
-                f"exhibit_{name.replace('-', '_')}"
+                f"arms_{name.replace('-', '_')}_{number}"
             input:
                 "base.json",
             output:
-                arms(name),
+                [file_of(name, arm) for arm in some],
             params:
                 settings=SETTINGS,
                 code=exhibit_code(name),
                 exhibit=name,
+                arms=some,
             threads: 1
             shell:
-                "OMP_NUM_THREADS={threads} " + JOB + " exhibit {params.exhibit} --out ."
+                "OMP_NUM_THREADS={threads} " + JOB + " arms {params.exhibit} {params.arms:q} --out ."
 
 
 rule efficiency:

@@ -392,12 +392,15 @@ def test_weights_are_chosen_where_the_config_says():
         return comalign_compare(model, dataset, run, split, most)
     comalign_compare, comalign.compare = comalign.compare, compare
     try:
-        comalign.validate(model, *source, *target)
+        on_dev = compare(model, *source, "dev")
+        frozen = comalign.validate(model, on_dev, 5, *target)
         model.config = replace(model.config, validation="source")
-        comalign.validate(model, *source, *target)
+        assert comalign.validate(model, on_dev, 5, *target) == comalign.freeze(
+            model.config, *on_dev, 5)  # fmt: skip
     finally:
         comalign.compare = comalign_compare
-    assert seen == [(True, "train", 12), (False, "dev", 0)]
+    assert seen == [(False, "dev", 0), (True, "train", 12)]
+    assert frozen != comalign.freeze(model.config, *on_dev, 5)
 
 
 @pytest.mark.parametrize("width", [512, 768])  # ViT-B/32's and ViT-L/14's

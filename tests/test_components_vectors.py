@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from alignbook.components import image, vectors
+from alignbook.components import image, said, vectors
 from alignbook.components.vectors import Config
 
 SMALL = Config(entities=2, relations=1)
@@ -59,11 +59,52 @@ def test_every_slot_is_its_crop_through_the_model():
 
 
 def test_captions_come_first_and_are_encoded_once():
-    said = SimpleNamespace(texts=["star", "ring"], entities=np.array([[0, 1], [1, -1], [0, -1]], np.int32),
+    found = SimpleNamespace(texts=["star", "ring"], entities=np.array([[0, 1], [1, -1], [0, -1]], np.int32),
                            relations=np.array([[-1], [-1], [1]], np.int32))  # fmt: skip
-    phrases, places = vectors.with_wholes(said, ["a", "b", "a"])
+    phrases, places = said.with_wholes(found, ["a", "b", "a"])
     assert phrases == ["star", "ring", "a", "b"]
     assert places.tolist() == [[2, 0, 1, -1], [3, 1, -1, -1], [2, 0, -1, 1]]
+
+
+def test_what_captions_say_is_kept_for_the_images_that_count(tmp_path, monkeypatch):
+    dataset = SimpleNamespace(captions=[f"{'abcdef'[i]}" for i in range(6)], captions_per_image=1,
+                              splits={"train": np.array([0, 1, 2]), "dev": np.array([3, 4]),
+                                      "test": np.array([5])})  # fmt: skip
+    assert said.rows_of(dataset, said.Config(images=2)).tolist() == [0, 1, 3, 4, 5]
+    assert said.rows_of(dataset, said.Config()).tolist() == [0, 1, 2, 3, 4, 5]
+
+    def components(nlp, captions, prepositions, entities, relations):
+        assert (captions, prepositions) == (list("adef"), False)
+        rows = np.full((4, entities), -1, np.int32)
+        rows[1, 0] = 0
+        return SimpleNamespace(texts=["star"], entities=rows, counts={"no entity": 3},
+                               relations=np.full((4, relations), -1, np.int32))  # fmt: skip
+
+    monkeypatch.setattr(said.text, "components", components)
+    monkeypatch.setattr(said.parser, "load", lambda pipeline: pipeline)
+    config = said.Config(2, 1, prepositions=False, images=1)
+    counts = said.compute(config, 0, (dataset, None), tmp_path, "cpu")
+    assert counts == {"captions": 4, "phrases": 5, "no entity": 3}
+    kept = np.load(tmp_path / "captions.npy")
+    assert kept[1:3].tolist() == [[-1] * 4] * 2  # not looked at
+    assert kept[[0, 3, 4, 5]].tolist() == [[1, -1, -1, -1], [2, 0, -1, -1], [3, -1, -1, -1],
+                                           [4, -1, -1, -1]]  # fmt: skip
+    assert vectors.phrases_of(SimpleNamespace(folder=tmp_path)) == ["star", "a", "d", "e", "f"]
+
+
+def test_phrases_are_encoded_in_their_own_order(monkeypatch):
+    monkeypatch.setattr(vectors, "BATCH", 2)
+    batches = []
+
+    def embed(model, vocabulary, phrases):
+        batches.append([len(phrase.split()) for phrase in phrases])
+        return torch.tensor([[float(len(phrase)), 1.0] for phrase in phrases])
+
+    monkeypatch.setattr(vectors.base, "embed_captions", embed)
+    phrases = ["a b c", "dd", "e f", "ggg", "h i jj"]
+    found = vectors.encode_phrases(None, None, phrases)
+    assert found.dtype == np.float16 and found[:, 0].tolist() == [5, 2, 3, 3, 6]
+    assert batches == [[1, 1], [2, 3], [3]]
 
 
 def run(**arrays):

@@ -363,11 +363,12 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
         outcome = training.fit(model, optimizer, schedule, config.steps, loss_at, folder, label(config, seed))
     model.eval()
     found = training.save(model, outcome, folder)
-    frozen = validate(model, source, source_run, target, target_run)
+    on_dev = compare(model, source, source_run, "dev")
+    frozen = validate(model, on_dev, each, target, target_run)
     found |= dict(zip(("alpha1", "alpha2", "beta1"), frozen.weights, strict=True))
     found |= {f"mean {name}": value for name, value in frozen.means.items()}
     found |= {f"divisor {name}": value for name, value in frozen.divisors.items()}
-    found |= recalls(*evaluate(model, frozen, source, source_run, "dev"), each, "dev")
+    found |= recalls(*weighted(*on_dev, frozen), each, "dev")
     if seed < TUNING_SEED:
         i2t, t2i = evaluate(model, frozen, target, target_run, "test")
         found |= recalls(i2t, t2i, target.captions_per_image, "test")
@@ -446,14 +447,13 @@ def compare(model: ComAlign, dataset, run, split: str, most: int = 0):
     return torch.cat(base_parts, 1), found
 
 
-def validate(model: ComAlign, source, source_run, target, target_run) -> Frozen:
-    """α1, α2, β1 and what else is frozen: on dev of the source, or on training images of the target,
-    as many as its dev split has.
+def validate(model: ComAlign, on_dev, each: int, target, target_run) -> Frozen:
+    """α1, α2, β1 and what else is frozen: from the source's dev split as compared, or from training
+    images of the target, as many as its dev split has.
     """
-    where = (source, source_run, "dev")
     if model.config.validation == "target":
-        where = (target, target_run, "train", len(target.splits["dev"]))
-    return freeze(model.config, *compare(model, *where), source.captions_per_image)
+        on_dev = compare(model, target, target_run, "train", len(target.splits["dev"]))
+    return freeze(model.config, *on_dev, each)
 
 
 def evaluate(model: ComAlign, frozen: Frozen, dataset, run, split: str):

@@ -348,6 +348,25 @@ def arms(exhibit: str, data: str, profile=None) -> tuple[str, ...]:
     return tuple(name for name in names if row_and_target(name)[1] != elsewhere or not elsewhere)
 
 
+def jobs(exhibit: str, data: str, profile=None, spread: str = "arm") -> list[tuple[str, ...]]:
+    """The arms of an exhibit by the job that trains them, one after another: in `spread` "exhibit"
+    all in one. Else each has its own, but for ComAlign's: those of one base model go together, as
+    a process takes as long to start as such an arm to train.
+
+    >>> [len(job) for job in jobs("comalign-TI", "world")], len(jobs("chan-T1", "world"))
+    ([14, 4, 4, 4], 10)
+    """
+    names = arms(exhibit, data, profile)
+    if spread == "arm" and not exhibit.startswith("comalign"):
+        return [(name,) for name in names]
+    groups = {}
+    for name in names:
+        base = row_and_target(name)[0].partition("+")[0]
+        shared = base if spread == "arm" and base in COMALIGN_BASES else ""
+        groups.setdefault(shared, []).append(name)
+    return [tuple(group) for group in groups.values()]
+
+
 def lacking(exhibit: str, data: str, profile) -> list[str]:
     """The settings that say "none" for something the exhibit needs on these data."""
     if data == "world" or profile is None:

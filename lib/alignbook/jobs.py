@@ -42,6 +42,12 @@ def base(book: Workbook) -> None:
         say(f"base: none, {book.kind} brings its region features", began)
 
 
+def arms(book: Workbook, exhibit: str, *names: str) -> None:
+    """Some arms of an exhibit, one after another."""
+    for name in names:
+        arm(book, exhibit, name)
+
+
 def arm(book: Workbook, exhibit: str, name: str) -> None:
     """Tune an arm on dev, run it for every reporting seed; leave the list of its runs."""
     from alignbook import collect as results
@@ -57,12 +63,6 @@ def arm(book: Workbook, exhibit: str, name: str) -> None:
     mean = sum(metrics[headline] for metrics in found) / len(found)
     count = f"{len(listed) - len(reported)} trials, {len(reported)} seed{'s' * (len(reported) > 1)}"
     say(f"{exhibit} {name}, {headline} {mean:.1f}, {count}", began)
-
-
-def exhibit(book: Workbook, name: str) -> None:
-    """All arms of an exhibit, in one process."""
-    for each in exhibits.arms(name, book.kind, book.profile):
-        arm(book, name, each)
 
 
 def notebook(book: Workbook, name: str) -> None:
@@ -132,7 +132,7 @@ def say(what: str, began: float, expected: float | None = None) -> None:
 
 
 KINDS = {job.__name__: job for job in (
-    data, base, arm, exhibit, efficiency, benchmark, notebook, collect,
+    data, base, arms, efficiency, benchmark, notebook, collect,
 )}  # fmt: skip
 
 

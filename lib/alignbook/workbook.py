@@ -121,11 +121,13 @@ class Workbook:
         unless told.
         """
         from alignbook import runs
-        from alignbook.components import vectors
+        from alignbook.components import said, vectors
 
-        dataset, (kind, places) = self.dataset(domain), self.boxes(domain, boxes)
-        config = vectors.Config(boxes=kind, images=self.profile.comalign_images)
-        inputs = dataset, *self._base_and_home(domain, recipe), places, self.parser()
+        dataset, images = self.dataset(domain), self.profile.comalign_images
+        phrases = runs.get(said.Config(images=images), 0, dataset, self.parser())
+        kind, places = self.boxes(domain, boxes)
+        inputs = dataset, *self._base_and_home(domain, recipe), places, phrases
+        config = vectors.Config(boxes=kind, images=images)
         return [dataset, runs.get(config, 0, *inputs, device=self.device)]
 
     def _base_and_home(self, domain: str, recipe: str) -> tuple:

@@ -15,7 +15,7 @@ import pandas as pd
 import torch
 
 from alignbook import base
-from alignbook.components import detector, image, parser, text, vectors
+from alignbook.components import detector, image, parser, said, text, vectors
 from alignbook.datasets import aro, gold, store, sugarcrepe, svo
 from alignbook.datasets.store import DataError
 
@@ -166,14 +166,13 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
                         f"of {dataset.name}: put the pictures there")  # fmt: skip
     table = pd.concat(listed, ignore_index=True)
     captions = [*table.caption, *table.negative]
-    said = text.components(parser.load(pipeline), captions, config.prepositions, config.entities,
+    found = text.components(parser.load(pipeline), captions, config.prepositions, config.entities,
                            config.relations)  # fmt: skip
-    phrases, places = vectors.with_wholes(said, captions)
-    told = base.embed_captions(model, vocabulary, phrases).cpu().numpy()
+    phrases, places = said.with_wholes(found, captions)
     np.save(folder / "images.npy", np.concatenate(seen))
     np.save(folder / "boxes.npy", np.concatenate(boxes))
-    np.save(folder / "phrases.npy", told.astype(np.float16))
+    np.save(folder / "phrases.npy", vectors.encode_phrases(model, vocabulary, phrases))
     np.save(folder / "captions.npy", np.stack(np.split(places, 2), axis=1))
     table[["probe", "kind"]].to_csv(folder / "probes.csv", index=False)
     return {"probes": len(table), **without, "entities": config.entities,
-            "relations": config.relations, **said.counts}  # fmt: skip
+            "relations": config.relations, **found.counts}  # fmt: skip

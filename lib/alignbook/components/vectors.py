@@ -1,12 +1,11 @@
 """Components as vectors: each crop and each phrase through the frozen base model, kept as files.
 
-A picture or a caption is a set of *slots* in the order of ComAlign's Eq. 1: slot 0 the whole, slots
-1 … N its entities, N + 1 … N + M its relations. Phrases are said again and again, so each is
-encoded once and captions point to them.
+A picture is a set of *slots* as a caption is, see `said`: the whole, entities, relations.
 """
 
 import hashlib
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -15,26 +14,20 @@ import numpy as np
 import torch
 
 from alignbook import base, progress
-from alignbook.components import image, parser, text
+from alignbook.components import image, said
 from alignbook.datasets import coco
 from alignbook.datasets.store import DataError
 
 BLOCK = 250  # images whose crops are held at a time
+BATCH = 50  # crops or phrases that pass a model at a time: what it holds stays in the caches
 
 
 @dataclass(frozen=True)
 class Config:
-    """At most N `entities` and M `relations` of each picture and caption.
-
-    `boxes` says where those of pictures come from, see `boxes_of`.
-    Of the training split only the first `images` are taken, 0 for all; of the others all.
-    `prepositions` also takes "a star above a ring" as a relation, without a verb [A]: the paper
-    speaks of actions, and of "a specific relationship".
-    """
+    """As `said.Config`; `boxes` says where the pictures' come from, see `boxes_of`."""
 
     entities: int = 10
     relations: int = 10
-    prepositions: bool = True
     boxes: str = "detector"
     images: int = 0
 
@@ -118,16 +111,15 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     """Components of a data set's images and captions, as a base model sees them.
 
     The inputs are the data set, the base model's run, the data set that model was trained on if it
-    is another, the source of the boxes or None, and the parser: its run, or its name. Left in the
-    folder: `images.npy` `(n, 1 + N + M, d) float16` and `boxes.npy` `(n, 1 + N + M, 4) float32` (an
-    absent one is 0 wide); `phrases.npy` `(U, d) float16`, `phrases.json`, and `captions.npy`
-    `(c, 1 + N + M) int32`, the phrases of each caption, −1 for none.
+    is another, the source of the boxes or None, and what the captions say, a run of `said`, whose
+    files come along. Left in the folder: `images.npy` `(n, 1 + N + M, d) float16`, `boxes.npy`
+    `(n, 1 + N + M, 4) float32` (an absent one is 0 wide), `phrases.npy` `(U, d) float16`.
     """
-    dataset, base_run, home, source, pipeline = inputs
+    dataset, base_run, home, source, said_run = inputs
     torch.set_num_threads(1)
     model, vocabulary = base.load(base_run, home or dataset)
     model.to(device)
-    kept = rows_of(dataset, config)
+    kept = said.rows_of(dataset, config)
     things = boxes_of(config.boxes, dataset, source)
     found = image.components(things, config.entities, config.relations)
     placed = slots_of(found, config)
@@ -143,28 +135,12 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
         progress.show(label, start + len(rows), len(kept))
     stored.flush()
 
-    each = dataset.captions_per_image
-    numbers = (kept[:, None] * each + np.arange(each)).ravel()
-    captions = [dataset.captions[i] for i in numbers]
-    said = text.components(
-        parser.load(pipeline), captions, config.prepositions, config.entities, config.relations
-    )
-    phrases, places = with_wholes(said, captions)
-    of_all = np.full((len(dataset.captions), places.shape[1]), -1, np.int32)
-    of_all[numbers] = places
-    np.save(folder / "captions.npy", of_all)
-    (folder / "phrases.json").write_text(json.dumps(phrases))
-    told = base.embed_captions(model, vocabulary, phrases)
-    np.save(folder / "phrases.npy", told.cpu().numpy().astype(np.float16))
-    return {"images": len(kept), "captions": len(captions), "phrases": len(phrases),
-            "width": stored.shape[2], "entities": config.entities, "relations": config.relations,
-            "train": config.images, **found.counts, **said.counts}  # fmt: skip
-
-
-def rows_of(dataset, config: Config) -> np.ndarray:
-    """The images that are looked at: some of the training split, and all others, `(n,) int64`."""
-    splits = dataset.splits
-    return np.concatenate([splits["train"][: config.images or None], splits["dev"], splits["test"]])
+    for name in ("captions.npy", "phrases.json"):
+        shutil.copyfile(said_run.folder / name, folder / name)
+    np.save(folder / "phrases.npy", encode_phrases(model, vocabulary, phrases_of(said_run)))
+    return {"images": len(kept), "width": stored.shape[2], "entities": config.entities,
+            "relations": config.relations, "train": config.images, **found.counts,
+            **said_run.metrics}  # fmt: skip
 
 
 def slots_of(found, config: Config) -> np.ndarray:
@@ -187,18 +163,22 @@ def encode_images(model, images: np.ndarray, rows: np.ndarray, placed: np.ndarra
     which, _ = np.nonzero(there)
     size = images.shape[1]
     crops = image.crops(images, rows[which], placed[there], size)
-    vectors = base.embed_images(model, (crops[i : i + BLOCK] for i in range(0, len(crops), BLOCK)))
+    vectors = base.embed_images(model, (crops[i : i + BATCH] for i in range(0, len(crops), BATCH)))
     out = np.zeros((*there.shape, vectors.shape[1]), np.float16)
     out[there] = vectors.cpu().numpy()
     return out
 
 
-def with_wholes(said, captions: list[str]) -> tuple[list[str], np.ndarray]:
-    """Phrases and whole captions, and places `(c, 1 + N + M) int32` with the whole one first."""
-    whole = list(dict.fromkeys(captions))
-    place = {caption: len(said.texts) + i for i, caption in enumerate(whole)}
-    first = np.array([place[caption] for caption in captions], np.int32)[:, None]
-    return [*said.texts, *whole], np.concatenate([first, said.entities, said.relations], axis=1)
+def encode_phrases(model, vocabulary, phrases: list[str]) -> np.ndarray:
+    """Every phrase through the base model, `(U, d) float16`; those of like length together."""
+    order = np.argsort([len(phrase.split()) for phrase in phrases], kind="stable")
+    out = None
+    for start in range(0, len(order), BATCH):
+        some = order[start : start + BATCH]
+        vectors = base.embed_captions(model, vocabulary, [phrases[i] for i in some]).cpu().numpy()
+        out = np.zeros((len(phrases), vectors.shape[1]), np.float16) if out is None else out
+        out[some] = vectors
+    return out
 
 
 # --- Batches -------------------------------------------------------------------------------------
