@@ -318,8 +318,8 @@ UNPRINTED = {
     ("gsl-T2", "gsc", "RSUM"),
     ("gsl-T2", "sps", "RSUM"),
     ("gsl-T2", "esc", "RSUM"),
-    ("comalign-TV", "transformer-2", "i2t R@1"),  # ours: the print's transformer has one layer
-    ("comalign-TV", "transformer-2", "t2i R@1"),
+    *(("comalign-TV", f"{network}-2", f"{way} R@1")  # ours: the print's networks have one layer
+      for network in ("transformer", "fc-shared", "fc-separate") for way in ("i2t", "t2i")),
 }
 
 

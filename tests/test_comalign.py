@@ -67,9 +67,10 @@ def test_position_codes_by_hand():
     codes = sinusoidal(3, 4)
     expected = [math.sin(2), math.cos(2), math.sin(0.02), math.cos(0.02)]
     assert codes[2].tolist() == pytest.approx(expected)
-    odd = sinusoidal(3, 4, "official")  # 2i/D over all i
+    odd = sinusoidal(3, 4, "official")  # 2i/D over all i; slot 0, the whole, comes last
     expected = [math.sin(2), math.cos(2 / 10000**0.5), math.sin(2 / 10000), math.cos(2 / 10000**1.5)]
-    assert odd[2].tolist() == pytest.approx(expected)
+    assert odd[0].tolist() == pytest.approx(expected)
+    assert odd[1].tolist() == [0, 1, 0, 1]  # the first entity
 
 
 @pytest.mark.parametrize("network", ["transformer", "fc-shared", "fc-separate"])
@@ -188,6 +189,17 @@ def test_without_masks_absent_components_count_as_zeros():
     found = model_of(network="none", masked=False, terms="E").similarities(images, captions)["E"]
     x, y = images.vectors[2, 1 : 1 + N], captions.vectors[3, 1 : 1 + N]
     assert float(found.i2t[2, 3]) == pytest.approx(float((x @ y.T).max(1).values.sum() / N), abs=1e-5)
+
+
+def test_without_masks_absent_components_are_anchors_and_candidates():
+    images, captions = sets(4, 8), sets(4, 9)
+    none = images._replace(present=images.present & images.chosen("GE"))  # no relation at all
+    for masked in (True, False):
+        model = model_of(network="none", masked=masked, terms="R")
+        found = model.similarities(none, captions)["R"]
+        assert found.images.tolist() == [not masked] * 4
+        assert found.captions.all() or masked
+        assert comalign.loss(model, none, captions).item() > 0 or masked
 
 
 def slow_contrast(s, anchors, candidates):
@@ -338,10 +350,10 @@ def test_captions_of_a_split_are_numbered_in_the_data_set():
 # --- Training ------------------------------------------------------------------------------------
 
 
-def stored(seed: int, images: int = 60, width: int = D, turned=None):
+def stored(seed: int, images: int = 60, width: int = D, turned=None, each: int = 5):
     """A data set and its components: captions resemble their images once both are turned alike."""
     draw = np.random.default_rng(seed)
-    slots, each = 1 + N + M, 5
+    slots = 1 + N + M
     thing = draw.standard_normal((images, slots, width)).astype(np.float32)
     phrases = thing.repeat(each, 0) + 0.5 * draw.standard_normal((images * each, slots, width))
     turned = np.eye(width) if turned is None else turned
@@ -386,7 +398,7 @@ def test_the_same_seed_trains_the_same_and_a_tuning_seed_sees_no_test(tmp_path):
 def test_weights_are_chosen_where_the_config_says():
     source, target = stored(1), stored(2)
     seen = []
-    model = ComAlign(Config(network="none", validation="target"), D, 1 + N + M)
+    model = ComAlign(Config(network="none", validation="paper"), D, 1 + N + M)
     def compare(model, dataset, run, split, most=0):
         seen.append((dataset is target[0], split, most))
         return comalign_compare(model, dataset, run, split, most)
@@ -394,13 +406,48 @@ def test_weights_are_chosen_where_the_config_says():
     try:
         on_dev = compare(model, *source, "dev")
         frozen = comalign.validate(model, on_dev, 5, *target)
-        model.config = replace(model.config, validation="source")
+        model.config = replace(model.config, validation="strict")
         assert comalign.validate(model, on_dev, 5, *target) == comalign.freeze(
             model.config, *on_dev, 5)  # fmt: skip
     finally:
         comalign.compare = comalign_compare
     assert seen == [(False, "dev", 0), (True, "train", 12)]
     assert frozen != comalign.freeze(model.config, *on_dev, 5)
+
+
+def test_components_must_come_from_one_base_model(tmp_path):
+    with pytest.raises(ValueError, match="source are 8 wide, those of target 12: .* one base model"):
+        pair = [*stored(1, width=8), *stored(2, width=12)]
+        pair[0].name, pair[2].name = "source", "target"
+        comalign.compute(Config(heads=2), 0, pair, tmp_path, "cpu")
+    with pytest.raises(ValueError, match="width 8: expected a multiple of 3"):
+        comalign.compute(Config(heads=3), 0, [*stored(1, width=8)] * 2, tmp_path, "cpu")
+
+
+def test_captions_are_counted_as_each_data_set_has_them(tmp_path):
+    """Three captions an image in the target, five in the source."""
+    source, target = stored(1), stored(2, each=3)
+    plain = Config(network="none", heads=2)
+    for validation in ("strict", "paper"):
+        config = replace(plain, validation=validation)
+        found = comalign.compute(config, 0, [*source, *target], tmp_path, "cpu")
+        assert np.load(tmp_path / "ranks_t2i.npy").shape == (18 * 3,)
+        shares = found["test i2t R@1"], found["test t2i R@1"]
+        assert shares[0] > 50 and shares[1] > 50  # captions resemble their own images
+
+
+@pytest.mark.parametrize("base, width", [("clip", 512), ("clip-large", 768)])
+def test_two_steps_of_the_paper_profile(base, width, tmp_path):
+    """Its own arms, at the widths of ViT-B/32 and ViT-L/14."""
+    from alignbook import comalign_arms, profiles
+
+    profile = profiles.get("paper", "coco", {"comalign_steps": "2"})
+    [config, *_], changes = comalign_arms.arms("comalign-TI", profile)[f"{base}+comalign → coco"]
+    assert (config.batch, config.steps, config.layers, changes) == (1600, 2, 2, {})
+    source = stored(1, images=24, width=width)
+    found = comalign.compute(config, 0, [*source, *source], tmp_path, "cpu")
+    assert found["steps"] == 2 and found["parameters"] > 2 * 2 * 6 * width**2
+    assert np.isfinite(np.load(tmp_path / "loss.npy")).all()
 
 
 @pytest.mark.parametrize("width", [512, 768])  # ViT-B/32's and ViT-L/14's

@@ -106,3 +106,28 @@ def test_a_probes_score_is_that_of_its_own_pair(monkeypatch):
         whole = images.vectors[:, 0] @ captions.vectors[:, 0].T
         expected = comalign.weighted(whole, similarities, frozen)[0].diagonal()
     assert torch.allclose(found, expected, atol=1e-5)
+
+
+def test_aro_counts_kinds_and_the_others_items():
+    chosen = np.array([True] * 30 + [False] * 10 + [True] * 5 + [False])
+    kinds = np.array(["on"] * 30 + ["below"] * 10 + ["near"] * 5 + ["above"])
+    relation = comalign_probes.scored("VG-Relation", chosen, kinds)
+    assert relation["VG-Relation"] == pytest.approx((100 + 0 + 0) / 3)  # near is symmetric
+    assert relation["VG-Relation, mean over items"] == pytest.approx(100 * 35 / 46)
+    attribution = comalign_probes.scored("VG-Attribution", chosen, kinds)
+    assert attribution["VG-Attribution"] == 100  # of 25 items and more there is one kind
+    few = comalign_probes.scored("VG-Attribution", chosen[-6:], kinds[-6:])
+    assert few["VG-Attribution"] == few["VG-Attribution, mean over items"]
+    crepe = comalign_probes.scored("SugarCrepe", chosen, kinds)
+    assert crepe["SugarCrepe"] == pytest.approx(100 * 35 / 46)
+    assert crepe["SugarCrepe, below"] == 0 and "SugarCrepe, mean over items" not in crepe
+
+
+def test_figure_7_is_drawn_from_dev():
+    from alignbook import comalign_sheet
+
+    listed = pd.DataFrame({"role": ["trial", "report", "report"], "row": ["×1", "×1", "steps ×2"],
+                           "dev_rsum": [1.0, 100.0, 120.0]})  # fmt: skip
+    lines = comalign_sheet.setting_lines(listed)
+    assert lines[lines.setting == "steps"].RSUM.tolist() == [100.0, 120.0]
+    assert lines[lines.setting == "batch"].RSUM.tolist() == [100.0]

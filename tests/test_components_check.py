@@ -91,6 +91,17 @@ def test_heads_of_photographs_are_trained_where_the_user_says():
     assert workbook.open("smoke", "coco=here").source().data == "coco=here"
 
 
+def test_heads_must_not_have_seen_the_target():
+    with pytest.raises(command_line.Refused, match="among Flickr30K's"):
+        command_line.check_source("flickr8k=there", "flickr30k")
+    with pytest.raises(command_line.Refused, match="among Flickr30K's"):
+        command_line.check_source("flickr30k=there", "flickr8k")
+    with pytest.raises(command_line.Refused, match="each other's source"):
+        command_line.check_source("flickr8k=there", "world")
+    with pytest.raises(command_line.Refused, match="no such folder"):
+        command_line.check_source("flickr30k=nowhere", "coco")
+
+
 # --- Notebooks that lack something ---------------------------------------------------------------
 
 BOOKS = ["02_data", "20_comalign", "21_comalign_compositional", "90_claims"]
@@ -141,7 +152,7 @@ class Photographs:
     """A data set of six pictures, two a split; a picture is its number everywhere."""
 
     name = "coco"
-    names = [f"val2017/{i}.jpg" for i in range(6)]
+    names = ["val2017/0.jpg", "1.jpg", "2.jpg", "3.jpg", "val2014/COCO_val2014_4.jpg", "val2017/5.jpg"]
     images = np.arange(6, dtype=np.uint8)[:, None, None, None].repeat(8, 1).repeat(8, 2).repeat(3, 3)
     splits = {"train": np.array([0, 1]), "dev": np.array([2, 3]), "test": np.array([4, 5])}
 
@@ -154,7 +165,7 @@ def item(name: str, kind: str, k: int, box=(0, 0, 0, 0)) -> tuple:
 def brought(tmp_path):
     import pandas
 
-    shown = (5, 0, 2, 9, 5, 1, 7)  # of an item of each kind; unseen are 2 to 5
+    shown = (5, 0, 4, 9, 5, 1, 2)  # of an item of each kind; 4 and 5 are of the test split
     things = [item(f"{i}.jpg", kind, i) for i, kind in zip(shown, sugarcrepe.KINDS)]
     table = pandas.DataFrame(things, columns=list(aro.COLUMNS))
     sugarcrepe.write(table, tmp_path / "sugarcrepe")
@@ -180,8 +191,8 @@ def test_brought_items_without_a_picture_are_counted(brought):
     assert relation.without == 1 and list(relation.table.image) == ["one.png"]
     assert (relation.pictures == 200).all() and relation.pictures.shape == (1, 8, 8, 3)  # cut
     assert len(relation.things.offsets) == 2
-    assert crepe.without == 4  # two in training, two nowhere
-    assert crepe.shown.tolist() == [5, 2, 5] and crepe.table.item.tolist() == [5, 2, 5]
+    assert crepe.without == 4  # two in training, one in dev, one nowhere
+    assert crepe.shown.tolist() == [5, 4, 5] and crepe.table.item.tolist() == [5, 4, 5]
     assert crepe.things is things and crepe.pictures is Photographs.images
 
 
@@ -224,7 +235,7 @@ def test_real_benchmarks(realdata):
     class Coco(Photographs):
         names = sorted(path.name for path in (realdata / "coco/val2017").glob("*.jpg"))
         images = np.zeros((50, 8, 8, 3), np.uint8)
-        splits = {"train": np.arange(0), "dev": np.arange(25), "test": np.arange(25, 50)}
+        splits = {"train": np.arange(0), "dev": np.arange(0), "test": np.arange(50)}
 
     relation, crepe = probes.of_files(brought, Coco, image.grid(50))
     assert (len(relation.table), relation.without) == (0, 43)  # the rows came without pictures

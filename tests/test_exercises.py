@@ -10,7 +10,7 @@ from conftest import ROOT
 
 from alignbook import __main__ as command_line
 from alignbook import exercises, shapes
-from alignbook.similarity import hard_coding, soft_coding
+from alignbook.similarity import fine_grained_matching, hard_coding, soft_coding
 
 NOTEBOOKS = {path.stem: nbformat.read(path, as_version=nbformat.NO_CONVERT)
              for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}  # fmt: skip
@@ -245,6 +245,17 @@ def test_the_picture_of_codebooks_has_the_librarys_numbers():
         found = hard_coding(regions, words, codebook=codebook, scale=3).item()
         assert f"{found:.2f}" in drawn
     assert "(B₁, B₂, L)" in drawn and "(B₁, B₂, K)" in drawn
+
+
+def test_the_picture_of_matching_has_the_librarys_numbers():
+    regions = torch.tensor([[3.0, 4.0], [1.0, 0.0], [0.0, 2.0]])
+    phrases = torch.tensor([[4.0, 3.0], [1.0, 5.0]])
+    drawn = texts(shapes.matching(regions.numpy(), phrases.numpy()))
+    unit = torch.nn.functional.normalize
+    there, back = fine_grained_matching(unit(regions, dim=1)[None], unit(phrases, dim=1)[None])
+    assert there.item() != back.item()
+    assert f"{there.item():.2f}" in drawn and f"{back.item():.2f}" in drawn
+    assert "(B₁, B₂, C, C′)" in drawn and "mean over C′\nEq. 4" in drawn
 
 
 def test_the_picture_of_a_map_adds_up():

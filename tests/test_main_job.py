@@ -179,7 +179,7 @@ def test_comalign_on_photographs_it_has_never_seen(twin, realdata, tmp_path, mon
     assert set(metrics[metrics.exhibit == "comalign-TI"].row) == set(exhibits.COMALIGN_PHOTOGRAPHS)
     assert set(metrics[metrics.exhibit == "comalign-TI"].n) == {25, 125, 150}  # COCO's test
     probes = metrics[(metrics.exhibit == "comalign-TII") & (metrics.column == "SugarCrepe")]
-    assert set(probes.n) == {305}
+    assert 0 < set(probes.n).pop() < 305  # those of test alone
     inputs = [json.loads(path.read_text())["inputs"] for path in
               (twin.root / "results/store").glob("*/run.json")
               if json.loads(path.read_text())["module"] == "alignbook.components.probes"]

@@ -585,7 +585,8 @@ def searched(seeds=3, images=60):
     for row, worst in (("a", 12), ("b", 30)):
         for seed in range(seeds):
             i2t, t2i = rng.integers(1, worst, images), rng.integers(1, worst, 5 * images)
-            share = collect.image_recalls(i2t, t2i).assign(exhibit="X", row=row, seed=seed)
+            share = collect.image_recalls(i2t, t2i).assign(
+                exhibit="X", row=row, target="", seed=seed)  # fmt: skip
             shares.append(share)
             of_all = share[list(verdicts.RECALLS)].mean()
             of_all["RSUM"] = of_all.sum()
@@ -616,6 +617,18 @@ def test_shares_of_the_images_average_to_the_contrast():
     expected = inference.image_bootstrap(numbers.per_image(chosen[0].contrasts[0], [0, 1, 2]))
     assert (lines.query_low[0], lines.query_high[0]) == expected
     assert (lines.query_low < lines.value).all() and (lines.value < lines.query_high).all()
+
+
+def test_a_target_has_images_of_its_own():
+    metrics, images = searched()
+    chosen = claim(pairs=[["a", "b"]], columns=["coco i2t R@1"])
+    named = metrics.assign(column="coco " + metrics.column)
+    both = pd.concat([images.assign(target="coco"), images.assign(
+        target="f30k", **{"i2t R@1": 0.0})])  # fmt: skip
+    line = contrasts_of(named, chosen, images=both)
+    plain = contrasts_of(metrics, claim(pairs=[["a", "b"]], columns=["i2t R@1"]), images=images)
+    assert line.query_low[0] == plain.query_low[0] and np.isfinite(line.query_low[0])
+    assert contrasts_of(named, chosen, images=images).query_low.isna().all()
 
 
 def test_only_differences_of_recalls_have_an_interval_over_images():

@@ -281,18 +281,17 @@ def check_components(targets, notebooks: list[str], profile: str, data: str,
     for name in ("parser", "boxes", "probes"):
         if Path(overrides.get(name, "")).expanduser().exists() and name in overrides:
             overrides[name] = str(Path(overrides[name]).expanduser().resolve())
-    if "comalign_source" in overrides:
-        if kind == "world":
-            raise Refused("--set comalign_source: the world's two domains are each other's source; "
-                          "it goes with photographs")  # fmt: skip
-        overrides["comalign_source"] = check_data(overrides["comalign_source"])
     needs = {name: {field for each in exhibits.NOTEBOOKS[name].exhibits
                     for field in exhibits.EXHIBITS[each].needs} for name in notebooks}  # fmt: skip
     fields = set().union(*needs.values()) | {"parser", "boxes", "probes"} & set(overrides)
-    if not fields:
+    if not fields and "comalign_source" not in overrides:
         return notebooks
     from alignbook.components import check
 
+    if profile == "paper" and kind == "coco":
+        overrides.setdefault("comalign_source", f"flickr30k={ROOT / 'data/flickr30k'}")
+    if "comalign_source" in overrides:
+        overrides["comalign_source"] = check_source(overrides["comalign_source"], kind)
     made = profiles.get(profile, kind, overrides)
     left = {}
     for field in sorted(fields):
@@ -306,6 +305,18 @@ def check_components(targets, notebooks: list[str], profile: str, data: str,
         names = ", ".join(name for name in left if left[name] == problem)
         print(f"left out: {names} ({problem})")
     return [name for name in notebooks if name not in left]
+
+
+def check_source(spec: str, target: str) -> str:
+    """The data that ComAlign's heads are trained on, made absolute; they must not hold the target."""
+    source = spec.partition("=")[0]
+    if target == "world":
+        raise Refused("--set comalign_source: the world's two domains are each other's source; it "
+                      "goes with photographs")  # fmt: skip
+    if {source, target} == {"flickr8k", "flickr30k"}:
+        raise Refused(f"--set comalign_source={spec}: Flickr8k's photographs are among Flickr30K's, "
+                      f"so that heads trained on the one have seen the other: take coco=DIR")  # fmt: skip
+    return check_data(spec)
 
 
 def check_base(spec: str) -> tuple[str, int]:

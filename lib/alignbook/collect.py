@@ -90,9 +90,11 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
         if row.role == "trial":
             continue
         arm, target = exhibits.row_and_target(row.arm)
-        if run.has("ranks_i2t") and not target:
-            images_of.append(image_recalls(run.array("ranks_i2t"), run.array("ranks_t2i"))
-                             .assign(exhibit=row.exhibit, row=row.arm, seed=row.seed))
+        if run.has("ranks_i2t"):
+            images_of.append(
+                image_recalls(run.array("ranks_i2t"), run.array("ranks_t2i"))
+                .assign(exhibit=row.exhibit, row=arm, target=target, seed=row.seed)
+            )
         known = exhibits.EXHIBITS[row.exhibit]
         on_b = book.kind == "world" and (target or known.domain) in ("f30k", "B")
         here = elsewhere if on_b else protocol
@@ -128,7 +130,7 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
             "config", "versions", "code", "device", "finished",
         ]),
         "images": pd.concat(images_of, ignore_index=True) if images_of else pd.DataFrame(
-            columns=["image", *COLUMNS[:6], "exhibit", "row", "seed"]),
+            columns=["image", *COLUMNS[:6], "exhibit", "row", "target", "seed"]),
     }  # fmt: skip
 
 

@@ -41,7 +41,7 @@ class Config:
     is "transformer", "fc-shared", "fc-separate" or "none" (nothing is trained: Eq. 10 and 11 on the
     base model's vectors). `masked` leaves absent components out of attention and Eq. 2, which the
     released code does not. `weights` are α1, α2, β1; empty: chosen on `validation`, dev of the
-    source ("source") or training images of the target ("target", as the paper's appendix has it).
+    source ("strict") or training images of the target ("paper", as its appendix has it).
     `divided` divides each similarity by the mean of its row maxima on those data [C].
     """
 
@@ -64,7 +64,7 @@ class Config:
     gamma: float = 0.3
     weight_decay: float = 0.01
     weights: tuple[float, ...] = ()
-    validation: str = "source"
+    validation: str = "strict"
     divided: bool = False
 
 
@@ -73,7 +73,7 @@ class Config:
 
 def sinusoidal(slots: int, dim: int, kind: str = "sinusoidal") -> torch.Tensor:
     """Position codes `(slots, dim)` of the transformer's paper; "official" [C] takes the exponent
-    2i/D over all i, where theirs takes a sine and a cosine of each.
+    2i/D over all i, where theirs takes a sine and a cosine of each, and the whole comes last.
 
     >>> sinusoidal(2, 4)[1]  # sin 1, cos 1, sin 0.01, cos 0.01
     tensor([0.8415, 0.5403, 0.0100, 0.9999])
@@ -81,7 +81,8 @@ def sinusoidal(slots: int, dim: int, kind: str = "sinusoidal") -> torch.Tensor:
     places, i = torch.arange(slots)[:, None].double(), torch.arange(dim).double()
     exponent = 2 * i / dim if kind == "official" else 2 * (i // 2) / dim
     angles = places / 10000**exponent
-    return torch.where(i % 2 == 0, angles.sin(), angles.cos()).float()
+    codes = torch.where(i % 2 == 0, angles.sin(), angles.cos()).float()
+    return codes.roll(1, dims=0) if kind == "official" else codes
 
 
 class Layer(nn.Module):
@@ -189,9 +190,9 @@ class ComAlign(nn.Module):
                 both = x[:, 0] @ y[:, 0].T  # Eq. 5
                 found[term] = Term(both, both, *(torch.ones_like(m[:, 0]) for m in (x_mask, y_mask)))
                 continue
-            has = x_mask.any(1), y_mask.any(1)
-            if not self.config.masked:
+            if not self.config.masked:  # [C] zeros count, as anchors and candidates too
                 x_mask, y_mask = torch.ones_like(x_mask), torch.ones_like(y_mask)
+            has = x_mask.any(1), y_mask.any(1)
             found[term] = Term(*fine_grained_matching(x, y, x_mask, y_mask), *has)  # Eq. 3, 4
         return found
 
@@ -337,8 +338,17 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
 
     The inputs are the source's data set and components (`components.vectors`), and the target's.
     Tuning seeds are measured on dev of the source alone.
+
+    Raises
+    ------
+    ValueError
+        Components of two base models, of different widths; a width that the heads don't divide.
     """
     source, source_run, target, target_run = inputs
+    widths = [run.metrics["width"] for run in (source_run, target_run)]
+    if widths[0] != widths[1]:
+        raise ValueError(f"components of {source.name} are {widths[0]} wide, those of {target.name} "
+                         f"{widths[1]}: they must come from one base model")  # fmt: skip
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     model = build(config, source_run).to(device)
@@ -371,9 +381,10 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     found |= recalls(*weighted(*on_dev, frozen), each, "dev")
     if seed < TUNING_SEED:
         i2t, t2i = evaluate(model, frozen, target, target_run, "test")
-        found |= recalls(i2t, t2i, target.captions_per_image, "test")
-        np.save(folder / "ranks_i2t.npy", retrieval.ranks(i2t, each)[0].astype(np.int32))
-        np.save(folder / "ranks_t2i.npy", retrieval.ranks(t2i, each)[1].astype(np.int32))
+        of_target = target.captions_per_image
+        found |= recalls(i2t, t2i, of_target, "test")
+        np.save(folder / "ranks_i2t.npy", retrieval.ranks(i2t, of_target)[0].astype(np.int32))
+        np.save(folder / "ranks_t2i.npy", retrieval.ranks(t2i, of_target)[1].astype(np.int32))
     return found
 
 
@@ -384,6 +395,9 @@ def label(config: Config, seed: int) -> str:
 def build(config: Config, source_run) -> ComAlign:
     """An untrained model for the components of a run."""
     found = source_run.metrics
+    if config.network == "transformer" and found["width"] % config.heads:
+        raise ValueError(f"a base model of width {found['width']}: expected a multiple of "
+                         f"{config.heads}, the heads of attention")  # fmt: skip
     return ComAlign(config, found["width"], 1 + found["entities"] + found["relations"])
 
 
@@ -451,8 +465,9 @@ def validate(model: ComAlign, on_dev, each: int, target, target_run) -> Frozen:
     """α1, α2, β1 and what else is frozen: from the source's dev split as compared, or from training
     images of the target, as many as its dev split has.
     """
-    if model.config.validation == "target":
+    if model.config.validation == "paper":
         on_dev = compare(model, target, target_run, "train", len(target.splits["dev"]))
+        each = target.captions_per_image
     return freeze(model.config, *on_dev, each)
 
 
@@ -466,7 +481,7 @@ def evaluate(model: ComAlign, frozen: Frozen, dataset, run, split: str):
 # Full size: [S] batch and layers; [A] learning rate and steps.
 FULL = dict(batch=1600, steps=1000, learning_rate=1e-4)
 # Not in "official", as the code has it: CLIP's features before they are brought to length 1, which
-# our base models don't hand over, and relations before the whole in the order of slots.
+# our base models don't hand over.
 PRESETS = {
     "paper": Config(**FULL),
     "official": Config(**FULL, projected=True, positions="official", masked=False, trained="image",
@@ -474,8 +489,9 @@ PRESETS = {
 }  # fmt: skip
 DIFFERENCES = {  # fields of Config in which the presets differ, and why
     "projected": "the code puts a linear layer and a ReLU before the transformer",
-    "positions": "the code's sinusoids take the exponent 2i/D over all i",
-    "masked": "in the code absent components are zeros that count in attention and in the mean",
+    "positions": "the code's sinusoids take the exponent 2i/D over all i; the whole comes last",
+    "masked": "in the code absent components are zeros that count in attention, in the mean, and "
+              "as anchors and candidates of the loss",
     "trained": "the code trains the image side alone; the text speaks of both",
     "weights": "the code has fixed weights, relative to similarities that were divided",
     "divided": "the code divides each similarity by the mean of its row maxima",

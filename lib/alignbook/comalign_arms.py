@@ -23,14 +23,15 @@ METHODS = {
     "fgm": dict(network="none"),  # nothing trained: Eq. 10 and 11 on the base model's components
     "global": dict(terms="G", features="G"),  # heads on whole against whole alone
     "literal": dict(scale="none"),  # Eq. 8 as printed, on cosines
+    "appendix": dict(validation="paper"),  # α and β from training images of the target
 }
 
 
 def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
     """Arms of an exhibit: the candidates between which dev decides, and what is changed after that.
 
-    Tables III to VI and Figure 7 take what dev chose for the whole method. KeyError for an exhibit
-    of another chapter.
+    Tables III to VI have the candidates of the whole method; Figure 7 varies the first of them.
+    KeyError for an exhibit of another chapter.
     """
     makers = {"comalign-TI": retrieval_arms, "comalign-TII": probed,
               "comalign-TIII": loss_terms, "comalign-TIV": features, "comalign-TV": networks,
@@ -43,9 +44,8 @@ def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
 
 def trials(profile, **changes) -> list[Config]:
     """The profile's ComAlign with the learning rates that dev chooses from."""
-    preset = PRESETS["paper"]
-    if profile.name != "paper":
-        preset = replace(preset, batch=profile.comalign_batch, steps=profile.comalign_steps)
+    sizes = dict(batch=profile.comalign_batch, steps=profile.comalign_steps)
+    preset = replace(PRESETS["paper"], **sizes)
     rates = RATES[: profile.comalign_trials]
     rate = profile.comalign_learning_rate
     return [replace(preset, learning_rate=rate * each, **changes) for each in rates]
@@ -68,7 +68,7 @@ def of_method(method: str, profile) -> list[Config]:
 def retrieval_arms(profile) -> dict:
     """Table I: every base without and with ComAlign, and ours for the first base, untuned."""
     methods = {base: ("", "comalign") for base in COMALIGN_BASES}
-    methods["clip"] = ("", "comalign", "fgm", "global", "literal", "comalign-gold",
+    methods["clip"] = ("", "comalign", "fgm", "global", "literal", "appendix", "comalign-gold",
                        "comalign-official")  # fmt: skip
     tried = {"comalign": profile.comalign_trials}  # the others have one candidate
     return {
@@ -114,9 +114,14 @@ def layers(profile) -> dict:
 
 
 def diagonals(profile) -> dict:
-    """Figures 4 and 5: gold boxes, so that it is known which region belongs to which phrase."""
+    """Figures 4 and 5: gold boxes, so that it is known which region belongs to which phrase.
+
+    The base model's cosines are those of the training-free control; "global" has heads that learnt
+    from whole pictures and captions alone.
+    """
     return {"base": (of_method("", profile)[:1], {}),
-            "comalign": (of_method("comalign-gold", profile)[:1], {})}  # fmt: skip
+            "comalign": (of_method("comalign-gold", profile)[:1], {}),
+            "global": (of_method("global", profile)[:1], {"features": "GER"})}  # fmt: skip
 
 
 def weights(profile) -> dict:
@@ -150,7 +155,7 @@ def inputs(book, exhibit: str, arm: str) -> list:
     row, _, target = arm.partition(" → ")
     base = row.partition("+")[0] if row.partition("+")[0] in COMALIGN_BASES else "clip"
     gold = arm.startswith("clip+comalign-gold") or exhibit in ("comalign-F4", "comalign-F5")
-    to = TARGET.get(target, "B" if exhibit in ("comalign-TII", "comalign-F6") else "A")
+    to = TARGET.get(target, "B" if exhibit == "comalign-TII" else "A")
     boxes = "gold" if gold else ""
     return [*book.components(SOURCE[to], COMALIGN_BASES[base], boxes),
             *book.components(to, COMALIGN_BASES[base], boxes)]  # fmt: skip

@@ -62,13 +62,15 @@ def weight_lines(metrics: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["weight", "value", "sum of recalls on dev", "low", "high"])
 
 
-def setting_lines(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Figure 7's curves for `figures.curves`: which setting, its factor, RSUM, low, high."""
-    rsum = metrics[metrics.column == "RSUM"]
+def setting_lines(listed: pd.DataFrame) -> pd.DataFrame:
+    """Figure 7's curves for `figures.curves`: which setting, its factor, RSUM on dev, low, high.
+
+    `listed` are its runs with their RSUM on dev, as `collect.gather` gives them under "runs".
+    """
     lines = []
-    for row, group in rsum.groupby("row", sort=False):
+    for row, group in listed[listed.role == "report"].groupby("row", sort=False):
         name, _, factor = row.rpartition("×")
         names = [name.strip()] if name else ["coefficient", "learning rate", "steps", "batch"]
-        values = t_interval(group["value"].to_numpy())
+        values = t_interval(group["dev_rsum"].to_numpy())
         lines += [(each, float(factor), *values) for each in names]
     return pd.DataFrame(lines, columns=["setting", "factor", "RSUM", "low", "high"])

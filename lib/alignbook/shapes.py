@@ -83,6 +83,33 @@ def codebooks(cosines, scale: float):
     return _draw(lanes, SHEETS + "Framed: the largest.")
 
 
+def matching(regions, phrases):
+    """Fine-grained matching of an image's and a caption's entities, both ways (ComAlign Eq. 2–4).
+
+    Regions `(C, d)` and phrases `(C′, d)` of one image and one caption.
+    """
+    x, y = _unit(regions), _unit(phrases)
+    cosines, of_x, of_y = x @ y.T, _labels("x", x), tuple(f"{n}′" for n in _labels("x", y))
+    shape = "(B₁, B₂, C, C′)"
+    inputs = (
+        Grid("image's x", "(B₁, C, d)", x, IMAGE, rows=of_x),
+        Grid("caption's x′", "(B₂, C′, d)", y, TEXT, rows=of_y),
+    )
+    lanes = {}
+    for title, axis, over, left, labels, equation in (
+        ("Image to text: each region's best phrase", 1, "C′", "C", of_x, "Eq. 3"),
+        ("Text to image: each phrase's best region", 0, "C", "C′", of_y, "Eq. 4"),
+    ):
+        best = cosines.max(axis)
+        grid = Grid("cosines", shape, cosines, rows=of_x, columns=of_y,
+                    marked=cosines == np.expand_dims(best, axis))  # fmt: skip
+        whole = Grid("similarity", "(B₁, B₂)", np.array([[best.mean()]]))
+        lanes[title] = [inputs, "cosine", grid, f"max over {over}\nEq. 2",
+                        _scores("best", best, labels, f"(B₁, B₂, {left})"),
+                        f"mean over {left}\n{equation}", whole]  # fmt: skip
+    return _draw(lanes, SHEETS + "Vectors have length 1. Framed: the largest.")
+
+
 def attention_map(omega, inside):
     """From a word's weights to its map (CHAN §4.4).
 

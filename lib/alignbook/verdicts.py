@@ -23,6 +23,7 @@ import yaml
 
 from alignbook import claims, inference, profiles, reported
 from alignbook.claims import Claim, Contrast, Term
+from alignbook.exhibits import TARGETS
 
 VERDICTS = (
     "reproduced", "trend only", "undecided", "contradicted", "not run", "not testable here",
@@ -42,8 +43,8 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame
     profile : the profile that made them; `smoke` decides nothing.
     chosen : the claims to judge, all of `claims.load()` by default; Holm's correction is over the
         claims of each paper among them that can be judged, its family.
-    images : exhibit, row, seed, image and the six recalls of each test image, as in
-        images.parquet, for the query bootstrap.
+    images : exhibit, row, target ("" unless a row has several), seed, image and the six recalls
+        of each test image, as in images.parquet, for the query bootstrap.
 
     Returns
     -------
@@ -79,7 +80,7 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame
         raise ValueError(f"no profile {profile!r}; there are: {', '.join(profiles.NAMES)}")
     _has(metrics, "metrics", ("exhibit", "row", "column", "seed", "value"))
     if images is not None:
-        _has(images, "images", ("exhibit", "row", "seed", "image", *RECALLS))
+        _has(images, "images", ("exhibit", "row", "target", "seed", "image", *RECALLS))
     chosen = claims.load() if chosen is None else chosen
     numbers = _Numbers(metrics, images)
     found, families, lines, above = {}, {}, [], {}
@@ -126,7 +127,7 @@ class _Numbers:
                                  "metrics table holds one run of each")
             of_term[seed] = value
         self.images = {} if images is None else {
-            name: group for name, group in images.groupby(["exhibit", "row"], sort=False)
+            name: group for name, group in images.groupby(["exhibit", "row", "target"], sort=False)
         }
 
     def seeds(self, contrast: Contrast) -> list:
@@ -152,8 +153,10 @@ class _Numbers:
         for side, sign in ((contrast.first, 1), (contrast.second, -1)):
             for term, weight in side.terms:
                 column = term.column.removeprefix("5K ")  # the whole test set; 1K is a fifth
+                target, _, rest = column.partition(" ")  # "coco i2t R@1"
+                target, column = (target, rest) if target in TARGETS else ("", column)
                 wanted = RECALLS if column == "RSUM" else (column,)
-                found = self.images.get((term.exhibit, term.row))
+                found = self.images.get((term.exhibit, term.row, target))
                 if found is None or not set(wanted) <= set(RECALLS):
                     return None
                 by_seed = found.set_index(["image", "seed"])[list(wanted)].sum(axis=1).unstack()

@@ -105,7 +105,8 @@ class Workbook:
     def source(self) -> "Workbook":
         """The workbook of the data that ComAlign's heads are trained on: this one unless named.
 
-        The base model is that of these data, so that the target is never seen.
+        The base model is that of these data, so that the target is never seen. Boxes are those that
+        the profile has for these data, whatever the target's are.
         """
         spec = self.profile.comalign_source
         if not spec:

@@ -95,8 +95,8 @@ def of_world(dataset, found, device: str):
 def of_files(brought: Brought, dataset, things: image.Boxes):
     """The benchmarks of a user's folder, items without their picture left out and counted.
 
-    SugarCrepe's pictures are looked up in the data set, whose boxes are `things`. Pictures of its
-    training split count as missing: the heads have seen them.
+    SugarCrepe's pictures are looked up in the data set's test split, whose boxes are `things`. The
+    others count as missing: heads were trained on them, or chosen.
     """
     folder, size = Path(brought.folder), dataset.images.shape[1]
     for path in brought.files:
@@ -118,8 +118,9 @@ def of_files(brought: Brought, dataset, things: image.Boxes):
                         lost + int((~there).sum()))  # fmt: skip
     if (folder / "sugarcrepe").is_dir():
         table = sugarcrepe.read(folder / "sugarcrepe")
-        unseen = np.concatenate([dataset.splits["dev"], dataset.splits["test"]])
-        row_of = {dataset.names[row].rpartition("/")[2]: row for row in unseen.tolist()}
+        unseen = dataset.splits["test"].tolist()
+        # "000000006818.jpg", or before 2017 "COCO_val2014_000000006818.jpg"
+        row_of = {dataset.names[row].rpartition("/")[2].rpartition("_")[2]: row for row in unseen}
         rows = table.image.map(row_of)
         kept = table[rows.notna()].reset_index(drop=True)
         yield Benchmark("SugarCrepe", kept, rows.dropna().to_numpy(int), dataset.images, things,
@@ -148,7 +149,7 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
         benchmarks = of_world(dataset, source, device)
     else:
         benchmarks = of_files(brought, dataset, vectors.boxes_of(config.boxes, dataset, source))
-    slots = vectors.Config(config.entities, config.relations, config.prepositions)
+    slots = vectors.Config(config.entities, config.relations)
     seen, boxes, listed, without = [], [], [], {}
     for each in benchmarks:
         without[f"{each.name} without a picture"] = each.without
@@ -162,8 +163,8 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
         listed.append(each.table[["caption", "negative", "kind"]].assign(probe=each.name))
     if not listed:
         raise DataError(f"{brought.folder}: none of its items has its picture ({without}), expected "
-                        "some in aro/images, svo_probes/images or, of SugarCrepe, in dev and test "
-                        f"of {dataset.name}: put the pictures there")  # fmt: skip
+                        "some in aro/images, svo_probes/images or, of SugarCrepe, in the test "
+                        f"split of {dataset.name}: put the pictures there")  # fmt: skip
     table = pd.concat(listed, ignore_index=True)
     captions = [*table.caption, *table.negative]
     found = text.components(parser.load(pipeline), captions, config.prepositions, config.entities,
