@@ -308,3 +308,22 @@ def test_the_best_of_groups_takes_little_more_than_its_product():
         assert min(ratios) <= 1.15, sorted(ratios)[:5]
     finally:
         torch.set_num_threads(threads)
+
+
+# --- An epoch of ComAlign's heads ----------------------------------------------------------------
+
+
+def test_heads_epoch_is_counted_from_its_steps(tmp_path, monkeypatch):
+    from benchmarks import heads
+
+    monkeypatch.setattr(heads, "PHRASES", 50)
+    run = heads.features(tmp_path, width=8, pairs=64)
+    assert run.array("images").shape == (64, 21, 8)
+    there = run.array("boxes")[..., 2] > 0
+    assert there[:, 0].all() and 2 <= there[:, 1:11].sum(1).min() <= there[:, 1:11].sum(1).max() <= 10
+    assert run.array("captions").max() < 50 and (run.array("captions")[:, :2] >= 0).all()
+    ticks = iter(range(10**6))
+    monkeypatch.setattr(heads.time, "perf_counter", lambda: next(ticks))
+    found = heads.epoch(run, "both", "cpu", pairs=64, batch=16, steps=2)
+    assert found.pop("MB") > 0
+    assert found == dict.fromkeys(("read", "forward", "backward", "update"), 64 // 16 * 1.0)
