@@ -129,8 +129,13 @@ def test_notebooks_without_a_parser_are_left_out_with_a_line(capsys):
 
 
 def test_what_was_asked_for_by_name_is_refused():
-    with pytest.raises(command_line.Refused, match="--set parser=en_core_web_sm: .*neither an installed"):
-        left(["comalign"])
+    for target in ("20_comalign", "comalign-TI"):
+        with pytest.raises(command_line.Refused, match="parser=en_core_web_sm: .*neither an inst"):
+            left([target])
+    with pytest.raises(command_line.Refused, match="parser=en_core_web_sm"):  # none of it is left
+        command_line.check_components(["comalign"], BOOKS[1:3], "smoke", "coco", {"boxes": "grid"})
+    kept, _ = left(["comalign", "90_claims", "02_data"])
+    assert kept == ["02_data", "90_claims"]
     with pytest.raises(command_line.Refused, match="--set parser=no_such: .*neither an installed"):
         left([], parser="no_such")
     kept, _ = left([], parser="none")

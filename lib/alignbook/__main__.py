@@ -272,8 +272,9 @@ def check_bert(spec: str) -> str:
 
 def check_components(targets, notebooks: list[str], profile: str, data: str,
                      overrides: dict[str, str]) -> list[str]:  # fmt: skip
-    """The notebooks that have what their components need; the others, if nobody named them, are
-    left out with a line, and `overrides` say "none". `Refused` if they or a setting were named.
+    """The notebooks that have what their components need; the others are left out with a line, and
+    `overrides` say "none". `Refused` if one of them or a setting was named, or none is left of what
+    was asked for.
 
     Paths in `overrides` become absolute.
     """
@@ -296,11 +297,14 @@ def check_components(targets, notebooks: list[str], profile: str, data: str,
     left = {}
     for field in sorted(fields):
         problem = check.problem(field, made, data)
-        if problem and (targets or overrides.get(field, "none") != "none"):
+        lacking = [name for name in notebooks if field in needs[name]] if problem else []
+        named = {each for name in lacking for each in (name, *exhibits.NOTEBOOKS[name].exhibits)}
+        wanted = named & set(targets) or targets and set(lacking) >= set(notebooks)
+        if problem and (wanted or overrides.get(field, "none") != "none"):
             raise Refused(f"--set {field}={getattr(made, field)}: {problem}")
         if problem:
             overrides[field] = "none"
-            left |= {name: problem for name in notebooks if field in needs[name]}
+            left |= dict.fromkeys(lacking, problem)
     for problem in dict.fromkeys(left.values()):
         names = ", ".join(name for name in left if left[name] == problem)
         print(f"left out: {names} ({problem})")
