@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -52,15 +53,34 @@ def pytest_collection_finish(session) -> None:
         stdout=subprocess.PIPE,
         stderr=session.config.words,
         text=True,
+        process_group=0,
     )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item) -> None:
+    """What goes on beside the tests waits while one of them runs the workbook, which takes all
+    cores and is timed.
+    """
+    now = signal.SIGSTOP if item.get_closest_marker("slow") else signal.SIGCONT
+    for process in (getattr(item.config, "training", None),
+                    getattr(item.config, "mutants", [None])[0]):  # fmt: skip
+        if process and process.poll() is None:
+            os.killpg(process.pid, now)
 
 
 def pytest_sessionfinish(session) -> None:
     """Nothing goes on when the tests have ended; what was trained so far is continued next time."""
     if training := getattr(session.config, "training", None):
-        training.kill()
+        end(training)
     if mutants := getattr(session.config, "mutants", None):
-        mutants[0].kill()
+        end(mutants[0])
+
+
+def end(process: subprocess.Popen) -> None:
+    """Kill a process and those it started."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 @pytest.fixture

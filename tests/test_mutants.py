@@ -39,7 +39,8 @@ def start(folder: Path) -> subprocess.Popen:
     command = ["nice", sys.executable, str(FOLDER / "runner.py"), str(folder / "hurry")]
     with (open(folder / "jobs") as asked, open(folder / "outcomes", "w") as told,
           open(folder / "words", "w") as words):  # fmt: skip
-        return subprocess.Popen(command, stdin=asked, stdout=told, stderr=words, env=environment)
+        return subprocess.Popen(command, stdin=asked, stdout=told, stderr=words, env=environment,
+                                process_group=0)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

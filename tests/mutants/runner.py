@@ -33,7 +33,7 @@ import torch.utils.checkpoint  # noqa: F401
 
 TESTS = Path(__file__).parent.parent
 SECONDS = 150  # of a mutant's processor time: one that runs on and on is not killed by a test
-WAITING = 1200  # and of all its time, while other tests run
+WAITING = 2400  # and of all its time, while other tests run
 CORES = max(1, min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
                    else os.cpu_count()))
 
