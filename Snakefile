@@ -107,24 +107,43 @@ rule base:
         "OMP_NUM_THREADS={threads} " + JOB + " base --out ."
 
 
-for name in EXHIBITS:
-    for number, some in enumerate(jobs(name, KIND, PROFILE, config["spread"])):
+if config["spread"] == "chapter":
+    for module in dict.fromkeys(EXHIBITS[name].module for name in SHOWN if arms(name)):
 
         rule:
             name:
-                f"arms_{name.replace('-', '_')}_{number}"
+                f"whole_{module.rpartition('.')[2]}"
             input:
                 "base.json",
             output:
-                [file_of(name, arm) for arm in some],
+                [file for name in SHOWN if EXHIBITS[name].module == module for file in arms(name)],
             params:
                 settings=SETTINGS,
-                code=exhibit_code(name),
-                exhibit=name,
-                arms=some,
+                code=code_hash(*BASE, module, *RUNS),
+                exhibits=[name for name in SHOWN if EXHIBITS[name].module == module],
             threads: 1
             shell:
-                "OMP_NUM_THREADS={threads} " + JOB + " arms {params.exhibit} {params.arms:q} --out ."
+                "OMP_NUM_THREADS={threads} " + JOB + " whole {params.exhibits:q} --out ."
+
+else:
+    for name in EXHIBITS:
+        for number, some in enumerate(jobs(name, KIND, PROFILE, config["spread"])):
+
+            rule:
+                name:
+                    f"arms_{name.replace('-', '_')}_{number}"
+                input:
+                    "base.json",
+                output:
+                    [file_of(name, arm) for arm in some],
+                params:
+                    settings=SETTINGS,
+                    code=exhibit_code(name),
+                    exhibit=name,
+                    arms=some,
+                threads: 1
+                shell:
+                    "OMP_NUM_THREADS={threads} " + JOB + " arms {params.exhibit} {params.arms:q} --out ."
 
 
 rule efficiency:

@@ -223,7 +223,7 @@ def test_killed_twice_without_a_network_it_goes_on_to_the_same_numbers(finished,
     copy = copy_workbook(tmp_path / "work book")
     some = ("chan-T3", "comalign-TIII")  # an exhibit of each chapter, and those it is shown with
     kill_during(copy, "base", *some, **how)
-    kill_during(copy, "arms", *some, **how)
+    kill_during(copy, "whole", *some, **how)
     base = times(copy)["base.json"]
     done = copy.run("--profile", "smoke", *some, **OFTEN, **how)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

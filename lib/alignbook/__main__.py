@@ -128,8 +128,9 @@ def parser() -> argparse.ArgumentParser:
     )
     option(
         "--spread",
-        choices=("arm", "exhibit"),
-        help="one job per arm, or one per exhibit with all its arms (default: exhibit for smoke)",
+        choices=("arm", "exhibit", "chapter"),
+        help="one job per arm, per exhibit or per chapter with all its arms (default: chapter for "
+        "smoke, else arm)",
     )
     option("--dry-run", action="store_true", help="list what would run, and why; compute nothing")
     return whole
@@ -432,7 +433,7 @@ def snakemake(
     cores: int,
 ) -> list[str]:
     """The command that walks the graph in a results folder."""
-    spread = spread or ("exhibit" if settings["profile"] == "smoke" else "arm")
+    spread = spread or ("chapter" if settings["profile"] == "smoke" else "arm")
     return [
         *(sys.executable, "-c", SNAKEMAKE, str(log)),
         *("--snakefile", str(ROOT / "Snakefile"), "--directory", str(out)),

@@ -42,6 +42,12 @@ def base(book: Workbook) -> None:
         say(f"base: none, {book.kind} brings its region features", began)
 
 
+def whole(book: Workbook, *names: str) -> None:
+    """All arms of some exhibits, in one process."""
+    for name in names:
+        arms(book, name, *exhibits.arms(name, book.kind, book.profile))
+
+
 def arms(book: Workbook, exhibit: str, *names: str) -> None:
     """Some arms of an exhibit, one after another."""
     for name in names:
@@ -132,7 +138,7 @@ def say(what: str, began: float, expected: float | None = None) -> None:
 
 
 KINDS = {job.__name__: job for job in (
-    data, base, arms, efficiency, benchmark, notebook, collect,
+    data, base, whole, arms, efficiency, benchmark, notebook, collect,
 )}  # fmt: skip
 
 
