@@ -21,7 +21,8 @@ SHOWN = list(dict.fromkeys(  # exhibits
     name for notebook in CHOSEN for name in NOTEBOOKS[notebook].exhibits + NOTEBOOKS[notebook].reads
 ))
 SOURCES = os.path.relpath(ROOT / "notebooks")  # relative: the project folder may be moved
-TIMED = ("chan-F3", "chan-F4")  # exhibits whose models are timed, alone on the machine
+TIMED = [name for name in EXHIBITS if EXHIBITS[name].timed]  # alone on the machine
+READ = ("chan-F3", "gsl-T2")  # of them, those that other notebooks take times from
 MEASURING = sorted((ROOT / "benchmarks").glob("*.py"))
 REPORTED = Path(os.path.relpath(ROOT / "data/reported"))
 PYTHON = sys.executable
@@ -52,8 +53,8 @@ def exhibit_code(exhibit):
 def notebook_inputs(wildcards):
     notebook = NOTEBOOKS[wildcards.notebook]
     shown = [file for name in notebook.exhibits + notebook.reads for file in arms(name)]
-    timed = [f"efficiency/{name}.csv" for name in TIMED if name in notebook.exhibits]
-    timed += ["efficiency/chan-F3.csv"] if "chan-F3" in notebook.reads else []
+    timed = [f"efficiency/{name}.csv" for name in TIMED
+             if name in notebook.exhibits or name in notebook.reads and name in READ]
     timed += ["benchmarks/kernels.csv"] if wildcards.notebook == "50_kernels" else []
     return [f"{need}.json" for need in notebook.needs] + shown + timed
 
@@ -153,7 +154,7 @@ rule efficiency:
         "efficiency/{exhibit}.csv",
     params:
         settings=SETTINGS,
-        code=code_hash(*BASE, "alignbook.efficiency", "alignbook.runs"),
+        code=lambda wildcards: code_hash(*BASE, EXHIBITS[wildcards.exhibit].timed, "alignbook.runs"),
     threads: 1 if config["profile"] == "smoke" else workflow.cores  # alone on the machine
     shell:
         "OMP_NUM_THREADS=1 " + JOB + " efficiency {wildcards.exhibit} --out ."

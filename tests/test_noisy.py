@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -54,9 +55,10 @@ def test_a_small_pool_comes_whole():
                                               ("mean", (20, 20)), ("clean", (12, 12))])  # fmt: skip
 def test_an_epoch_is_a_pass_over_what_its_batches_are_drawn_from(method, expected):
     config, what = Config(method=method, noise=0.4, batch=5), noisy.METHODS[method]
-    assert noisy.steps_an_epoch(what, config, 100) == expected
-    assert noisy.steps_an_epoch(what, replace(config, epoch_steps=3), 100) == (3, 3)
-    assert noisy.steps_an_epoch(what, replace(config, batch=500), 100) == (1, 1)
+    found = [noisy.steps_an_epoch(config, 100, what.truth, parts) for parts in (False, what.parts)]
+    assert tuple(found) == expected
+    assert noisy.steps_an_epoch(replace(config, epoch_steps=3), 100, what.truth, what.parts) == 3
+    assert noisy.steps_an_epoch(replace(config, batch=500), 100, what.truth, what.parts) == 1
 
 
 # --- Losses of pairs -----------------------------------------------------------------------------
@@ -336,7 +338,7 @@ def test_what_the_table_says_of_each_method():
     assert rates == [1, 1, 0.1, 0.1]
     rates = [methods["gsc"].decay(epoch, 60) for epoch in (0, 14, 15, 30, 45, 59)]
     assert rates == pytest.approx([1, 1, 0.2, 0.04, 0.008, 0.008])
-    warm = [methods[name].warm_up.__name__ for name in methods]
+    warm = [noisy.WARM_UPS[methods[name].warm_up].__name__ for name in methods]
     assert warm == ["all_violations", "smallest", "both_ways"] + ["all_violations"] * 3
     trains = [methods[name].train.__name__ for name in methods]
     assert trains == ["ncr", "bicro", "gsc", "plain", "plain_mean", "plain"]
@@ -441,7 +443,7 @@ def inputs(slow_inputs, monkeypatch):
 
 
 @pytest.fixture
-def slow_inputs(monkeypatch):
+def slow_inputs(monkeypatch, tmp_path_factory):
     """A small data set whose captions name what is in their images, as the inputs of a run."""
     random, total = np.random.default_rng(0), sum(SPLITS.values())
     things = np.array([random.choice(8, 3, replace=False) for _ in range(total)])
@@ -456,6 +458,14 @@ def slow_inputs(monkeypatch):
     run = SimpleNamespace(metrics={"width": 6}, array=lambda name: stored.astype(np.float16))
     monkeypatch.setattr(noisy.chan, "word_vectors",
                         lambda *inputs: (torch.rand(10, 5) - 0.5, Words()))  # fmt: skip
+
+    def get(config, seed, *inputs, device):
+        folder = tmp_path_factory.mktemp("store")
+        metrics = noisy.compute(config, seed, inputs, folder, device)
+        return SimpleNamespace(metrics=metrics, weights=lambda: safetensors.torch.load_file(
+            folder / "weights.safetensors"))  # fmt: skip
+
+    monkeypatch.setattr(noisy.runs, "get", get)
     return [dataset, run]
 
 
@@ -486,15 +496,15 @@ def test_two_runs_of_a_seed_are_the_same(inputs, tmp_path, method):
     assert told(runs[0]) == told(runs[1]) and runs[0]["checksum"] != runs[2]["checksum"]
     assert (tmp_path / "0/weights.safetensors").read_bytes() == (
         tmp_path / "1/weights.safetensors").read_bytes()  # fmt: skip
-    assert runs[0]["steps"] == 9 and 0 < runs[0]["test RSUM"] <= 600
+    assert runs[0]["steps"] == 6 and runs[0]["warm-up steps"] == 3 and 0 < runs[0]["test RSUM"] <= 600
     assert json.loads(json.dumps(runs[0])) == runs[0]
 
 
 @pytest.mark.parametrize("method", ["gsl", "gsc", "ncr"])
-@pytest.mark.parametrize("stop", [5, 7])
+@pytest.mark.parametrize("stop", [2, 4])
 def test_a_run_that_was_cut_off_goes_on_as_if_it_had_not_been(inputs, tmp_path, monkeypatch, method,
                                                               stop):  # fmt: skip
-    """Epochs begin at steps 3 and 6; it stops behind steps 5 (a whole epoch) and 7."""
+    """Epochs begin at steps 0 and 3; it stops behind steps 2 (a whole epoch) and 4."""
     config = config_of(method)
     whole = compute(config, 3, inputs, tmp_path / "whole")
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
@@ -502,7 +512,7 @@ def test_a_run_that_was_cut_off_goes_on_as_if_it_had_not_been(inputs, tmp_path, 
 
     def stopping(label, done, *rest):
         shown.append(done)
-        if done == stop + 1:
+        if done == stop + 1 and not label.startswith("warm-up"):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(training.progress, "show", stopping)
@@ -598,7 +608,7 @@ def test_a_network_learns_on_its_peers_division(inputs, tmp_path):
     for split in ("peer", "own"):
         divided = []
         steps.clear()
-        method = Method(noisy.all_violations, train, divide, parts=True)
+        method = Method("mean", train, divide, parts=True)
         noisy.fit(method, config_of("ncr", split=split), 0, inputs, tmp_path, "cpu")
         assert divided == [0, 1, 0, 1] and len(steps) == 12
         for step in steps:
@@ -619,7 +629,7 @@ def test_a_network_learns_on_its_peers_division(inputs, tmp_path):
 def test_without_noisy_or_clean_pairs_all_are_clean(inputs, tmp_path, p, clean, noisy_pairs, told):
     """p at δ counts as noisy; with no clean pair left all are, and the run says so."""
     steps = []
-    method = Method(noisy.all_violations, lambda step: steps.append(step) or noisy.plain(step),
+    method = Method("mean", lambda step: steps.append(step) or noisy.plain(step),
                     lambda looks, n, config, record: (np.full(n, p), ""), parts=True)  # fmt: skip
     noisy.fit(method, config_of("ncr"), 0, inputs, tmp_path, "cpu")
     assert {(len(s.clean), len(s.noisy)) for s in steps} == {(clean, noisy_pairs)}
@@ -630,14 +640,14 @@ def test_without_noisy_or_clean_pairs_all_are_clean(inputs, tmp_path, p, clean, 
 
 def test_a_noisy_pair_that_is_alone_does_not_train(inputs, tmp_path):
     steps = []
-    method = Method(noisy.all_violations, lambda step: steps.append(step) or noisy.plain(step),
+    method = Method("mean", lambda step: steps.append(step) or noisy.plain(step),
                     lambda looks, n, config, record: ((np.arange(n) != 9) * 1.0, ""), parts=True)
     noisy.fit(method, config_of("ncr"), 0, inputs, tmp_path, "cpu")
     assert {len(s.noisy) for s in steps} == {0} and all(9 not in s.clean for s in steps)
 
 
 def test_a_problem_of_a_mixture_is_told_and_kept(inputs, tmp_path):
-    method = Method(noisy.all_violations, noisy.plain,
+    method = Method("mean", noisy.plain,
                     lambda looks, n, config, record: (np.ones(n), "one lump"))  # fmt: skip
     with pytest.warns(UserWarning, match="epoch 1, network A: one lump"):
         found = noisy.fit(method, config_of("ncr"), 0, inputs, tmp_path, "cpu")
@@ -671,7 +681,33 @@ def test_the_learning_rate_falls_by_epochs_after_warm_up(inputs, tmp_path, monke
 
     monkeypatch.setattr(training, "fit", watched)
     compute(config_of("mean", epochs=4, warm_up_epochs=2, epoch_steps=2), 0, inputs, tmp_path)
-    assert rates == pytest.approx([5e-3] * 10 + [5e-4] * 2) and asked == [(12, 2.0)]
+    assert rates == pytest.approx([5e-3] * 10 + [5e-4] * 2) and asked == [(4, 2.0), (8, 2.0)]
+    rates.clear()
+    compute(config_of("mean", epochs=1, epoch_steps=2, after=0.1), 0, inputs, tmp_path / "after")
+    assert rates == pytest.approx([5e-3] * 2 + [5e-4] * 2)
+
+
+def test_methods_share_the_warm_up_that_they_have_in_common():
+    """Same networks, data and schedule; another loss, or another pool, is another run."""
+    found = {name: noisy.warm_up_of(method, config_of(name)) for name, method in
+             {**noisy.METHODS, "gsl": gsl.METHOD}.items()}  # fmt: skip
+    assert found["ncr"] == found["hardest"] == found["mean"]
+    assert [found[name].loss for name in ("ncr", "bicro", "gsc", "gsl")] == [
+        "mean", "smallest", "contrast", "hardest"]
+    assert found["clean"] == replace(found["ncr"], truth=True)
+    begun = noisy.warm_up_of(gsl.METHOD, replace(config_of("gsl"), warm_up="mean", eta=0.5, delta=0.4))
+    assert begun == found["ncr"]
+    assert noisy.warm_up_of(noisy.METHODS["ncr"], replace(config_of("ncr"), noise=0.1)) != begun
+
+
+def test_networks_begin_with_what_the_warm_up_left(inputs, tmp_path, monkeypatch):
+    """At a learning rate of zero after it nothing changes."""
+    config = config_of("mean", after=0.0)
+    compute(config, 0, inputs, tmp_path)
+    warmed = noisy.runs.get(noisy.warm_up_of(noisy.METHODS["mean"], config), 0, *inputs, device="cpu")
+    kept = safetensors.torch.load_file(tmp_path / "weights.safetensors")
+    assert all(torch.equal(kept[name], value) for name, value in warmed.weights().items()
+               if "running" not in name and "mean" not in name and "variance" not in name)
 
 
 def test_without_warm_up_the_division_comes_first(inputs, tmp_path):
@@ -699,7 +735,7 @@ def test_some_training_images_are_enough(inputs, tmp_path):
 
 
 def test_too_little_to_train_on_is_refused(inputs, tmp_path):
-    with pytest.raises(ValueError, match="clean needs at least two pairs"):
+    with pytest.raises(ValueError, match="0 of 48 pairs to train on; it takes"):
         given = GivenNoise(np.roll(np.arange(48) // EACH, 2))
         compute(config_of("clean"), 0, [*inputs, None, None, given], tmp_path)
 

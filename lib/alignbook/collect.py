@@ -72,11 +72,7 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
     listed = listed.sort_values(["exhibit", "arm", "role", "seed", "key"], kind="stable")
     dataset = book.dataset()
     images = len(dataset.splits["test"])
-    queries = {"i2t": images, "t2i": images * dataset.captions_per_image}
-    queries["RSUM"] = sum(queries.values())
-    away = f"{dataset.name} B"
-    protocol = Protocol(dataset.name, "test", dataset.captions_per_image, images=images)
-    elsewhere = replace(protocol, dataset=away)
+    away, each = f"{dataset.name} B", dataset.captions_per_image
     metrics, timings, provenance, images_of = [], [], [], []
     for row in listed.itertuples():
         run = runs.stored(row.key)
@@ -97,6 +93,10 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
             )
         known = exhibits.EXHIBITS[row.exhibit]
         on_b = book.kind == "world" and (target or known.domain) in ("f30k", "B")
+        shown = run.config.get("test_images") or images  # GSL's similarity is slow: the first so many
+        queries = {"i2t": shown, "t2i": shown * each, "RSUM": shown + shown * each}
+        protocol = Protocol(dataset.name, "test", each, images=shown)
+        elsewhere = replace(protocol, dataset=away)
         here = elsewhere if on_b else protocol
         versions = {f"{target} " if target else "": ("test", here)}
         if known.folds:
@@ -109,7 +109,7 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
                     how.dataset, book.profile.name, "test", f"{how} [{how.id}]",
                 ))  # fmt: skip
         for metric, n in run.metrics.get("asked", {}).items():  # on domain B, probes and the like
-            name = away if metric.startswith("B ") else dataset.name
+            name = away if on_b or metric.startswith("B ") else dataset.name
             column = metric.removeprefix("test ").replace("B test", "B")
             how = f"{elsewhere} [{elsewhere.id}]" if column.removeprefix("B ") in COLUMNS else (
                 run.metrics.get("how", PROBE))

@@ -35,8 +35,8 @@ class Exhibit:
     ``arms`` are those in the world, ``photographs`` those elsewhere where they are others.
     ``controls`` run with the first seed only; ``later`` too, and untuned, before the overnight
     profile. In ``untrained`` ones nothing is random: every seed shows the same run. ``measured``:
-    its numbers are not the trained runs' own but those of ``measured(…)`` of the module. ``domain``
-    is the world's domain they are trained and tested on, ``data`` the data sets it is made on where
+    its numbers are not the trained runs' own but those of ``measured(…)`` of the module. ``timed``
+    names the module that measures time, alone on the machine. ``domain`` is the world's domain they are trained and tested on, ``data`` the data sets it is made on where
     these are not all. ``needs`` are fields of the profile that may say "none" where photographs
     lack something: then the exhibit isn't made. ``folds``: recalls are those of the whole test split ("5K") and of its five
     fifths ("1K"), as COCO's are.
@@ -52,6 +52,7 @@ class Exhibit:
     later: tuple[str, ...] = ()
     untrained: tuple[str, ...] = ()
     measured: bool = False
+    timed: str = ""
     domain: str = "A"
     data: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
@@ -86,6 +87,20 @@ COMALIGN_PARTS = ("all", "global-entity", "global-relation", "global", "entity-r
 COMALIGN_SETTINGS = ("×1", *(f"{name} ×{factor}" for name, factors in {
     "coefficient": ("0.25", "0.5", "2", "4"), "learning rate": ("0.25", "0.5", "2", "4"),
     "steps": ("0.5", "2"), "batch": ("0.5", "2")}.items() for factor in factors))  # fmt: skip
+
+# GSL: methods, its four of Table 2 first, and the rates of noise; the two bounds at the higher ones.
+# Labels of GSL's networks by other rules, and GSL's own open points.
+GSL_METHODS = ("gsl", "ncr", "bicro", "gsc", "triplet", "mean", "clean")
+GSL_RATES = ("0", "0.2", "0.4", "0.6")
+GSL_NOISE = tuple(f"{method}-{rate}" for method in GSL_METHODS for rate in GSL_RATES
+                  if method not in ("mean", "clean") or rate >= "0.4")  # fmt: skip
+GSL_HEADLINE = (*(f"{method}-0.2" for method in GSL_METHODS[:4]), "gsl-0", "gsl-0.4", "gsl-0.6",
+                "triplet-0", "triplet-0.6")  # fmt: skip
+GSL_LABELS = ("relabelled", "no-eq7", "two-anchor-ratio", "clamp-shift", "anchors-of-batch",
+              "true-division", "score")  # fmt: skip
+GSL_SWITCHES = ("gsl", "no-eq7", "two-anchor-ratio", "clamp-shift", "anchors-of-batch",
+                "clean-labels-1", "inter-minus", "sums", "notes", "no-regularisers", "own-split",
+                "warm-up-hardest", "bicro-own")  # fmt: skip
 
 
 TARGETS = ("coco", "f30k")  # of rows whose heads are tested on data they never saw
@@ -146,12 +161,14 @@ EXHIBITS = {
         notebook="13_chan_efficiency",
         arms=("vse++", "vse-inf", "soft-attended", "soft-gram", "hard", "hard-bert"),
         later=("hard-bert",),
+        timed="alignbook.efficiency",
     ),
     "chan-F4": Exhibit(
         module="alignbook.chan_arms",
         notebook="12_chan_codebook",
         arms=CODEBOOKS,
         later=CODEBOOKS,
+        timed="alignbook.efficiency",
     ),
     "comalign-TI": Exhibit(
         module="alignbook.comalign_arms",
@@ -204,6 +221,31 @@ EXHIBITS = {
         module="alignbook.comalign_arms", notebook="24_comalign_hyperparameters",
         arms=COMALIGN_SETTINGS, controls=COMALIGN_SETTINGS, **_PARSED,
     ),
+    # Flickr30K's exhibits on domain B, COCO's on A, as CHAN's.
+    "gsl-F1": Exhibit(
+        module="alignbook.gsl_arms", notebook="40_gsl", arms=GSL_NOISE,
+        photographs=tuple(name for name in GSL_NOISE if name.endswith(("-0.2", "-0.4"))),
+        later=tuple(name for name in GSL_NOISE if name not in GSL_HEADLINE), domain="B",
+    ),
+    "gsl-T1": Exhibit(
+        module="alignbook.gsl_arms", notebook="41_gsl_threshold", arms=("0.4", "0.5", "0.6"),
+        domain="B",
+    ),
+    "gsl-T2": Exhibit(
+        module="alignbook.gsl_arms", notebook="42_gsl_cost", arms=GSL_METHODS[:4],
+        timed="alignbook.gsl_cost", domain="B",
+    ),
+    "gsl-T3": Exhibit(
+        module="alignbook.gsl_arms", notebook="43_gsl_identification", arms=GSL_METHODS[:4],
+        later=("ncr", "gsc"),
+    ),
+    "gsl-F2": Exhibit(
+        module="alignbook.gsl_arms", notebook="43_gsl_identification",
+        arms=(*GSL_METHODS[:3], *GSL_LABELS), later=("ncr",), measured=True,
+    ),
+    "gsl-switches": Exhibit(  # ours: no table of the paper
+        module="alignbook.gsl_arms", notebook="40_gsl", arms=GSL_SWITCHES, later=GSL_SWITCHES[1:],
+    ),
 }
 
 TEACHING = ("alignbook.exercises", "alignbook.shapes")
@@ -254,6 +296,27 @@ NOTEBOOKS = {
     "24_comalign_hyperparameters": Notebook(
         needs=("base",), exhibits=("comalign-F6", "comalign-F7"), data=_PARSED["data"],
         modules=("alignbook.comalign_sheet", *TEACHING), expected={"smoke": 15, "laptop": 20},
+    ),
+    "40_gsl": Notebook(
+        needs=("base",), exhibits=("gsl-F1", "gsl-switches"),
+        modules=("alignbook.gsl_sheet", *TEACHING), expected={"smoke": 15, "laptop": 20},
+    ),
+    "41_gsl_threshold": Notebook(
+        needs=("base",), exhibits=("gsl-T1",), printed=True, modules=TEACHING,
+        expected={"smoke": 12, "laptop": 15},
+    ),
+    "42_gsl_cost": Notebook(
+        needs=("base",), exhibits=("gsl-T2",), printed=True,
+        modules=("alignbook.gsl_cost", "alignbook.gsl_sheet", *TEACHING),
+        expected={"smoke": 12, "laptop": 15},
+    ),
+    "43_gsl_identification": Notebook(
+        needs=("base",), exhibits=("gsl-T3", "gsl-F2"), printed=True,
+        modules=("alignbook.gsl_sheet", *TEACHING), expected={"smoke": 12, "laptop": 15},
+    ),
+    "44_gsl_retrieval": Notebook(
+        needs=("base",), reads=("gsl-F1",), modules=("alignbook.gsl_sheet", *TEACHING),
+        expected={"smoke": 12, "laptop": 20},
     ),
     "50_kernels": Notebook(
         printed=True, data=("world",), expected={"smoke": 15, "laptop": 15},

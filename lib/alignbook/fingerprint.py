@@ -34,6 +34,8 @@ PRESENTATION = (
     "alignbook.explore",
     "alignbook.figures",
     "alignbook.fingerprint",
+    "alignbook.gsl_cost",
+    "alignbook.gsl_sheet",
     "alignbook.inference",
     "alignbook.jobs",
     "alignbook.lifeline",

@@ -21,7 +21,7 @@ from alignbook import losses, mixtures, noisy
 from alignbook.noisy import soft_margin
 
 LEAST = 1e-3  # of a cosine that others are divided by
-KNOWN = {"warm_up": ("hardest", "mean"), "clamp": ("floor", "shift"),
+KNOWN = {"clamp": ("floor", "shift"),
          "anchors": ("sample", "batch"), "reduction": ("mean", "sum")}  # fmt: skip
 
 
@@ -36,12 +36,12 @@ class Config(noisy.Config):
     of the mini-batch for each "sample", or two for the whole "batch" [A]. `refine_clean`: clean
     pairs get new labels too (line 15) or keep the 1 of line 12. `sign` is that of L_inter and
     `reduction` "mean" or "sum" over the batch and over the anchors [A]; the notes have −1 and sums.
-    `warm_up` "hardest" is L_w (line 1) [S]; "mean" takes mean violations, as NCR does [X]: networks
-    that have learnt little are held where all scores are the same by hardest negatives.
+    The warm-up of its own is L_w (line 1) [S]; `warm_up` "mean" takes mean violations, as NCR does
+    [X]: networks that have learnt little are held where all scores are the same by hardest
+    negatives.
     """
 
     method: str = "gsl"
-    warm_up: str = "hardest"
     zeta: float = 1.0
     eta: float = 0.1
     sign: int = 1
@@ -289,13 +289,6 @@ def correct(look: noisy.Look, clean: torch.Tensor, config: Config) -> tuple[torc
     return labels, chosen
 
 
-def warm_up(look: noisy.Look, config: Config) -> torch.Tensor:
-    """Line 1: L_w with the whole margin, or mean violations."""
-    if config.warm_up == "mean":
-        return noisy.all_violations(look, config)
-    return noisy.hardest(look, config.margin).mean()
-
-
 def train(step: noisy.Step) -> torch.Tensor:
     """Lines 12–16: one mini-batch of clean and noisy pairs, scored by one network."""
     config, rows = step.config, step.rows()
@@ -327,7 +320,7 @@ def divide(looks, n: int, config: Config, record) -> tuple[np.ndarray, str]:
     return noisy.posterior(mixtures.BetaMixture(), found)
 
 
-METHOD = noisy.Method(warm_up, train, divide, parts=True)
+METHOD = noisy.Method("hardest", train, divide, parts=True)  # line 1; see `Config.warm_up`
 
 
 def compute(config: Config, seed: int, inputs, folder, device: str) -> dict:

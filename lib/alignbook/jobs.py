@@ -4,6 +4,7 @@ Each leaves files under the results folder, written aside and renamed, and print
 """
 
 import argparse
+import importlib
 import json
 import os
 import shlex
@@ -93,10 +94,10 @@ def efficiency(book: Workbook, exhibit: str) -> None:
     graph runs meanwhile.
     """
     from alignbook import collect as results
-    from alignbook import efficiency
 
     began = time.monotonic()
-    measured = efficiency.table(book, results.arms(book, exhibit))
+    module = importlib.import_module(exhibits.EXHIBITS[exhibit].timed)
+    measured = module.table(book, results.arms(book, exhibit))
     say(f"{exhibit}, time and memory of {len(measured)} models", began)
 
 

@@ -1,13 +1,13 @@
 """Learning with noisy correspondence by co-teaching: the frame, GSL's rivals in it, and bounds.
 
 Some training captions are attached to wrong images (`noise.py`). Two networks (`sgr.py`) warm up on
-all pairs; then, each epoch, a mixture over what each network finds of the pairs divides these into
+all pairs, in a run of its own that all methods with the same warm-up share; then, each epoch, a mixture over what each network finds of the pairs divides these into
 clean and noisy (`mixtures.py`), labels are corrected, and the networks train, each on the other's
 division. The epoch is chosen on dev, and the mean of both networks' scores counts.
 
-In order: the frame, then NCR (NeurIPS 2021), BiCro (CVPR 2023), GSC (CVPR 2024) and the bounds. We
-hold none of the three papers: [X] is what their public code does, [A] our assumption. ESC and SPS
-can't be rebuilt: no public code was found. GSL itself is in `gsl.py`.
+In order: warm-up, the frame, then NCR (NeurIPS 2021), BiCro (CVPR 2023), GSC (CVPR 2024) and the
+bounds. We hold none of the three papers: [X] is what their public code does, [A] our assumption.
+ESC and SPS can't be rebuilt: no public code was found. GSL itself is in `gsl.py`.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -28,12 +28,13 @@ from scipy.stats import rankdata
 from torch import nn
 from torch.nn import functional as F
 
-from alignbook import chan, features, losses, mixtures, noise, progress, retrieval, sgr, training
+from alignbook import chan, features, losses, mixtures, noise, progress, retrieval, runs, sgr, training
 from alignbook.protocol import TUNING_SEED
 
-PHASES = ("warm-up", "training", "division", "correction", "dev", "test")
+PHASES = ("training", "division", "correction", "dev", "test")
 SPLITS = ("peer", "own")
 IMAGES = 100  # compared with all captions at a time
+HOW = "training pairs; what is noisy is known, and used for this alone"
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,14 @@ class Config:
 
     `noise` is the share of captions picked, `noise_seed` picks them: the same for every method.
     `margin` is α, `delta` δ. `split` "peer": a network trains on the other's division [X]; "own":
-    on its own. `warm_up_epochs` and `epochs` have `epoch_steps` steps each, or (0) as many as in
+    on its own. `warm_up` is one of `WARM_UPS`, "" the method's own. `warm_up_epochs` and `epochs` have `epoch_steps` steps each, or (0) as many as in
     the public code: a pass over the clean pairs, by the noise rate, for a method whose batches have
     two parts, else over all; while warming up over all. A batch is of `batch` pairs, or of as many
     clean and as many noisy ones. Adam without weight decay; both networks take a step at once, not
-    in turn an epoch each, and their gradient is clipped together at norm `clip` [A]. `images`,
-    `dev_images`, `test_images`: each split's first so many, 0 for all.
+    in turn an epoch each, and their gradient is clipped together at norm `clip` [A]. After
+    warm-up the learning rate is `after` of what it was [A]: the hardest negatives of noisy pairs
+    undo at a high rate what mean violations taught. `images`, `dev_images`, `test_images`: each
+    split's first so many, 0 for all.
     """
 
     method: str = "ncr"
@@ -60,8 +63,10 @@ class Config:
     margin: float = 0.2
     delta: float = 0.5
     split: str = "peer"
+    warm_up: str = ""
     batch: int = 32
     learning_rate: float = 1e-3
+    after: float = 1.0
     clip: float = 2.0
     warm_up_epochs: int = 1
     epochs: int = 4
@@ -73,6 +78,8 @@ class Config:
     def __post_init__(self):
         if self.split not in SPLITS:
             raise ValueError(f"unknown split {self.split!r}; known: {', '.join(SPLITS)}")
+        if self.warm_up not in ("", *WARM_UPS):
+            raise ValueError(f"unknown warm_up {self.warm_up!r}; known: {', '.join(WARM_UPS)}")
         if not 0 <= self.delta <= 1:
             raise ValueError(f"delta must be within 0..1, not {self.delta}")
         for name, least in dict(batch=2, epochs=1, warm_up_epochs=0, epoch_steps=0).items():
@@ -206,6 +213,77 @@ def contrast(logits: torch.Tensor, image_ids: torch.Tensor) -> torch.Tensor:
     return -logits.masked_fill(other_pair, -torch.inf).log_softmax(1).diagonal()
 
 
+# --- Warm-up -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """Two networks trained with one of `WARM_UPS`, no pair told from another: what methods begin
+    with. `truth`: on the pairs that are clean in truth; the rest as in `Config`."""
+
+    loss: str
+    truth: bool
+    noise: float
+    noise_seed: int
+    similarity: str
+    regions: int
+    dim: int
+    sim_dim: int
+    margin: float
+    batch: int
+    learning_rate: float
+    clip: float
+    warm_up_epochs: int
+    epoch_steps: int
+    images: int
+
+
+def warm_up_of(method, config: Config) -> WarmUp:
+    """The warm-up that a method's runs begin with."""
+    shared = {f.name: getattr(config, f.name) for f in fields(WarmUp) if hasattr(config, f.name)}
+    return WarmUp(loss=config.warm_up or method.warm_up, truth=method.truth, **shared)
+
+
+def warm(config: WarmUp, seed: int, inputs, folder: Path, device: str) -> dict:
+    """Train two networks for the warm-up's epochs; inputs as `fit`'s."""
+    dataset, feature_run, base_run, home, given = (*inputs, None, None, None)[:5]
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    networks, vocabulary = build(config, dataset, feature_run, base_run, home)
+    both = nn.ModuleList(networks).to(device)
+    pairs = gather(config, dataset, feature_run, vocabulary, given)
+    everything = pool(pairs, config.truth)
+    per_epoch = steps_an_epoch(config, len(pairs), config.truth)
+    loss = WARM_UPS[config.loss]
+
+    def loss_at(step):
+        epoch, i = divmod(step, per_epoch)
+        total = 0
+        for k, network in enumerate(both):
+            chosen = draw(everything, config.batch, [seed, epoch, k, 0], i)
+            total = total + loss(pairs.look(network, chosen), config)
+        return total
+
+    optimizer = torch.optim.Adam(both.parameters(), lr=config.learning_rate)
+    steady = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0)
+    total = per_epoch * config.warm_up_epochs
+    label = f"warm-up, {config.loss}, noise {config.noise:g}, seed {seed}"
+    outcome = training.fit(both, optimizer, steady, total, loss_at, folder, label, config.clip)
+    samples = total * min(config.batch, len(everything))
+    return training.save(both, outcome, folder) | {"samples": samples}
+
+
+def pool(pairs: Pairs, truth: bool) -> np.ndarray:
+    """The pairs that training draws from: all, or those that are clean in truth.
+
+    ValueError for fewer than two.
+    """
+    found = np.flatnonzero(~pairs.noisy) if truth else np.arange(len(pairs))
+    if len(found) < 2:
+        raise ValueError(f"{len(found)} of {len(pairs)} pairs to train on; it takes at least two")
+    return found
+
+
 # --- The frame -----------------------------------------------------------------------------------
 
 
@@ -213,7 +291,7 @@ def contrast(logits: torch.Tensor, image_ids: torch.Tensor) -> torch.Tensor:
 class Method:
     """What tells methods apart.
 
-    warm_up : (look, config) → loss, of a batch of any pairs.
+    warm_up : the loss of any pairs before there is a division, one of `WARM_UPS`.
     train : (step) → loss of one network's batch, labels corrected.
     divide : (looks, N, config, record) → p(clean) `(N,) float` and a problem or "", by the
         `Pairs.looks` of one network, or by what it left in its `record`; None: no division.
@@ -223,7 +301,7 @@ class Method:
     record : numbers a pair that the method keeps from step to step.
     """
 
-    warm_up: Callable
+    warm_up: str
     train: Callable
     divide: Callable | None = None
     parts: bool = False
@@ -397,21 +475,17 @@ def fit(method: Method, config: Config, seed: int, inputs, folder: Path, device:
     torch.manual_seed(seed)
     networks, vocabulary = build(config, dataset, feature_run, base_run, home)
     pairs = gather(config, dataset, feature_run, vocabulary, given)
-    if len(pairs) < 2 or (method.truth and (~pairs.noisy).sum() < 2):
-        raise ValueError(f"{config.method} needs at least two pairs to train on")
+    everything = pool(pairs, method.truth)
     for network in networks:
         network.to(device)
     pair = Pair(networks, len(pairs), method.record, config.epochs)
+    warmed = {"steps": 0, "training seconds": 0.0, "samples": 0}
+    if config.warm_up_epochs:
+        start = runs.get(warm_up_of(method, config), seed, *inputs, device=device)
+        pair.networks.load_state_dict(start.weights())
+        warmed = start.metrics
     clock, problems = Clock(pair.seconds), _Problems(folder / "problems.json")
-    early, late = steps_an_epoch(method, config, len(pairs))
-    warm_steps = early * config.warm_up_epochs
-    everything = np.flatnonzero(~pairs.noisy) if method.truth else np.arange(len(pairs))
-
-    def place(step):  # epoch, counted from warm-up's first, and step within it
-        if step < warm_steps:
-            return divmod(step, early)
-        epoch, i = divmod(step - warm_steps, late)
-        return config.warm_up_epochs + epoch, i
+    per_epoch = steps_an_epoch(config, len(pairs), method.truth, method.parts)
 
     def measure(split, images):
         return similarities(pair.networks, vocabulary, dataset, feature_run, config, split, images)
@@ -429,49 +503,44 @@ def fit(method: Method, config: Config, seed: int, inputs, folder: Path, device:
     def divide(epoch):
         clock.turn("division")
         for k, network in enumerate(pair.networks):
-            looks = pairs.looks(network, config.batch, seed, epoch)
+            looks = pairs.looks(network, config.batch, seed, config.warm_up_epochs + epoch)
             p, problem = method.divide(looks, len(pairs), config, pair.record[k])
             pair.posterior[k] = torch.as_tensor(p, dtype=torch.float32)
-            problems.add(f"epoch {epoch}, network {'AB'[k]}", problem)
+            problems.add(f"epoch {epoch + 1}, network {'AB'[k]}", problem)
 
     def one(k, epoch, i):
         """The loss of network k."""
-        if epoch < config.warm_up_epochs:
-            chosen = draw(everything, config.batch, [seed, epoch, k, 0], i)
-            pair.samples += len(chosen)
-            return method.warm_up(pairs.look(pair.networks[k], chosen), config)
         judge = 1 - k if config.split == "peer" else k
         clean, noisy = everything, everything[:0]
         if method.parts:
             likely = pair.posterior[judge].numpy() > config.delta
             clean, noisy = np.flatnonzero(likely), np.flatnonzero(~likely)
             if len(clean) < 2:
-                problems.add(f"epoch {epoch}, network {'AB'[judge]}, clean pairs",
+                problems.add(f"epoch {epoch + 1}, network {'AB'[judge]}, clean pairs",
                              f"{len(clean)} of {len(pairs)} pairs are clean: all are taken for it")
                 clean, noisy = everything, everything[:0]
             noisy = noisy if len(noisy) > 1 else noisy[:0]  # one alone can't be normalised
-        chosen = [draw(pool, config.batch, [seed, epoch, k, part], i)
-                  for part, pool in enumerate((clean, noisy))]  # fmt: skip
-        second_half = 2 * (epoch - config.warm_up_epochs) >= config.epochs
+        chosen = [draw(part, config.batch, [seed, config.warm_up_epochs + epoch, k, j], i)
+                  for j, part in enumerate((clean, noisy))]  # fmt: skip
+        second_half = 2 * epoch >= config.epochs
         return method.train(Step(config, k, judge, pair, pairs, *chosen, second_half, clock))
 
     def loss_at(step):
-        epoch, i = place(step)
-        if i == 0 and epoch > config.warm_up_epochs:
-            validate(epoch - config.warm_up_epochs - 1)
-        if i == 0 and epoch >= config.warm_up_epochs and method.divide:
+        epoch, i = divmod(step, per_epoch)
+        if i == 0 and epoch:
+            validate(epoch - 1)
+        if i == 0 and method.divide:
             divide(epoch)
-        clock.turn("warm-up" if epoch < config.warm_up_epochs else "training")
+        clock.turn("training")
         return one(0, epoch, i) + one(1, epoch, i)
 
     def factor(step):
-        epoch = place(step)[0] - config.warm_up_epochs
-        return method.decay(epoch, config.epochs) if epoch >= 0 else 1.0
+        return config.after * method.decay(step // per_epoch, config.epochs)
 
     optimizer = torch.optim.Adam(pair.networks.parameters(), lr=config.learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
     label = f"{config.method}, noise {config.noise:g}, seed {seed}"
-    total = warm_steps + late * config.epochs
+    total = per_epoch * config.epochs
     outcome = training.fit(pair, optimizer, schedule, total, loss_at, folder, label, config.clip)
     validate(config.epochs - 1)
     clock.turn("test")
@@ -490,23 +559,23 @@ def fit(method: Method, config: Config, seed: int, inputs, folder: Path, device:
     np.save(folder / "index.npy", pairs.index)
     found |= {f"{phase} seconds": round(float(s), 3) for phase, s in zip(PHASES, pair.seconds)}
     told = training.save(pair.networks, outcome, folder) | found
-    told |= {"best epoch": int(pair.dev.argmax()) + 1, "samples": int(pair.samples) // 2,
+    told |= {"best epoch": int(pair.dev.argmax()) + 1, "warm-up steps": warmed["steps"],
+             "warm-up seconds": warmed["training seconds"],
+             "samples": int(pair.samples) // 2 + warmed["samples"],
              "noise rate": float(pairs.noisy.mean()), "problems": len(problems.known)}  # fmt: skip
-    return told | division(pair, pairs.noisy, config.delta, bool(method.divide))
+    known = division(pair, pairs.noisy, config.delta, bool(method.divide))
+    return told | known | {"asked": dict.fromkeys(known, len(pairs)), "how": HOW}
 
 
-def steps_an_epoch(method: Method, config: Config, n: int) -> tuple[int, int]:
-    """Steps of an epoch of warm-up and of one after it, at least one; see `Config`.
+def steps_an_epoch(config, n: int, truth: bool, parts: bool = False) -> int:
+    """Steps of an epoch over n pairs, at least one; see `Config`.
 
-    >>> steps_an_epoch(METHODS["ncr"], Config(noise=0.4, batch=10), 100)
+    >>> config = Config(noise=0.4, batch=10)
+    >>> steps_an_epoch(config, 100, truth=False), steps_an_epoch(config, 100, False, parts=True)
     (10, 6)
     """
-    if config.epoch_steps:
-        return config.epoch_steps, config.epoch_steps
-    clean = n - int(config.noise * n)
-    early = clean if method.truth else n
-    late = clean if method.truth or method.parts else n
-    return max(1, early // config.batch), max(1, late // config.batch)
+    used = n - int(config.noise * n) if truth or parts else n
+    return config.epoch_steps or max(1, used // config.batch)
 
 
 class _Problems:
@@ -780,20 +849,29 @@ def plain_mean(step: Step) -> torch.Tensor:
     return all_violations(step.look(step.clean), step.config)
 
 
+def hardest_mean(look: Look, config: Config) -> torch.Tensor:
+    """L_w of GSL's line 1: the hardest negatives from the start [S]."""
+    return hardest(look, config.margin).mean()
+
+
+WARM_UPS = {"mean": all_violations, "smallest": smallest, "contrast": both_ways,
+            "hardest": hardest_mean}  # fmt: skip
 METHODS = {
-    "ncr": Method(all_violations, ncr, partial(by_mean_violation, mixtures.GaussianMixture),
+    "ncr": Method("mean", ncr, partial(by_mean_violation, mixtures.GaussianMixture),
                   parts=True),
-    "bicro": Method(smallest, bicro, partial(by_mean_violation, mixtures.BetaMixture), parts=True),
-    "gsc": Method(both_ways, gsc, by_structure, record=4,
+    "bicro": Method("smallest", bicro, partial(by_mean_violation, mixtures.BetaMixture), parts=True),
+    "gsc": Method("contrast", gsc, by_structure, record=4,
                   decay=lambda epoch, epochs: 0.2 ** (4 * epoch // epochs)),  # every 15 of 60 [X]
-    "hardest": Method(all_violations, plain),
-    "mean": Method(all_violations, plain_mean),
-    "clean": Method(all_violations, plain, truth=True),
+    "hardest": Method("mean", plain),
+    "mean": Method("mean", plain_mean),
+    "clean": Method("mean", plain, truth=True),
 }  # fmt: skip
 
 
 def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
-    """Train one arm of a rival or bound; ValueError for an unknown method."""
+    """Train one arm of a rival or bound, or warm up; ValueError for an unknown method."""
+    if isinstance(config, WarmUp):
+        return warm(config, seed, inputs, folder, device)
     if config.method not in METHODS:
         raise ValueError(f"unknown method {config.method!r}; known: {', '.join(METHODS)}")
     return fit(METHODS[config.method], config, seed, inputs, folder, device)

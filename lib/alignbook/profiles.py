@@ -52,6 +52,23 @@ class Profile:
     comalign_source: str
     # folder of compositional benchmarks for photographs ("none": go without); the world has its own
     probes: str
+    # GSL and its rivals: networks, images of each split (0: all), steps an epoch (0: a pass), and
+    # the folder of noise index files ("drawn": they are made here)
+    gsl_similarity: str
+    gsl_images: int
+    gsl_dev_images: int
+    gsl_test_images: int
+    gsl_regions: int
+    gsl_dim: int
+    gsl_sim_dim: int
+    gsl_batch: int
+    gsl_learning_rate: float
+    gsl_after: float
+    gsl_warm_up_epochs: int
+    gsl_epochs: int
+    gsl_epoch_steps: int
+    gsl_trials: int
+    gsl_noise_index: str
     # BERT of the captions: pretrained on them ("captions") or a name or folder of weights
     bert: str
     bert_steps: int
@@ -65,6 +82,9 @@ WORLD = {
         chan_all_violations=0.2, chan_trials=2, chan_evaluation="float32",
         boxes="detector", parser="captions", comalign_images=100, comalign_steps=6, comalign_batch=32,
         comalign_learning_rate=1e-3, comalign_trials=1, comalign_source="", probes="none",
+        gsl_similarity="saf", gsl_images=60, gsl_dev_images=20, gsl_test_images=40, gsl_regions=16,
+        gsl_dim=32, gsl_sim_dim=8, gsl_batch=16, gsl_learning_rate=7e-3, gsl_after=0.03,
+        gsl_warm_up_epochs=1, gsl_epochs=2, gsl_epoch_steps=3, gsl_trials=1, gsl_noise_index="drawn",
         bert="captions", bert_steps=10,
     ),
     "laptop": Profile(
@@ -74,17 +94,26 @@ WORLD = {
         chan_all_violations=0.2, chan_trials=3, chan_evaluation="float32",
         boxes="detector", parser="captions", comalign_images=2000, comalign_steps=100, comalign_batch=96,
         comalign_learning_rate=1e-3, comalign_trials=2, comalign_source="", probes="none",
+        gsl_similarity="saf", gsl_images=400, gsl_dev_images=100, gsl_test_images=200,
+        gsl_regions=16, gsl_dim=32, gsl_sim_dim=16, gsl_batch=24, gsl_learning_rate=7e-3,
+        gsl_after=0.03, gsl_warm_up_epochs=5, gsl_epochs=3, gsl_epoch_steps=30, gsl_trials=1,
+        gsl_noise_index="drawn",
         bert="captions", bert_steps=1000,
     ),
 }
 WORLD["overnight"] = dataclasses.replace(
     WORLD["laptop"], name="overnight", seeds=5, base_epochs=16, base_seeds=3,
     chan_steps=1500, chan_trials=6, comalign_images=0, comalign_steps=500, comalign_trials=3,
+    gsl_similarity="sgr", gsl_images=2000, gsl_dev_images=200, gsl_test_images=500, gsl_epochs=8,
+    gsl_warm_up_epochs=6, gsl_epoch_steps=100, gsl_learning_rate=2e-3, gsl_after=0.1, gsl_trials=3,
 )
 WORLD["gpu"] = dataclasses.replace(
     WORLD["laptop"], name="gpu", seeds=10, train_images=40000, dev_images=1000, test_images=5000,
     size=96, base_epochs=30, base_seeds=3, chan_steps=6000, chan_dim=512, chan_batch=256,
     chan_trials=6, comalign_images=0, comalign_steps=2000, comalign_batch=400, comalign_trials=3,
+    gsl_similarity="sgr", gsl_images=0, gsl_dev_images=0, gsl_test_images=1000, gsl_regions=36,
+    gsl_dim=256, gsl_sim_dim=64, gsl_batch=128, gsl_learning_rate=5e-4, gsl_warm_up_epochs=5,
+    gsl_epochs=20, gsl_epoch_steps=0, gsl_trials=3,
 )
 # The papers' own data: no world stands in for it. CHAN's code trains for 25 epochs, the first of
 # them with all violations.
@@ -93,6 +122,8 @@ WORLD["paper"] = dataclasses.replace(
     WORLD["gpu"], name="paper", chan_dim=1024, chan_batch=384, chan_learning_rate=5e-4,
     chan_all_violations=1 / EPOCHS, comalign_steps=1000, comalign_batch=1600,
     comalign_learning_rate=1e-4, parser="en_core_web_sm", bert="bert-base-uncased",
+    gsl_dim=1024, gsl_sim_dim=256, gsl_learning_rate=2e-4, gsl_after=1.0, gsl_warm_up_epochs=10,
+    gsl_epochs=40, gsl_test_images=0,
 )
 TRAINING_CAPTIONS = {"coco": 566435, "flickr30k": 145000, "flickr8k": 30000}
 TRAINING_CAPTIONS |= {"coco_precomp": 566435, "f30k_precomp": 145000, "precomp": 145000}
@@ -157,7 +188,8 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
                 f"setting {key}={text!r}: expected a value of type {fields[key].__name__}"
             ) from None
         least = 0 if key in ("train_images", "dev_images", "test_images", "data_seed",
-                         "comalign_images") else 1
+                         "comalign_images", "gsl_images", "gsl_dev_images", "gsl_test_images",
+                         "gsl_warm_up_epochs", "gsl_epoch_steps") else 1
         if fields[key] is int and value < least:
             raise ValueError(f"setting {key}={text}: expected {least} or more")
         if fields[key] is float and not 0 < value < 1e9:
