@@ -285,6 +285,6 @@ def test_a_mixture_is_fitted_first(kind):
 @BOTH
 def test_a_training_split_takes_less_than_a_second(kind):
     losses, _ = betas(145_000)
-    began = time.perf_counter()
+    began = time.process_time()  # not that of others
     kind().fit(losses).posterior(losses)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
