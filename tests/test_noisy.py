@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from alignbook import gsl, noisy, retrieval, sgr, training
+from alignbook import gsl, mixtures, noisy, retrieval, sgr, training
 from alignbook.noisy import Config, GivenNoise, Look, Method, Pair, Pairs, Step
 
 pytestmark = pytest.mark.filterwarnings("ignore:epoch .*, network")  # the mixtures' complaints
@@ -47,7 +47,8 @@ def test_a_pass_draws_every_pair_once_and_the_next_in_another_order():
 def test_a_small_pool_comes_whole():
     assert sorted(noisy.draw(np.array([7, 9]), 5, [0], 3)) == [7, 9]
     assert len(noisy.draw(np.array([], np.int64), 5, [0], 3)) == 0
-    assert len(noisy.draw(np.arange(9), 4, [0], 1)) == 4  # the ninth waits for another pass
+    for i in range(5):
+        assert len(noisy.draw(np.arange(9), 4, [0], i)) == 4  # the ninth waits for another pass
 
 
 @pytest.mark.parametrize("method, expected", [("ncr", (20, 12)), ("bicro", (20, 12)),
@@ -55,10 +56,15 @@ def test_a_small_pool_comes_whole():
                                               ("mean", (20, 20)), ("clean", (12, 12))])  # fmt: skip
 def test_an_epoch_is_a_pass_over_what_its_batches_are_drawn_from(method, expected):
     config, what = Config(method=method, noise=0.4, batch=5), noisy.METHODS[method]
-    found = [noisy.steps_an_epoch(config, 100, what.truth, parts) for parts in (False, what.parts)]
-    assert tuple(found) == expected
-    assert noisy.steps_an_epoch(replace(config, epoch_steps=3), 100, what.truth, what.parts) == 3
-    assert noisy.steps_an_epoch(replace(config, batch=500), 100, what.truth, what.parts) == 1
+
+    def found(**changes):  # of warm-up, and after it
+        return tuple(noisy.steps_an_epoch(replace(config, **changes), 100, what.truth, parts)
+                     for parts in (False, what.parts))  # fmt: skip
+
+    assert found() == expected
+    assert found(epoch_steps=3) == (3, 3) and found(batch=500) == (1, 1)
+    whole = tuple(5 * steps // 7 for steps in expected)  # the rest of a pass comes in a later one
+    assert found(batch=7) == whole
 
 
 # --- Losses of pairs -----------------------------------------------------------------------------
@@ -280,6 +286,9 @@ def test_gsc_divides_by_structure_and_moves_its_averages():
     p, problem = noisy.by_structure(None, 400, Config(), record)
     assert (p[:200] > 0.5).all() and (p[200:300] < 0.5).all() and (p[300:] == 1).all()
     assert problem == ""
+    losses = 1 - record[noisy.STRUCTURE, :300].double().numpy()
+    normal = mixtures.GaussianMixture().fit(losses).posterior(losses)
+    np.testing.assert_array_equal(p[:300], normal)
     close(record[noisy.MEAN_PREDICTION, :300], 0.3 + 0.7 * torch.linspace(0, 1, 300))
     close(record[noisy.MEAN_CLEAN, :300], 0.3 + 0.7 * torch.tensor(p[:300]).float())
     assert (record[[noisy.MEAN_PREDICTION, noisy.MEAN_CLEAN], 300:] == 1).all()
@@ -397,6 +406,92 @@ def test_the_labels_of_both_networks_are_averaged_where_there_are_any():
     assert noisy.division(pair, noise, 0.5, False) == {"label AUC": 1.0, "labelled": 2}
 
 
+# --- What a network sees -------------------------------------------------------------------------
+
+
+class Network(nn.Module):
+    """Scores say which image met which caption."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(()))
+        self.modes = []
+
+    def encode_images(self, raw):
+        self.modes.append((self.training, torch.is_grad_enabled()))
+        return SimpleNamespace(code=raw[:, 0, 0], pooled=raw[:, 0, :1], shape=raw.shape)
+
+    def encode_captions(self, ids, lengths):
+        assert ids.shape[1] == lengths.max() and ((ids > 0).sum(1) == lengths).all()
+        return SimpleNamespace(code=ids[:, 0], pooled=ids[:, :1].float())
+
+    def similarity(self, images, captions):
+        return images.code[:, None] * 100 + captions.code + self.weight
+
+
+def pairs():
+    """Four images, in rows 7, 5, 3, 1 of the features, two captions each; captions 0 and 7 changed
+    places. Caption i is the word i + 10, and longer the later it comes."""
+    stored = np.arange(10, dtype=np.float16)[:, None, None] * np.ones((1, 4, 2), np.float16)
+    lengths = torch.arange(1, 9)
+    ids = torch.where(torch.arange(8) < lengths[:, None], torch.arange(10, 18)[:, None], 0)
+    index = np.array([3, 0, 1, 1, 2, 2, 3, 0])
+    return Pairs(stored, np.array([7, 5, 3, 1]), index, ids, lengths, 3, 2)
+
+
+def test_a_look_pairs_a_caption_with_the_image_it_is_attached_to():
+    data, network = pairs(), Network()
+    found = data.look(network, np.array([0, 2, 7]))
+    close(found.scores, [[110, 112, 117], [510, 512, 517], [710, 712, 717]])
+    assert found.image_ids.tolist() == [3, 1, 0]
+    close(found.images, [[1], [5], [7]])
+    close(found.captions, [[10], [12], [17]])
+    assert data.noisy.tolist() == [True] + [False] * 6 + [True] and len(data) == 8
+
+
+def test_a_glance_is_without_gradient_and_leaves_the_network_as_it_was():
+    data, network = pairs(), Network()
+    assert data.look(network, np.array([0, 1])).scores.requires_grad
+    assert not data.glance(network, np.array([0, 1])).scores.requires_grad
+    assert network.modes == [(True, True), (False, False)] and network.training
+    data.glance(network.eval(), np.array([0, 1]))
+    assert not network.training
+
+
+def test_looks_show_every_pair_and_only_whole_batches():
+    data, network = pairs(), Network()
+    found = list(data.looks(network, 3, seed=0, epoch=1))
+    chosen = [each.tolist() for each, _ in found]
+    assert [len(each) for each in chosen] == [3, 3, 3] and set(sum(chosen, [])) == set(range(8))
+    assert sorted(sum(chosen, [])[:8]) == list(range(8)) and chosen[2][2] == chosen[0][0]
+    assert all(mode == (False, False) for mode in network.modes)
+    close(found[1][1].captions.squeeze(1), [10.0 + i for i in chosen[1]])
+    again = [each.tolist() for each, _ in data.looks(network, 3, seed=0, epoch=1)]
+    other = [each.tolist() for each, _ in data.looks(network, 3, seed=0, epoch=2)]
+    assert again == chosen != other
+    assert [len(each) for each, _ in data.looks(network, 50, 0, 0)] == [8]
+
+
+def test_a_step_counts_samples_and_keeps_time(monkeypatch):
+    now = iter([0.0, 1.0, 3.0, 7.0, 15.0])
+    monkeypatch.setattr(noisy.time, "perf_counter", lambda: next(now))
+    pair = Pair([Network(), Network()], 8, 0, 1)
+    clock = noisy.Clock(pair.seconds)
+    clock.turn("training")
+    step = Step(Config(), 1, 0, pair, pairs(), np.array([1, 2]), np.array([0]), True, clock)
+    with step.correcting():
+        assert not torch.is_grad_enabled()
+        assert not step.glance(step.network, step.noisy).scores.requires_grad
+    clock.turn(None)
+    spent = dict(zip(noisy.PHASES, pair.seconds.tolist()))
+    assert spent == dict.fromkeys(noisy.PHASES, 0) | {"training": 2 + 8, "correction": 4}
+    step.look(step.rows())
+    assert pair.samples == 3 and step.rows().tolist() == [1, 2, 0]
+    step.note(step.clean, torch.tensor([0.25, 0.5], requires_grad=True))
+    assert pair.labels[1, [1, 2]].tolist() == [0.25, 0.5] and pair.labels.isnan().sum() == 14
+    assert step.record.shape == (0, 8)
+
+
 # --- Whole runs ----------------------------------------------------------------------------------
 
 EACH, SPLITS = 2, {"train": 24, "dev": 6, "test": 10}
@@ -489,42 +584,6 @@ def told(metrics):
     return {name: value for name, value in metrics.items() if not name.endswith("seconds")}
 
 
-@pytest.mark.parametrize("method", ["gsl", *noisy.METHODS])
-def test_two_runs_of_a_seed_are_the_same(inputs, tmp_path, method):
-    config = config_of(method)
-    runs = [compute(config, seed, inputs, tmp_path / str(i)) for i, seed in enumerate((0, 0, 1))]
-    assert told(runs[0]) == told(runs[1]) and runs[0]["checksum"] != runs[2]["checksum"]
-    assert (tmp_path / "0/weights.safetensors").read_bytes() == (
-        tmp_path / "1/weights.safetensors").read_bytes()  # fmt: skip
-    assert runs[0]["steps"] == 6 and runs[0]["warm-up steps"] == 3 and 0 < runs[0]["test RSUM"] <= 600
-    assert json.loads(json.dumps(runs[0])) == runs[0]
-
-
-@pytest.mark.parametrize("method", ["gsl", "gsc", "ncr"])
-@pytest.mark.parametrize("stop", [2, 4])
-def test_a_run_that_was_cut_off_goes_on_as_if_it_had_not_been(inputs, tmp_path, monkeypatch, method,
-                                                              stop):  # fmt: skip
-    """Epochs begin at steps 0 and 3; it stops behind steps 2 (a whole epoch) and 4."""
-    config = config_of(method)
-    whole = compute(config, 3, inputs, tmp_path / "whole")
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
-    show, shown = training.progress.show, []
-
-    def stopping(label, done, *rest):
-        shown.append(done)
-        if done == stop + 1 and not label.startswith("warm-up"):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(training.progress, "show", stopping)
-    with pytest.raises(KeyboardInterrupt):
-        compute(config, 3, inputs, tmp_path / "cut")
-    monkeypatch.setattr(training.progress, "show", show)
-    assert told(compute(config, 3, inputs, tmp_path / "cut")) == told(whole)
-    for name in ("posterior", "labels", "dev", "index"):
-        a, b = (np.load(tmp_path / folder / f"{name}.npy") for folder in ("whole", "cut"))
-        np.testing.assert_array_equal(a, b)
-
-
 def test_what_a_run_leaves_and_says(inputs, tmp_path):
     config = config_of("ncr")
     found = compute(config, 0, inputs, tmp_path)
@@ -546,6 +605,18 @@ def test_what_a_run_leaves_and_says(inputs, tmp_path):
     bound = compute(config_of("hardest"), 0, inputs, tmp_path / "bound")
     assert not any("AUC" in name or "recall" in name for name in bound) and bound["samples"] == 54
     np.testing.assert_array_equal(index, np.load(tmp_path / "bound/index.npy"))
+
+
+def test_a_seed_draws_the_networks_and_each_ones_batches(inputs, tmp_path, monkeypatch):
+    """Warm-up and training; what a network sees first is as it was drawn."""
+    seen, real = [], Pairs.look
+    monkeypatch.setattr(Pairs, "look", lambda self, network, chosen: seen.append(
+        (training.checksum(network), tuple(chosen))) or real(self, network, chosen))  # fmt: skip
+    for seed in (0, 1):
+        compute(config_of("mean"), seed, inputs, tmp_path / str(seed))
+    networks, batches = zip(*seen)
+    assert len({networks[i] for i in (0, 1, 18, 19)}) == 4
+    assert len(set(batches)) == len(batches) == 36
 
 
 def test_the_noise_is_the_same_for_every_seed_and_another_by_its_own(inputs, tmp_path):
@@ -599,6 +670,7 @@ def test_a_network_learns_on_its_peers_division(inputs, tmp_path):
     def divide(looks, n, config, record):
         mine = len(divided) % 2
         divided.append(mine)
+        record[:] = mine
         return (np.arange(n) // (n // 2) == mine) * 0.8, ""
 
     def train(step):
@@ -608,13 +680,13 @@ def test_a_network_learns_on_its_peers_division(inputs, tmp_path):
     for split in ("peer", "own"):
         divided = []
         steps.clear()
-        method = Method("mean", train, divide, parts=True)
+        method = Method("mean", train, divide, parts=True, record=1)
         noisy.fit(method, config_of("ncr", split=split), 0, inputs, tmp_path, "cpu")
         assert divided == [0, 1, 0, 1] and len(steps) == 12
         for step in steps:
             half = 1 - step.number if split == "peer" else step.number
             assert (step.clean // 24 == half).all() and (step.noisy // 24 != half).all()
-            assert len(step.clean) == len(step.noisy) == 6
+            assert len(step.clean) == len(step.noisy) == 6 and (step.record == step.number).all()
             assert step.posterior(step.clean).tolist() == pytest.approx([0.8] * 6)
             assert step.posterior(step.noisy).tolist() == [0] * 6
         assert [step.late for step in steps] == [False] * 6 + [True] * 6
@@ -623,19 +695,22 @@ def test_a_network_learns_on_its_peers_division(inputs, tmp_path):
         assert steps[0].peer is steps[1].network
 
 
-@pytest.mark.parametrize("p, clean, noisy_pairs, told", [
-    (0.5, 6, 0, "0 of 48"), (0.51, 6, 0, ""),
+@pytest.mark.parametrize("p, alone, delta, told", [
+    (0.5, 0, 0.5, "0 of 48"), (0.51, 0, 0.5, ""), (0.6, 0, 0.7, "0 of 48"),
+    (0.5, 1, 0.5, "1 of 48"),
 ])  # fmt: skip
-def test_without_noisy_or_clean_pairs_all_are_clean(inputs, tmp_path, p, clean, noisy_pairs, told):
-    """p at δ counts as noisy; with no clean pair left all are, and the run says so."""
+def test_without_noisy_or_clean_pairs_all_are_clean(inputs, tmp_path, p, alone, delta, told):
+    """p at δ counts as noisy; with at most one clean pair left all are, and the run says so."""
     steps = []
     method = Method("mean", lambda step: steps.append(step) or noisy.plain(step),
-                    lambda looks, n, config, record: (np.full(n, p), ""), parts=True)  # fmt: skip
-    noisy.fit(method, config_of("ncr"), 0, inputs, tmp_path, "cpu")
-    assert {(len(s.clean), len(s.noisy)) for s in steps} == {(clean, noisy_pairs)}
+                    lambda looks, n, *rest: (np.where(np.arange(n) < alone, 1, p), ""),
+                    parts=True)  # fmt: skip
+    found = noisy.fit(method, config_of("ncr", delta=delta), 0, inputs, tmp_path, "cpu")
+    assert {(len(s.clean), len(s.noisy)) for s in steps} == {(6, 0)}
     assert len({tuple(s.clean) for s in steps}) == len(steps) == 12
     path = tmp_path / "problems.json"
-    assert (told in path.read_text()) if told else not path.exists()
+    assert path.exists() == bool(told) and (not told or told in path.read_text())
+    assert alone or found["mean noisy recall"] == (100 if told else 0)
 
 
 def test_a_noisy_pair_that_is_alone_does_not_train(inputs, tmp_path):
@@ -671,7 +746,7 @@ def test_the_learning_rate_falls_by_epochs_after_warm_up(inputs, tmp_path, monke
     rates, asked, fit = [], [], training.fit
 
     def watched(model, optimizer, schedule, steps, loss_at, folder, label, clip):
-        asked.append((steps, clip))
+        asked.append((steps, clip, optimizer.defaults["weight_decay"]))
 
         def loss(step):
             rates.append(optimizer.param_groups[0]["lr"])
@@ -681,7 +756,7 @@ def test_the_learning_rate_falls_by_epochs_after_warm_up(inputs, tmp_path, monke
 
     monkeypatch.setattr(training, "fit", watched)
     compute(config_of("mean", epochs=4, warm_up_epochs=2, epoch_steps=2), 0, inputs, tmp_path)
-    assert rates == pytest.approx([5e-3] * 10 + [5e-4] * 2) and asked == [(4, 2.0), (8, 2.0)]
+    assert rates == pytest.approx([5e-3] * 10 + [5e-4] * 2) and asked == [(4, 2, 0), (8, 2, 0)]
     rates.clear()
     compute(config_of("mean", epochs=1, epoch_steps=2, after=0.1), 0, inputs, tmp_path / "after")
     assert rates == pytest.approx([5e-3] * 2 + [5e-4] * 2)
@@ -695,19 +770,23 @@ def test_methods_share_the_warm_up_that_they_have_in_common():
     assert [found[name].loss for name in ("ncr", "bicro", "gsc", "gsl")] == [
         "mean", "smallest", "contrast", "hardest"]
     assert found["clean"] == replace(found["ncr"], truth=True)
-    begun = noisy.warm_up_of(gsl.METHOD, replace(config_of("gsl"), warm_up="mean", eta=0.5, delta=0.4))
-    assert begun == found["ncr"]
-    assert noisy.warm_up_of(noisy.METHODS["ncr"], replace(config_of("ncr"), noise=0.1)) != begun
+    config = replace(config_of("gsl"), warm_up="mean", eta=0.5, delta=0.4)
+    assert noisy.warm_up_of(gsl.METHOD, config) == found["ncr"]
+    other = replace(config_of("ncr"), noise=0.1)
+    assert noisy.warm_up_of(noisy.METHODS["ncr"], other) != found["ncr"]
+    with pytest.raises(ValueError, match="unknown warm_up 'none'; known: mean, smallest"):
+        replace(config_of("ncr"), warm_up="none")
 
 
-def test_networks_begin_with_what_the_warm_up_left(inputs, tmp_path, monkeypatch):
-    """At a learning rate of zero after it nothing changes."""
+def test_networks_begin_with_what_the_warm_up_left(inputs, tmp_path):
+    """At a learning rate of zero after it nothing is learnt."""
     config = config_of("mean", after=0.0)
     compute(config, 0, inputs, tmp_path)
-    warmed = noisy.runs.get(noisy.warm_up_of(noisy.METHODS["mean"], config), 0, *inputs, device="cpu")
+    begun = noisy.warm_up_of(noisy.METHODS["mean"], config)
+    warmed = noisy.runs.get(begun, 0, *inputs, device="cpu").weights()
     kept = safetensors.torch.load_file(tmp_path / "weights.safetensors")
-    assert all(torch.equal(kept[name], value) for name, value in warmed.weights().items()
-               if "running" not in name and "mean" not in name and "variance" not in name)
+    assert kept.keys() == warmed.keys()
+    assert all(torch.equal(kept[name], value) for name, value in warmed.items())
 
 
 def test_without_warm_up_the_division_comes_first(inputs, tmp_path):
@@ -743,7 +822,7 @@ def test_too_little_to_train_on_is_refused(inputs, tmp_path):
 @pytest.mark.parametrize("similarity", ["sgr", "saf"])
 def test_a_runs_networks_can_be_had_again(slow_inputs, tmp_path, monkeypatch, similarity):
     """The mean of both networks' scores, images in blocks, in evaluation mode."""
-    inputs, config = slow_inputs, config_of("gsl", similarity=similarity)
+    inputs, config = slow_inputs, config_of("gsl", similarity=similarity, epochs=1, epoch_steps=2)
     found = compute(config, 0, inputs, tmp_path)
     again = compute(config, 0, inputs, tmp_path / "again")
     assert told(again) == told(found)
@@ -757,6 +836,7 @@ def test_a_runs_networks_can_be_had_again(slow_inputs, tmp_path, monkeypatch, si
     dataset, feature_run = inputs
     arguments = networks, vocabulary, dataset, feature_run, config, "test"
     scores = noisy.similarities(*arguments)
+    assert not any(network.training for network in networks)
     assert retrieval.evaluate(scores, EACH).named("test").items() <= found.items()
     ids, lengths = vocabulary.encode(dataset.captions_of("test"))
     raw = torch.from_numpy(feature_run.array("features")[dataset.splits["test"]].astype(np.float32))
@@ -769,87 +849,37 @@ def test_a_runs_networks_can_be_had_again(slow_inputs, tmp_path, monkeypatch, si
     close(noisy.similarities(*arguments, 4), scores[:4, :8])
 
 
-# --- What a network sees -------------------------------------------------------------------------
+@pytest.mark.parametrize("method", ["gsl", "gsc", "ncr"])
+@pytest.mark.parametrize("stop", [2, 4])
+def test_a_run_that_was_cut_off_goes_on_as_if_it_had_not_been(inputs, tmp_path, monkeypatch, method,
+                                                              stop):  # fmt: skip
+    """Epochs begin at steps 0 and 3; it stops behind steps 2 (a whole epoch) and 4."""
+    config = config_of(method)
+    whole = compute(config, 3, inputs, tmp_path / "whole")
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
+    show, shown = training.progress.show, []
+
+    def stopping(label, done, *rest):
+        shown.append(done)
+        if done == stop + 1 and not label.startswith("warm-up"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(training.progress, "show", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        compute(config, 3, inputs, tmp_path / "cut")
+    monkeypatch.setattr(training.progress, "show", show)
+    assert told(compute(config, 3, inputs, tmp_path / "cut")) == told(whole)
+    for name in ("posterior", "labels", "dev", "index"):
+        a, b = (np.load(tmp_path / folder / f"{name}.npy") for folder in ("whole", "cut"))
+        np.testing.assert_array_equal(a, b)
 
 
-class Network(nn.Module):
-    """Scores say which image met which caption."""
-
-    def __init__(self):
-        super().__init__()
-        self.weight = nn.Parameter(torch.zeros(()))
-        self.modes = []
-
-    def encode_images(self, raw):
-        self.modes.append((self.training, torch.is_grad_enabled()))
-        return SimpleNamespace(code=raw[:, 0, 0], pooled=raw[:, 0, :1], shape=raw.shape)
-
-    def encode_captions(self, ids, lengths):
-        assert ids.shape[1] == lengths.max() and ((ids > 0).sum(1) == lengths).all()
-        return SimpleNamespace(code=ids[:, 0], pooled=ids[:, :1].float())
-
-    def similarity(self, images, captions):
-        return images.code[:, None] * 100 + captions.code + self.weight
-
-
-def pairs():
-    """Four images, in rows 7, 5, 3, 1 of the features, two captions each; captions 0 and 7 changed
-    places. Caption i is the word i + 10, and longer the later it comes."""
-    stored = np.arange(10, dtype=np.float16)[:, None, None] * np.ones((1, 4, 2), np.float16)
-    lengths = torch.arange(1, 9)
-    ids = torch.where(torch.arange(8) < lengths[:, None], torch.arange(10, 18)[:, None], 0)
-    index = np.array([3, 0, 1, 1, 2, 2, 3, 0])
-    return Pairs(stored, np.array([7, 5, 3, 1]), index, ids, lengths, 3, 2)
-
-
-def test_a_look_pairs_a_caption_with_the_image_it_is_attached_to():
-    data, network = pairs(), Network()
-    found = data.look(network, np.array([0, 2, 7]))
-    close(found.scores, [[110, 112, 117], [510, 512, 517], [710, 712, 717]])
-    assert found.image_ids.tolist() == [3, 1, 0]
-    close(found.images, [[1], [5], [7]])
-    close(found.captions, [[10], [12], [17]])
-    assert data.noisy.tolist() == [True] + [False] * 6 + [True] and len(data) == 8
-
-
-def test_a_glance_is_without_gradient_and_leaves_the_network_as_it_was():
-    data, network = pairs(), Network()
-    assert data.look(network, np.array([0, 1])).scores.requires_grad
-    assert not data.glance(network, np.array([0, 1])).scores.requires_grad
-    assert network.modes == [(True, True), (False, False)] and network.training
-    data.glance(network.eval(), np.array([0, 1]))
-    assert not network.training
-
-
-def test_looks_show_every_pair_and_only_whole_batches():
-    data, network = pairs(), Network()
-    found = list(data.looks(network, 3, seed=0, epoch=1))
-    chosen = [each.tolist() for each, _ in found]
-    assert [len(each) for each in chosen] == [3, 3, 3] and set(sum(chosen, [])) == set(range(8))
-    assert sorted(sum(chosen, [])[:8]) == list(range(8)) and chosen[2][2] == chosen[0][0]
-    assert all(mode == (False, False) for mode in network.modes)
-    close(found[1][1].captions.squeeze(1), [10.0 + i for i in chosen[1]])
-    again = [each.tolist() for each, _ in data.looks(network, 3, seed=0, epoch=1)]
-    other = [each.tolist() for each, _ in data.looks(network, 3, seed=0, epoch=2)]
-    assert again == chosen != other
-    assert [len(each) for each, _ in data.looks(network, 50, 0, 0)] == [8]
-
-
-def test_a_step_counts_samples_and_keeps_time(monkeypatch):
-    now = iter([0.0, 1.0, 3.0, 7.0, 15.0])
-    monkeypatch.setattr(noisy.time, "perf_counter", lambda: next(now))
-    pair = Pair([Network(), Network()], 8, 0, 1)
-    clock = noisy.Clock(pair.seconds)
-    clock.turn("training")
-    step = Step(Config(), 1, 0, pair, pairs(), np.array([1, 2]), np.array([0]), True, clock)
-    with step.correcting():
-        assert not torch.is_grad_enabled()
-        assert not step.glance(step.network, step.noisy).scores.requires_grad
-    clock.turn(None)
-    spent = dict(zip(noisy.PHASES, pair.seconds.tolist()))
-    assert spent == dict.fromkeys(noisy.PHASES, 0) | {"training": 2 + 8, "correction": 4}
-    step.look(step.rows())
-    assert pair.samples == 3 and step.rows().tolist() == [1, 2, 0]
-    step.note(step.clean, torch.tensor([0.25, 0.5], requires_grad=True))
-    assert pair.labels[1, [1, 2]].tolist() == [0.25, 0.5] and pair.labels.isnan().sum() == 14
-    assert step.record.shape == (0, 8)
+@pytest.mark.parametrize("method", ["gsl", *noisy.METHODS])
+def test_two_runs_of_a_seed_are_the_same(inputs, tmp_path, method):
+    config = config_of(method)
+    runs = [compute(config, seed, inputs, tmp_path / str(i)) for i, seed in enumerate((0, 0, 1))]
+    assert told(runs[0]) == told(runs[1]) and runs[0]["checksum"] != runs[2]["checksum"]
+    assert (tmp_path / "0/weights.safetensors").read_bytes() == (
+        tmp_path / "1/weights.safetensors").read_bytes()  # fmt: skip
+    assert (runs[0]["steps"], runs[0]["warm-up steps"]) == (6, 3) and 0 < runs[0]["test RSUM"] <= 600
+    assert json.loads(json.dumps(runs[0])) == runs[0]

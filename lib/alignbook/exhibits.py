@@ -36,10 +36,11 @@ class Exhibit:
     ``controls`` run with the first seed only; ``later`` too, and untuned, before the overnight
     profile. In ``untrained`` ones nothing is random: every seed shows the same run. ``measured``:
     its numbers are not the trained runs' own but those of ``measured(…)`` of the module. ``timed``
-    names the module that measures time, alone on the machine. ``domain`` is the world's domain they are trained and tested on, ``data`` the data sets it is made on where
-    these are not all. ``needs`` are fields of the profile that may say "none" where photographs
-    lack something: then the exhibit isn't made. ``folds``: recalls are those of the whole test split ("5K") and of its five
-    fifths ("1K"), as COCO's are.
+    names the module that measures time, alone on the machine. ``domain`` is the world's domain they
+    are trained and tested on, ``data`` the data sets it is made on where these are not all.
+    ``needs`` are fields of the profile that may say "none" where photographs lack something: then
+    the exhibit isn't made. ``folds``: recalls are those of the whole test split ("5K") and of its
+    five fifths ("1K"), as COCO's are.
 
     An arm named "row → target" shows its numbers in the row's columns of that target.
     """

@@ -113,8 +113,8 @@ def noise_of(book, dataset, rate: float):
     index = noise_index.read(file, images, dataset.captions_per_image)
     some = book.profile.gsl_images or images
     if some < images:
-        raise ValueError(f"{file} is for all {images} training images; the profile takes the first "
-                         f"{some}: say --set gsl_images=0 too")
+        raise ValueError(f"{file} is for all {images} training images; the profile takes the "
+                         f"first {some}: say --set gsl_images=0 too")
     return noisy.GivenNoise(index)
 
 

@@ -1,9 +1,10 @@
 """Learning with noisy correspondence by co-teaching: the frame, GSL's rivals in it, and bounds.
 
 Some training captions are attached to wrong images (`noise.py`). Two networks (`sgr.py`) warm up on
-all pairs, in a run of its own that all methods with the same warm-up share; then, each epoch, a mixture over what each network finds of the pairs divides these into
-clean and noisy (`mixtures.py`), labels are corrected, and the networks train, each on the other's
-division. The epoch is chosen on dev, and the mean of both networks' scores counts.
+all pairs, in a run of its own that methods with the same warm-up share. Then, each epoch, a mixture
+over what each network finds of the pairs divides these into clean and noisy (`mixtures.py`), labels
+are corrected, and the networks train, each on the other's division. The epoch is chosen on dev, and
+the mean of both networks' scores counts.
 
 In order: warm-up, the frame, then NCR (NeurIPS 2021), BiCro (CVPR 2023), GSC (CVPR 2024) and the
 bounds. We hold none of the three papers: [X] is what their public code does, [A] our assumption.
@@ -28,7 +29,9 @@ from scipy.stats import rankdata
 from torch import nn
 from torch.nn import functional as F
 
-from alignbook import chan, features, losses, mixtures, noise, progress, retrieval, runs, sgr, training
+from alignbook import (
+    chan, features, losses, mixtures, noise, progress, retrieval, runs, sgr, training,
+)  # fmt: skip
 from alignbook.protocol import TUNING_SEED
 
 PHASES = ("training", "division", "correction", "dev", "test")
@@ -43,14 +46,15 @@ class Config:
 
     `noise` is the share of captions picked, `noise_seed` picks them: the same for every method.
     `margin` is α, `delta` δ. `split` "peer": a network trains on the other's division [X]; "own":
-    on its own. `warm_up` is one of `WARM_UPS`, "" the method's own. `warm_up_epochs` and `epochs` have `epoch_steps` steps each, or (0) as many as in
-    the public code: a pass over the clean pairs, by the noise rate, for a method whose batches have
-    two parts, else over all; while warming up over all. A batch is of `batch` pairs, or of as many
-    clean and as many noisy ones. Adam without weight decay; both networks take a step at once, not
-    in turn an epoch each, and their gradient is clipped together at norm `clip` [A]. After
-    warm-up the learning rate is `after` of what it was [A]: the hardest negatives of noisy pairs
-    undo at a high rate what mean violations taught. `images`, `dev_images`, `test_images`: each
-    split's first so many, 0 for all.
+    on its own. `warm_up` is one of `WARM_UPS`, "" the method's own. `warm_up_epochs` and `epochs`
+    have `epoch_steps` steps each, or (0) as many as in the public code: a pass over the clean
+    pairs, by the noise rate, for a method whose batches have two parts, else over all; while
+    warming up over all. A batch is of `batch` pairs, or of as many clean and as many noisy ones.
+    Adam without weight decay, new after warm-up [A]; both networks take a step at once, not in turn
+    an epoch each, and their gradient is clipped together at norm `clip` [A]. After warm-up the
+    learning rate is `after` of what it was [A]: at a high one the hardest negatives of noisy pairs
+    undo what mean violations taught. `images`, `dev_images`, `test_images`: each split's first so
+    many, 0 for all.
     """
 
     method: str = "ncr"
@@ -859,7 +863,8 @@ WARM_UPS = {"mean": all_violations, "smallest": smallest, "contrast": both_ways,
 METHODS = {
     "ncr": Method("mean", ncr, partial(by_mean_violation, mixtures.GaussianMixture),
                   parts=True),
-    "bicro": Method("smallest", bicro, partial(by_mean_violation, mixtures.BetaMixture), parts=True),
+    "bicro": Method("smallest", bicro, partial(by_mean_violation, mixtures.BetaMixture),
+                    parts=True),
     "gsc": Method("contrast", gsc, by_structure, record=4,
                   decay=lambda epoch, epochs: 0.2 ** (4 * epoch // epochs)),  # every 15 of 60 [X]
     "hardest": Method("mean", plain),
