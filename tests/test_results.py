@@ -176,6 +176,16 @@ def planned_runs(line, profile):
         trials = tuned * (len(arms) - len(alone) if line.exhibit == "comalign-TI" else
                           line.exhibit[9] == "T")  # fmt: skip
         return len(alone) + trials + (len(arms) - len(alone)) * profile.seeds, None
+    if line.exhibit.startswith("gsl"):
+        arms = exhibits.arms(line.exhibit, line.data)
+        single = known.later if line.profile in ("smoke", "laptop") else ()
+        single = [arm for arm in arms if arm in single]
+        # Trials are at one rate; δ = 0.5 and the plain switch are runs of another exhibit, too.
+        methods = {"gsl-F1": len({arm.partition("-")[0] for arm in arms}), "gsl-T3": 4,
+                   "gsl-switches": 1}.get(line.exhibit, 0)  # BiCro's own warm-up  # fmt: skip
+        trials = methods * profile.gsl_trials if profile.gsl_trials > 1 else 0
+        shared = line.exhibit in ("gsl-T1", "gsl-switches")
+        return len(single) + (len(arms) - len(single) - shared) * profile.seeds + trials, None
     early = known.later if line.profile in ("smoke", "laptop") else ()
     arms = [arm for arm in exhibits.arms(line.exhibit, line.data) if arm != exhibits.BASE_MODEL]
     assert line.arms == len(arms)
@@ -188,7 +198,8 @@ def planned_runs(line, profile):
 def test_the_budget_fits_the_profiles():
     """Runs, steps and core-seconds of data/budget.csv follow from the profiles and the arms."""
     budget = pd.read_csv(ROOT / "data/budget.csv")
-    training_nothing = {"chan-F3", "comalign-TII", "comalign-F5", "comalign-F6"}
+    training_nothing = {"chan-F3", "comalign-TII", "comalign-F5", "comalign-F6",
+                        "gsl-T2", "gsl-F2"}
     assert set(budget.exhibit) == set(exhibits.EXHIBITS) - training_nothing
     for line in budget.itertuples():
         assert line.core_seconds == pytest.approx(line.runs * line.steps * line.seconds_a_step,

@@ -134,18 +134,6 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
     }  # fmt: skip
 
 
-def times(timings: pd.DataFrame) -> pd.DataFrame:
-    """Training times in the form of metrics, for claims about them: exhibit, row, column "seconds".
-
-    They stand in timings.csv alone, as metrics.csv is compared byte by byte between starts.
-    """
-    reports = timings[timings.role == "report"]
-    return pd.DataFrame({
-        "exhibit": reports.exhibit, "row": reports.row, "column": "seconds",
-        "seed": reports.seed, "value": reports.training_seconds,
-    })  # fmt: skip
-
-
 def image_recalls(i2t, t2i) -> pd.DataFrame:
     """Recalls in percent of each test image as a query, and of its captions: image, six columns.
 

@@ -152,7 +152,7 @@ def forest_groups(contrasts: pd.DataFrame, printed: pd.DataFrame) -> dict[str, p
     return groups
 
 
-ALLOWED = {"base": 600, "chan": 1200, "comalign": 960}  # core-seconds of a laptop run, by chapter
+ALLOWED = {"base": 600, "chan": 1200, "comalign": 960, "gsl": 960}  # core-seconds of a laptop run, by chapter
 
 
 def budget_table(book, timings: pd.DataFrame) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 
 from alignbook import ROOT, exhibits, profiles
-from alignbook.profiles import Profile
+from alignbook.profiles import TRAINING_CAPTIONS, Profile
 
 WIDTH = 100
 THERE, MISSING, OPEN = "✓", "✗", "–"
@@ -332,10 +332,34 @@ def comalign_exhibit(name: str, profile: Profile, data: str) -> tuple[float, str
                             f"{step / SPEED:.2f} s, {step:.1e} operations, an estimate")  # fmt: skip
 
 
+def gsl_exhibit(name: str, profile: Profile, data: str) -> tuple[float, str]:
+    """GPU hours of an exhibit of GSL: two networks of SGR over a whole training split, an epoch at
+    a time, and the pass over it that divides.
+
+    A word of a caption attends to all regions of an image, gives an alignment, and takes part in
+    three steps of reasoning, among 25 words; a caption is compared with all images of its batch.
+    """
+    known, pairs = exhibits.EXHIBITS[name], TRAINING_CAPTIONS[data]
+    if name in ("gsl-T2", "gsl-F2"):
+        return 0.0, "nothing is trained: the runs are those of gsl-F1 and gsl-T3"
+    arms = exhibits.arms(name, data)
+    tuned = profile.gsl_trials if profile.gsl_trials > 1 else 0
+    methods = {"gsl-F1": 7, "gsl-T3": 4}.get(name, 0)  # whose trials at one rate serve for all
+    trainings = len(arms) * profile.seeds + methods * tuned
+    k, d, s, words = profile.gsl_regions, profile.gsl_dim, profile.gsl_sim_dim, 25
+    word = 4 * k * d + 2 * d * s + 3 * (2 * s**2 + 4 * words * s)
+    epochs = profile.gsl_warm_up_epochs + profile.gsl_epochs
+    passed = 6 * epochs + 2 * profile.gsl_epochs  # forward and backward, and forward to divide
+    hours = trainings * 2 * pairs * profile.gsl_batch * words * word * passed / SPEED / 3600
+    return hours, (f"{trainings} trainings of two networks × {epochs} epochs over {pairs:,} pairs, "
+                   f"{word:.1e} operations a word and image, an estimate")  # fmt: skip
+
+
 COSTS: dict[str, Callable[[Profile, str], tuple[float, str]]] = {
     "base-models": base_models,
     **{name: partial(chan_exhibit, name) for name in ("chan-T1", "chan-T2", "chan-T3", "chan-F4")},
     **{name: partial(comalign_exhibit, name) for name in exhibits.EXHIBITS if "comalign" in name},
+    **{name: partial(gsl_exhibit, name) for name in exhibits.EXHIBITS if "gsl" in name},
     "chan-F3": lambda profile, data: (0.0, "nothing is trained: the models are those of the tables"),
 }
 

@@ -79,7 +79,7 @@ MUTANTS = [(name, FILE, snippet, replacement, TESTS) for name, snippet, replacem
      "anchors(cosines(structure(images, clean)), cosines(structure(captions, clean)), clean"),
     ("line 14: images alone", "structure(captions, clean)\n", "captions\n"),
     ("line 14: Eq. 7 although off", "if config.eq7:", "if config:"),
-    ("line 1: warm-ups exchanged", 'if config.warm_up == "mean":', 'if config.warm_up != "mean":'),
+    ("line 1: mean violations", 'METHOD = noisy.Method("hardest"', 'METHOD = noisy.Method("mean"'),
     ("line 12: the last are clean", "clean[: len(step.clean)] = True",
      "clean[-len(step.clean) :] = True"),
     ("line 12: all are clean", "clean[: len(step.clean)] = True", "clean[:] = True"),
