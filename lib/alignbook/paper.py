@@ -229,6 +229,9 @@ CHAN = ("seeds", "chan_trials", "chan_steps", "chan_batch", "chan_dim", "chan_re
         "chan_learning_rate", "chan_all_violations")  # fmt: skip
 COMALIGN = ("seeds", "comalign_trials", "comalign_steps", "comalign_batch",
             "comalign_learning_rate", "comalign_source", "boxes", "parser")  # fmt: skip
+GSL = ("seeds", *(f"gsl_{name}" for name in (
+    "trials", "similarity", "regions", "dim", "sim_dim", "batch", "learning_rate", "warm_up_epochs",
+    "epochs", "epoch_steps", "images", "dev_images", "test_images", "noise_index")))  # fmt: skip
 NOTEBOOKS = {
     "01_reported_numbers": Needs(""),
     "02_data": Needs("coco_precomp"),
@@ -253,6 +256,11 @@ NOTEBOOKS = {
     "23_comalign_similarity": Needs(""),
     "24_comalign_hyperparameters": Needs("coco", others=("flickr30k", "clip-b32", "yolo"),
                                          pictures=True, settings=COMALIGN),
+    "40_gsl": Needs("f30k_precomp", optional=("noise_index",), settings=GSL),
+    "41_gsl_threshold": Needs("f30k_precomp", optional=("noise_index",), settings=GSL),
+    "42_gsl_cost": Needs("f30k_precomp", optional=("noise_index",), settings=GSL),
+    "43_gsl_identification": Needs("coco_precomp", optional=("noise_index",), settings=GSL),
+    "44_gsl_retrieval": Needs("f30k_precomp", optional=("noise_index",), settings=GSL),
     "50_kernels": Needs(""),
     "90_claims": Needs("coco_precomp"),
 }  # fmt: skip

@@ -110,6 +110,46 @@ def matching(regions, phrases):
     return _draw(lanes, SHEETS + "Vectors have length 1. Framed: the largest.")
 
 
+def corrected_labels(images, captions, clean):
+    """From cosines to a pair's corrected label, ours and as the notes print it (GSL Eq. 8–11).
+
+    Cosines `(B, B)` of a mini-batch's images and of its captions, which of the pairs are `clean`
+    `(B,) bool`; shown are those of the first pair, which needs two clean ones beside it.
+    """
+    s_i, s_t, others = images[0], captions[0], np.arange(1, len(clean))
+    near = [others[clean[1:]][np.argsort(-each[others[clean[1:]]])[:2]] for each in (s_i, s_t)]
+    chosen = np.concatenate(near)
+    names = tuple(f"{way} a{'₁₂'[i]}" for way in "IT" for i in range(2))
+    pairs = ("n", *_labels("p", others))
+    inputs = (
+        Grid("images", "(B, B)", s_i[None], IMAGE, rows=("S_I",), columns=pairs,
+             marked=np.isin(np.arange(len(s_i)), near[0])[None]),
+        Grid("captions", "(B, B)", s_t[None], TEXT, rows=("S_T",), columns=pairs,
+             marked=np.isin(np.arange(len(s_t)), near[1])[None]),
+    )  # fmt: skip
+    at = (Grid("to the anchors", "(B, 4)", s_i[chosen][None], IMAGE, rows=("S_I",), columns=names),
+          Grid("to the anchors", "(B, 4)", s_t[chosen][None], TEXT, rows=("S_T",), columns=names))
+    q = s_t[chosen] / s_i[chosen]
+    likeness = np.minimum(q, 1 / q)
+    r_i, r_t = s_i[chosen][::2] / s_i[chosen][1::2], s_t[chosen][::2] / s_t[chosen][1::2]
+    ways = ("I", "T")
+    compared = np.array([r_i[0] / r_t[0], r_t[1] / r_i[1]])
+    return _draw({
+        "Ours: is the caption as near to the anchors' captions as the image to their images?": [
+            inputs, "two clean\npairs each", at, "S_T / S_I", Grid("q", "(B, 4)", q[None],
+            columns=names), "min(q, 1/q)", Grid("likeness", "(B, 4)", likeness[None],
+            columns=names), "mean\nEq. 11", Grid("label ŷ", "(B,)", np.array([[likeness.mean()]])),
+        ],
+        "As printed: one anchor against the other": [
+            at, "a₁ over a₂\nEq. 8, 9", (Grid("R_I", "(B, 2)", r_i[None], IMAGE, columns=ways),
+            Grid("R_T", "(B, 2)", r_t[None], TEXT, columns=ways)), "R_I / R_T,\nR_T / R_I",
+            Grid("Eq. 10", "(B, 2)", compared[None], columns=ways), "mean\nEq. 11",
+            Grid("label ŷ", "(B,)", np.array([[compared.mean()]])),
+        ],
+    }, "n: the pair to be labelled, the other pairs are clean. I a₁, I a₂: the two nearest by images, "
+       "T a₁, T a₂: by captions (framed). Sheets: the rest of the batch.")  # fmt: skip
+
+
 def attention_map(omega, inside):
     """From a word's weights to its map (CHAN §4.4).
 
