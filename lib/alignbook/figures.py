@@ -68,6 +68,7 @@ def dots(lines: pd.DataFrame, title: str, note: str,
         axis.tick_params(length=0)
         axis.margins(x=0.1)
         axis.set_xlabel(label)
+    right.locator_params(axis="x", nbins=5)  # values close to each other have long labels
     left.set_title(title), right.set_title("the paper's table")
     left.set_ylim(-len(lines) + 0.4, 0.6)
     seeds = "Small dots: seeds. " if lines["values"].map(len).max() > 1 else ""

@@ -137,79 +137,90 @@ def pipeline_numbers(run, captions_per_image: int) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["network", "what", "value"])
 
 
+SIZE = (11.6, 5.8)  # of the figure, and of its coordinates
+MIDDLE, LANES = 2.9, {"A": 4.15, "B": 1.65}
+
+
 def pipeline(run, captions_per_image: int):
     """Figure 1: Algorithm 1 as one run went through it; its numbers are `pipeline_numbers`."""
     figures.use_style()
     numbers = pipeline_numbers(run, captions_per_image)
     said = {(a, b): c for a, b, c in numbers.itertuples(index=False)}
-    config = run.config
-    wrong = noise.mismatched(run.array("index"), captions_per_image)
-    figure = plt.figure(figsize=(11.6, 5.6))
+    pairs, wrong = said["", "pairs"], said["", "noisy pairs"]
+    figure = plt.figure(figsize=SIZE)
     axis = figure.add_axes((0, 0, 1, 1))
-    axis.set_axis_off(), axis.set_xlim(0, 11.6), axis.set_ylim(0, 5.6)
-    middle, lanes = 2.9, {"A": 4.15, "B": 1.65}
-    share = said["", "noisy pairs"] / said["", "pairs"]
-    _box(axis, 0.1, middle, 1.45, 1.5, "Training pairs",
-         f"{said['', 'pairs']:,.0f} captions,\n{said['', 'noisy pairs']:,.0f} with a wrong\n"
-         f"picture ({100 * share:.1f} %)")  # fmt: skip
-    for k, (name, y) in enumerate(lanes.items()):
-        judge = "BA"[k] if config["split"] == "peer" else name
-        kind = "mean violations" if config["warm_up"] == "mean" else "hardest negatives"
-        _box(axis, 1.95, y, 1.7, 1.5, f"Warm-up of {name}",
-             f"{_counted(config['warm_up_epochs'], 'epoch')} of\n{said['', 'steps of warm-up']:,.0f} steps,\n"
-             f"{config['batch']} pairs a step,\n{kind}")  # fmt: skip
-        _box(axis, 4.05, y, 2.15, 2.15, f"Division by {name}", "")
-        axis.text(5.12, y - 0.5, f"L_SCT, beta mixture:\n{said[name, 'divided as clean']:,.0f} clean, "
-                  f"{said[name, 'divided as noisy']:,.0f} noisy", fontsize=8.5, ha="center",
-                  va="top", linespacing=1.35)  # fmt: skip
-        _posterior(figure, run.array("posterior")[k], wrong, config["delta"],
-                   (4.3 / 11.6, (y - 0.2) / 5.6, 1.65 / 11.6, 0.85 / 5.6))  # fmt: skip
-        _box(axis, 7.05, y, 2.45, 2.15, f"{name} learns on {judge}'s division",
-             f"a step: {config['batch']} clean and\n{config['batch']} noisy pairs; "
-             "anchors\nand labels, Eq. 7–11\n"
-             f"(mean label: clean {said[name, 'mean label, clean']:.2f},\n"
-             f"noisy {said[name, 'mean label, noisy']:.2f}); L_SCT with\nsoft margins, Eq. 13–17")
-        turn = 0.2 if name == "A" else -0.2
-        _arrow(axis, (1.58, middle + turn), (1.92, y - 2 * turn))
-        _arrow(axis, (3.68, y), (4.02, y))
-        target = lanes["BA"[k]] if config["split"] == "peer" else y
-        _arrow(axis, (6.23, y - 1.5 * turn), (7.02, target + 1.5 * turn), figures.ACCENT, 2)
-        _arrow(axis, (9.53, y), (10.02, middle + turn))
-        edge = y + (1.12 if name == "A" else -1.12)
-        _arrow(axis, (8.3, edge), (5.1, edge), INK, 1.2, bend=0.13 if name == "A" else -0.13)
-    text = "peers\nexchange" if config["split"] == "peer" else "own\ndivisions"
-    axis.text(6.62, middle, text, ha="center", va="center", fontsize=8.5, color=figures.ACCENT,
-              fontweight="bold", bbox=dict(facecolor="white", lw=0, pad=1.5))  # fmt: skip
-    axis.text(8.28, middle, "one step of Adam for both networks", ha="center", va="center",
-              fontsize=8.5)  # fmt: skip
-    axis.text(6.7, 5.45, f"again every epoch: {_counted(config['epochs'], 'epoch')} of "
-              f"{said['', 'steps an epoch']:,.0f} steps", ha="center", va="center", fontsize=8.5,
-              bbox=dict(facecolor="white", lw=0, pad=1.5))  # fmt: skip
-    _box(axis, 10.05, middle, 1.45, 1.5, "Test",
+    axis.set_axis_off(), axis.set_xlim(0, SIZE[0]), axis.set_ylim(0, SIZE[1])
+    _box(axis, 0.1, MIDDLE, 1.45, 1.5, "Training pairs",
+         f"{pairs:,.0f} captions,\n{wrong:,.0f} with a wrong\npicture "
+         f"({100 * wrong / pairs:.1f} %)")  # fmt: skip
+    for k in range(2):
+        _lane(axis, k, run, said)
+        mismatched = noise.mismatched(run.array("index"), captions_per_image)
+        _posterior(figure, run.array("posterior")[k], mismatched, run.config["delta"],
+                   (4.3, LANES["AB"[k]] - 0.2, 1.65, 0.85))  # fmt: skip
+    peers = "peers\nexchange" if run.config["split"] == "peer" else "own\ndivisions"
+    white = dict(facecolor="white", lw=0, pad=1.5)
+    axis.text(6.62, MIDDLE, peers, ha="center", va="center", fontsize=8.5, color=ACCENT,
+              fontweight="bold", bbox=white)  # fmt: skip
+    for x, y, text in (
+        (8.28, MIDDLE, "one step of Adam for both networks"),
+        (6.7, 5.62, f"again every epoch: {_counted(run.config['epochs'], 'epoch')} of "
+                    f"{_counted(said['', 'steps an epoch'], 'step')}"),
+    ):  # fmt: skip
+        axis.text(x, y, text, ha="center", va="center", fontsize=8.5, bbox=white)
+    _box(axis, 10.05, MIDDLE, 1.45, 1.5, "Test",
          f"mean of A's and B's\nscores, epoch {said['', 'best epoch']:.0f}\n(best on dev):\n"
          f"RSUM {said['', 'RSUM']:.1f}")  # fmt: skip
-    axis.text(0.1, 0.12, "Small panels: p(clean) of all pairs in the last epoch, from 0 to 1; filled: "
-              "clean in truth, hatched: noisy in truth; line: δ. Mean labels: clean and noisy in "
-              "truth.", fontsize=8, color="#555555")  # fmt: skip
+    axis.text(0.1, 0.12, "Small panels: p(clean) of all pairs in the last epoch, from 0 to 1; "
+              "filled: clean in truth, hatched: noisy in truth; line: δ. Mean labels: clean and "
+              "noisy in truth.", fontsize=8, color="#555555")  # fmt: skip
     return figure
 
 
-def _counted(n: int, what: str) -> str:
+def _lane(axis, k: int, run, said: dict) -> None:
+    """Warm-up, division and training of network `k`, and the arrows from and to them."""
+    config, name, other = run.config, "AB"[k], "BA"[k]
+    peer, y, up = config["split"] == "peer", LANES["AB"[k]], 1 - 2 * k
+    kind = "mean violations" if config["warm_up"] == "mean" else "hardest negatives"
+    _box(axis, 1.95, y, 1.7, 1.5, f"Warm-up of {name}",
+         f"{_counted(config['warm_up_epochs'], 'epoch')} of\n"
+         f"{_counted(said['', 'steps of warm-up'], 'step')},\n"
+         f"{config['batch']} pairs a step,\n{kind}")  # fmt: skip
+    _box(axis, 4.05, y, 2.15, 2.15, f"Division by {name}", "")
+    parts = [f"{said[name, f'divided as {kind}']:,.0f} {kind}" for kind in ("clean", "noisy")]
+    axis.text(5.12, y - 0.5, f"L_SCT, beta mixture:\n{', '.join(parts)}", fontsize=8.5,
+              ha="center", va="top", linespacing=1.4)  # fmt: skip
+    _box(axis, 7.05, y, 2.45, 2.15, f"{name} learns on {other if peer else name}'s division",
+         f"a step: {config['batch']} clean and\n{config['batch']} noisy pairs; anchors\n"
+         "and labels, Eq. 7–11\n"
+         f"(mean label: clean {said[name, 'mean label, clean']:.2f},\n"
+         f"noisy {said[name, 'mean label, noisy']:.2f}); L_SCT with\nsoft margins, Eq. 13–17")
+    target = LANES[other if peer else name]
+    _arrow(axis, (1.58, MIDDLE + 0.2 * up), (1.92, y - 0.4 * up))
+    _arrow(axis, (3.68, y), (4.02, y))
+    _arrow(axis, (6.23, y - 0.3 * up), (7.02, target + (0.3 if peer else -0.3) * up), ACCENT, 2)
+    _arrow(axis, (9.53, y), (10.02, MIDDLE + 0.2 * up))
+    _arrow(axis, (8.3, y + 1.12 * up), (5.1, y + 1.12 * up), bend=0.1 * up)
+
+
+def _counted(n: float, what: str) -> str:
     """
     >>> _counted(1, "epoch"), _counted(2, "epoch")
     ('1 epoch', '2 epochs')
     """
-    return f"{n:,} {what}{'s' * (n != 1)}"
+    return f"{n:,.0f} {what}{'s' * (n != 1)}"
 
 
 def _box(axis, x: float, middle: float, wide: float, high: float, title: str, text: str) -> None:
     """A box around its middle line: a title in bold and text below it."""
-    axis.add_patch(FancyBboxPatch((x + 0.06, middle - high / 2 + 0.06), wide - 0.12, high - 0.12,
-                                  boxstyle="round,pad=0.06", facecolor="#f5f7f9", edgecolor="#777777"))
+    axis.add_patch(FancyBboxPatch(
+        (x + 0.06, middle - high / 2 + 0.06), wide - 0.12, high - 0.12, boxstyle="round,pad=0.06",
+        facecolor="#f5f7f9", edgecolor="#777777",
+    ))  # fmt: skip
     axis.text(x + wide / 2, middle + high / 2 - 0.1, title, fontsize=9, fontweight="bold",
               ha="center", va="top")  # fmt: skip
-    axis.text(x + wide / 2, middle + high / 2 - 0.38, text, fontsize=8.5, ha="center", va="top",
-              linespacing=1.35)  # fmt: skip
+    axis.text(x + wide / 2, middle - 0.12, text, fontsize=8.5, ha="center", va="center",
+              linespacing=1.4)  # fmt: skip
 
 
 def _arrow(axis, start, end, colour=INK, width=1.2, bend=0.0) -> None:
@@ -219,14 +230,16 @@ def _arrow(axis, start, end, colour=INK, width=1.2, bend=0.0) -> None:
 
 def _posterior(figure, p: np.ndarray, wrong: np.ndarray, delta: float, place: tuple) -> None:
     """A small histogram of p(clean), clean and noisy pairs stacked, the threshold marked."""
-    inset = figure.add_axes(place)
+    x, y, wide, high = place
+    inset = figure.add_axes((x / SIZE[0], y / SIZE[1], wide / SIZE[0], high / SIZE[1]))
     inset.hist([p[~wrong], p[wrong]], bins=np.linspace(0, 1, 21), stacked=True,
                color=[OURS, "white"], edgecolor=PAPER, linewidth=0)  # fmt: skip
     for bar in inset.containers[1]:
         bar.set(hatch="//////", edgecolor=PAPER)
     inset.axvline(delta, color=INK, lw=1)
     inset.set_xticks([0, delta, 1], ["0", f"δ = {delta:g}", "1"], fontsize=7.5)
-    inset.set_yticks([]), inset.grid(False), inset.tick_params(length=2, pad=1)
+    inset.set_yticks([]), inset.grid(False)
+    inset.tick_params(length=2, pad=2, labelfontfamily="DejaVu Sans")
 
 
 # --- RSUM against noise --------------------------------------------------------------------------
@@ -314,7 +327,8 @@ def apart(metrics: pd.DataFrame, column: str, row: str, base: str) -> tuple:
 def switch_table(metrics: pd.DataFrame, base: str = "gsl", measures=MEASURES) -> pd.DataFrame:
     """Every arm, what it does otherwise, and each measure with its difference from `base`.
 
-    The difference is over the seeds that both have; ± is half of its 95 % interval.
+    The difference is over the seeds that both have, whose number (of the first measure) is the last
+    column; ± is half of its 95 % interval.
     """
     lines = []
     for row in sorted(set(metrics.row), key=list(CHANGES).index):
@@ -325,7 +339,7 @@ def switch_table(metrics: pd.DataFrame, base: str = "gsl", measures=MEASURES) ->
             unit = "" if column == "RSUM" else f" {column.split()[0]}"
             line[f"Δ{unit}"] = np.nan if row == base else mean
             line[f"±{unit}"] = np.nan if row == base else (high - low) / 2
-            line["seeds in common"] = n
+            line.setdefault("seeds in common", n)
         lines.append(line)
     found = pd.DataFrame(lines)
     found = found[[*(c for c in found if c != "seeds in common"), "seeds in common"]]
@@ -336,8 +350,9 @@ def switch_table(metrics: pd.DataFrame, base: str = "gsl", measures=MEASURES) ->
 def check_switches(listed: pd.DataFrame) -> str:
     """Make sure that the arms of seed 0 trained different models; `runs.ArmsIdentical` if not."""
     first = listed[(listed.role == "report") & (listed.seed == 0)].drop_duplicates("key")
-    apart_by = runs.check_arms_differ({each.arm: runs.stored(each.key) for each in first.itertuples()})
-    return f"{len(first)} arms of seed 0 are all different models; {len(apart_by)} pairs compared"
+    models = {each.arm: runs.stored(each.key) for each in first.itertuples()}
+    compared = runs.check_arms_differ(models)
+    return f"{len(models)} arms of seed 0 are all different models; {len(compared)} pairs compared"
 
 
 def moved(run, around: tuple = (0.4, 0.6)) -> pd.DataFrame:
@@ -364,8 +379,8 @@ def increase(costs: pd.DataFrame, column: str, row: str) -> tuple[float, float]:
 
 
 def cost_table(costs: pd.DataFrame, printed: pd.DataFrame, rows: tuple) -> pd.DataFrame:
-    """Table 2 beside the paper's: seconds and the increase over NCR, at the own schedule and at equal
-    steps, and what division and correction add.
+    """Table 2 beside the paper's: seconds and the increase over NCR, at the own schedule and at
+    equal steps, and what division and correction add.
 
     Parameters
     ----------
@@ -393,7 +408,8 @@ def time_lines(costs: pd.DataFrame) -> pd.DataFrame:
     """Where the seconds go, mean over seeds: method and `PARTS`, which add up to the whole."""
     own = costs.groupby("row", sort=False).mean(numeric_only=True)
     found = pd.DataFrame({
-        "warm-up": own["warm-up"], "training without correction": own["training"] - own["correction"],
+        "warm-up": own["warm-up"],
+        "training without correction": own["training"] - own["correction"],
         "correction": own["correction"], "division": own["division"],
     })  # fmt: skip
     found.insert(0, "method", [NAMES[row] for row in found.index])
@@ -410,10 +426,12 @@ def time_bars(lines: pd.DataFrame, note: str):
     for part in PARTS:
         colour, hatch = looks[part]
         wide = lines[part].to_numpy()
-        axis.barh(y, wide, 0.62, left=left, color=colour, hatch=hatch, edgecolor="white", label=part)
+        axis.barh(y, wide, 0.62, left=left, color=colour, hatch=hatch, edgecolor="white",
+                  label=part)  # fmt: skip
         for row in np.flatnonzero(wide > 0.06 * whole.max()):
             axis.text(left[row] + wide[row] / 2, y[row], f"{100 * wide[row] / whole[row]:.0f} %",
-                      ha="center", va="center", fontsize=8, bbox=dict(facecolor="white", lw=0, pad=1.2))
+                      ha="center", va="center", fontsize=8,
+                      bbox=dict(facecolor="white", lw=0, pad=1.2))  # fmt: skip
         left = left + wide
     for row, total in enumerate(whole):
         axis.text(total, y[row], f"  {total:,.0f} s" if total >= 10 else f"  {total:.1f} s",
@@ -519,14 +537,14 @@ def label_auc_table(metrics: pd.DataFrame) -> pd.DataFrame:
     for row in (each for each in NAMES if each in set(metrics.row)):
         own = metrics[metrics.row == row].groupby("column")["value"].apply(list)
         if "label AUC" in own:
-            labelled = int(np.mean(own["labelled"]))
-            lines.append((NAMES[row], *t_interval(own["label AUC"]), labelled, len(own["label AUC"])))
+            lines.append((NAMES[row], *t_interval(own["label AUC"]), int(np.mean(own["labelled"])),
+                          len(own["label AUC"])))  # fmt: skip
     return pd.DataFrame(lines, columns=["method", "label AUC", "low", "high", "labelled", "seeds"])
 
 
 def rules_table(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Label AUC of the rules that were tried on GSL's finished networks, with 95 % intervals, and the
-    mean label of clean and of noisy pairs."""
+    """Label AUC of the rules that were tried on GSL's finished networks, with 95 % intervals, and
+    the mean label of clean and of noisy pairs."""
     lines = []
     for row in (each for each in CHANGES if each in set(metrics.row) - {"gsl"}):
         own = metrics[metrics.row == row].groupby("column")["value"].apply(list)
@@ -625,11 +643,11 @@ def shown_against_all(found: dict, listed: pd.DataFrame, named: dict[str, str]) 
         "R@1 of all (%)", "R@1 by chance (%)"])  # fmt: skip
 
 
-def long_form(found: dict[str, pd.DataFrame], dataset, way: str) -> pd.DataFrame:
+def long_form(found: dict[str, dict], dataset, way: str) -> pd.DataFrame:
     """`retrieved` of several methods one below the other, with what was found in words: `way` is
     "captions" or "images"."""
     said, each = dataset.captions_of("test"), dataset.captions_per_image
-    table = pd.concat([each_one.assign(method=name) for name, each_one in found.items()])
+    table = pd.concat([both[way].assign(method=name) for name, both in found.items()])
     if way == "captions":
         table["caption"] = [said[i] for i in table.found]
     else:
@@ -645,8 +663,10 @@ def captions_figure(found: pd.DataFrame, dataset, note: str):
     """Figure 3: a test image a line, and the top captions of each method with their scores."""
     figures.use_style()
     queries, methods = list(dict.fromkeys(found["query"])), list(dict.fromkeys(found.method))
-    figure, axes = plt.subplots(len(queries), 1 + len(methods), figsize=(11, 1.75 * len(queries) + 0.7),
-                                width_ratios=(1, *[3] * len(methods)), squeeze=False)  # fmt: skip
+    figure, axes = plt.subplots(
+        len(queries), 1 + len(methods), figsize=(11, 1.75 * len(queries) + 0.7), squeeze=False,
+        width_ratios=(1, *[3] * len(methods)),
+    )  # fmt: skip
     for line, query in zip(axes, queries):
         _picture(line[0], dataset, query, f"test image {query}")
         for axis, method in zip(line[1:], methods):

@@ -146,8 +146,8 @@ def corrected_labels(images, captions, clean):
             Grid("Eq. 10", "(B, 2)", compared[None], columns=ways), "mean\nEq. 11",
             Grid("label ŷ", "(B,)", np.array([[compared.mean()]])),
         ],
-    }, "n: the pair to be labelled, the other pairs are clean. I a₁, I a₂: the two nearest by images, "
-       "T a₁, T a₂: by captions (framed). Sheets: the rest of the batch.")  # fmt: skip
+    }, "n: the pair to be labelled, the other pairs are clean. I a₁, I a₂: the two nearest by "
+       "images, T a₁, T a₂: by captions (framed). Sheets: the rest of the batch.")  # fmt: skip
 
 
 def attention_map(omega, inside):
