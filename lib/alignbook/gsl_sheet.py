@@ -4,6 +4,7 @@ Nothing is trained. Figures tell methods and classes apart by marks, dashes and 
 by colour. `listed` is always the runs of an exhibit, as `collect.arms` lists them.
 """
 
+import itertools
 import textwrap
 
 import matplotlib.pyplot as plt
@@ -235,7 +236,7 @@ def _posterior(figure, p: np.ndarray, wrong: np.ndarray, delta: float, place: tu
     inset.hist([p[~wrong], p[wrong]], bins=np.linspace(0, 1, 21), stacked=True,
                color=[OURS, "white"], edgecolor=PAPER, linewidth=0)  # fmt: skip
     for bar in inset.containers[1]:
-        bar.set(hatch="//////", edgecolor=PAPER)
+        bar.set(hatch="//////", edgecolor=PAPER, linewidth=0.5)
     inset.axvline(delta, color=INK, lw=1)
     inset.set_xticks([0, delta, 1], ["0", f"δ = {delta:g}", "1"], fontsize=7.5)
     inset.set_yticks([]), inset.grid(False)
@@ -347,12 +348,51 @@ def switch_table(metrics: pd.DataFrame, base: str = "gsl", measures=MEASURES) ->
     return found.drop(columns=unknown)
 
 
-def check_switches(listed: pd.DataFrame) -> str:
-    """Make sure that the arms of seed 0 trained different models; `runs.ArmsIdentical` if not."""
+def check_arms(listed: pd.DataFrame, least: float = 1e-4) -> str:
+    """Make sure that the arms of seed 0 trained different models.
+
+    Parameters after training must differ. So must early gradients (`runs.check_arms_differ`), but
+    those are of the warm-up, which most of GSL's arms share: such arms must part by their losses in
+    the first epoch after it, relatively by more than `least`.
+
+    Returns
+    -------
+    What was found, in words.
+
+    Raises
+    ------
+    runs.ArmsIdentical
+        Naming two arms.
+    """
     first = listed[(listed.role == "report") & (listed.seed == 0)].drop_duplicates("key")
-    models = {each.arm: runs.stored(each.key) for each in first.itertuples()}
-    compared = runs.check_arms_differ(models)
-    return f"{len(models)} arms of seed 0 are all different models; {len(compared)} pairs compared"
+    models, shared = {each.arm: runs.stored(each.key) for each in first.itertuples()}, 0
+    pairs = list(itertools.combinations(models, 2))
+    for a, b in pairs:
+        try:
+            runs.check_arms_differ({a: models[a], b: models[b]}, least)
+            continue
+        except runs.ArmsIdentical:
+            if models[a].metrics["checksum"] == models[b].metrics["checksum"]:
+                raise
+        losses = [_after_warm_up(models[name]) for name in (a, b)]
+        size = min(map(len, losses))
+        x, y = (each[:size] for each in losses)
+        if np.max(np.abs(x - y) / np.maximum(np.abs([x, y]).max(0), 1e-30)) <= least:
+            raise runs.ArmsIdentical(f"arms {a!r} and {b!r}: the same losses in the first epoch "
+                                     "after a common warm-up")  # fmt: skip
+        shared += 1
+    return (f"{_counted(len(models), 'arm')} of seed 0: the parameters of all differ; of "
+            f"{_counted(len(pairs), 'pair')} {shared} share the warm-up and part right after it")
+
+
+def _after_warm_up(run) -> np.ndarray:
+    """Losses of the first epoch after the warm-up."""
+    gsl_run = run.config["method"] == "gsl"
+    kind, method = (gsl.Config, gsl.METHOD) if gsl_run else (
+        noisy.Config, noisy.METHODS[run.config["method"]])  # fmt: skip
+    early, late = noisy.steps_an_epoch(method, kind(**run.config), len(run.array("index")))
+    start = early * run.config["warm_up_epochs"]
+    return np.asarray(run.array("loss"))[start : start + late]
 
 
 def moved(run, around: tuple = (0.4, 0.6)) -> pd.DataFrame:
