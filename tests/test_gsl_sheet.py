@@ -207,36 +207,6 @@ def test_seeds_in_common_are_those_of_rsum():
     assert "Δ division" in found and found["Δ division"].isna().all()
 
 
-def arm_run(checksum, gradient, losses, **changes):
-    """A run of GSL over four pairs: two steps of warm-up, then an epoch of one step."""
-    config = vars(gsl.Config(noise=0.5, batch=2, warm_up_epochs=1)) | changes
-    return Run(config=config, metrics={"checksum": checksum}, arrays={
-        "index": np.arange(4) // 2, "gradients": np.array([[1.0, gradient]]),
-        "loss": np.array(losses)})  # fmt: skip
-
-
-@pytest.mark.parametrize("other, wrong", [
-    (arm_run("b", 2, [9, 9, 5, 1]), ""), (arm_run("b", 1, [9, 9, 6, 1]), ""),
-    (arm_run("a", 1, [9, 9, 6, 1]), "ended with the same parameters"),
-    (arm_run("a", 2, [9, 9, 6, 1]), "ended with the same parameters"),
-    (arm_run("b", 1, [8, 8, 5, 7]), "the same losses in the first epoch after a common warm-up"),
-    (arm_run("b", 1, [9, 9, 5.0001, 1]), "the same losses"),
-    (arm_run("b", 1, [9, 9, 6, 1], method="gsl", warm_up="mean"), ""),
-])  # fmt: skip
-def test_arms_that_share_a_warm_up_part_after_it(monkeypatch, other, wrong):
-    stored = {"k": arm_run("a", 1, [9, 9, 5, 1]), "l": other}
-    monkeypatch.setattr(runs, "stored", stored.__getitem__)
-    lines = [("x", "report", 0, "k"), ("y", "report", 0, "l"), ("y", "report", 1, "none")]
-    table = pd.DataFrame(lines, columns=["arm", "role", "seed", "key"])
-    if wrong:
-        with pytest.raises(runs.ArmsIdentical, match=f"'x' and 'y'.*{wrong}"):
-            gsl_sheet.check_arms(table)
-    else:
-        shared = int(other.array("gradients")[0, 1] == 1)
-        assert gsl_sheet.check_arms(table).startswith("2 arms of seed 0: ")
-        assert f"of 1 pair {shared} share the warm-up" in gsl_sheet.check_arms(table)
-
-
 def test_pairs_that_a_threshold_moves():
     run = small_run()
     run.arrays["posterior"] = np.array([[0.4, 0.45, 0.6, 0.61], [0.1, 0.2, 0.9, 0.5]])

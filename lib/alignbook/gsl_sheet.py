@@ -4,7 +4,6 @@ Nothing is trained. Figures tell methods and classes apart by marks, dashes and 
 by colour. `listed` is always the runs of an exhibit, as `collect.arms` lists them.
 """
 
-import itertools
 import textwrap
 
 import matplotlib.pyplot as plt
@@ -21,6 +20,7 @@ from alignbook.inference import t_interval
 
 NAMES = {"gsl": "GSL", "ncr": "NCR", "bicro": "BiCro", "gsc": "GSC", "triplet": "plain triplet",
          "mean": "mean violations", "clean": "clean pairs alone"}  # fmt: skip
+LOSSES = {"mean": "mean violations", "hardest": "hardest negatives"}  # of a warm-up
 NOT_REBUILT = "not reconstructable"  # ESC and SPS: no public code was found
 GAINS = {"GSL": 10.8, "ESC": 3.3, "SPS": 6.2, "BiCro": 8.0, "GSC": 5.8}  # supplement 2, its text
 # What each arm of gsl-switches and of Figure 2 does otherwise.
@@ -34,6 +34,7 @@ CHANGES = {
     "notes": "both, as in the notes", "no-regularisers": "no L_intra, no L_inter",
     "own-split": "a network learns on its own division, not on the other's",
     "warm-up-hardest": "hardest negatives from the start (line 1)",
+    "bicro-own": "not GSL but BiCro with its own warm-up, the smallest third of losses",
     "relabelled": "as we take it", "true-division": "clean and noisy by the truth",
     "score": "the network's own score, no anchor",
 }  # fmt: skip
@@ -123,7 +124,8 @@ def pipeline_numbers(run, captions_per_image: int) -> pd.DataFrame:
     """
     config, n = run.config, len(run.array("index"))
     wrong = noise.mismatched(run.array("index"), captions_per_image)
-    early, late = noisy.steps_an_epoch(gsl.METHOD, gsl.Config(**config), n)
+    config_of = gsl.Config(**config)
+    early, late = (noisy.steps_an_epoch(config_of, n, False, parts) for parts in (False, True))
     lines = [("", "pairs", n), ("", "noisy pairs", wrong.sum()), ("", "steps of warm-up", early),
              ("", "steps an epoch", late), ("", "RSUM", run.metrics.get("test RSUM", np.nan)),
              ("", "best epoch", run.metrics["best epoch"])]  # fmt: skip
@@ -182,7 +184,7 @@ def _lane(axis, k: int, run, said: dict) -> None:
     """Warm-up, division and training of network `k`, and the arrows from and to them."""
     config, name, other = run.config, "AB"[k], "BA"[k]
     peer, y, up = config["split"] == "peer", LANES["AB"[k]], 1 - 2 * k
-    kind = "mean violations" if config["warm_up"] == "mean" else "hardest negatives"
+    kind = LOSSES[config["warm_up"] or gsl.METHOD.warm_up]
     _box(axis, 1.95, y, 1.7, 1.5, f"Warm-up of {name}",
          f"{_counted(config['warm_up_epochs'], 'epoch')} of\n"
          f"{_counted(said['', 'steps of warm-up'], 'step')},\n"
@@ -346,53 +348,6 @@ def switch_table(metrics: pd.DataFrame, base: str = "gsl", measures=MEASURES) ->
     found = found[[*(c for c in found if c != "seeds in common"), "seeds in common"]]
     unknown = [c for c in found if c.startswith("±") and found[c].isna().all()]
     return found.drop(columns=unknown)
-
-
-def check_arms(listed: pd.DataFrame, least: float = 1e-4) -> str:
-    """Make sure that the arms of seed 0 trained different models.
-
-    Parameters after training must differ. So must early gradients (`runs.check_arms_differ`), but
-    those are of the warm-up, which most of GSL's arms share: such arms must part by their losses in
-    the first epoch after it, relatively by more than `least`.
-
-    Returns
-    -------
-    What was found, in words.
-
-    Raises
-    ------
-    runs.ArmsIdentical
-        Naming two arms.
-    """
-    first = listed[(listed.role == "report") & (listed.seed == 0)].drop_duplicates("key")
-    models, shared = {each.arm: runs.stored(each.key) for each in first.itertuples()}, 0
-    pairs = list(itertools.combinations(models, 2))
-    for a, b in pairs:
-        try:
-            runs.check_arms_differ({a: models[a], b: models[b]}, least)
-            continue
-        except runs.ArmsIdentical:
-            if models[a].metrics["checksum"] == models[b].metrics["checksum"]:
-                raise
-        losses = [_after_warm_up(models[name]) for name in (a, b)]
-        size = min(map(len, losses))
-        x, y = (each[:size] for each in losses)
-        if np.max(np.abs(x - y) / np.maximum(np.abs([x, y]).max(0), 1e-30)) <= least:
-            raise runs.ArmsIdentical(f"arms {a!r} and {b!r}: the same losses in the first epoch "
-                                     "after a common warm-up")  # fmt: skip
-        shared += 1
-    return (f"{_counted(len(models), 'arm')} of seed 0: the parameters of all differ; of "
-            f"{_counted(len(pairs), 'pair')} {shared} share the warm-up and part right after it")
-
-
-def _after_warm_up(run) -> np.ndarray:
-    """Losses of the first epoch after the warm-up."""
-    gsl_run = run.config["method"] == "gsl"
-    kind, method = (gsl.Config, gsl.METHOD) if gsl_run else (
-        noisy.Config, noisy.METHODS[run.config["method"]])  # fmt: skip
-    early, late = noisy.steps_an_epoch(method, kind(**run.config), len(run.array("index")))
-    start = early * run.config["warm_up_epochs"]
-    return np.asarray(run.array("loss"))[start : start + late]
 
 
 def moved(run, around: tuple = (0.4, 0.6)) -> pd.DataFrame:

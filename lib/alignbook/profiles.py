@@ -139,7 +139,8 @@ WHOLE = dict(
 PARTS = dict(boxes="grid", parser="en_core_web_sm")
 PHOTOGRAPHS = {
     "smoke": dict(size=80, base="photo-tower", **PARTS),
-    "laptop": WHOLE | PARTS | dict(chan_steps=750, chan_trials=2),
+    "laptop": WHOLE | PARTS | dict(chan_steps=750, chan_trials=2, gsl_images=1000,
+                                   gsl_test_images=500, gsl_warm_up_epochs=20),
     "others": WHOLE | PARTS | dict(base_epochs=80),
 }
 
