@@ -26,8 +26,8 @@ def start(folder: Path) -> subprocess.Popen:
 
     What became of each stands in `folder/outcomes`; a file `folder/hurry` lets them take all cores.
     """
-    jobs = [{"file": None, "snippet": None, "replacement": None, "tests": tests}
-            for tests in TEST_FILES]
+    jobs = [{"files": sorted({mutant[1] for mutant in MUTANTS if mutant[4] == tests}),
+             "snippet": None, "tests": tests} for tests in TEST_FILES]
     jobs += [dict(zip(("file", "snippet", "replacement", "tests"), mutant[1:]))
              for mutant in MUTANTS]
     import alignbook

@@ -6,7 +6,10 @@ and, unless that is 1, the end of the output. One mutant at a time, so that othe
 beside them; as many as there are cores once the file exists whose name is the first argument.
 
 The heavy packages are imported once. Each mutant runs in a fork of this process, which puts the
-mutated module in place before anything imports it and then runs its test file.
+mutated module in place before anything imports it and then runs its test file up to the first
+failure. The library as it is comes first and tells which lines each test runs: a mutant meets the
+tests that run its lines before the others, the quickest first. So one that survives has still been
+seen by every test of its file.
 """
 
 import gc
@@ -18,10 +21,15 @@ import os
 import signal
 import sys
 import tempfile
+import threading
+import time
 import types
+from collections import defaultdict
+from contextlib import contextmanager
+from importlib.metadata import entry_points
 from pathlib import Path
 
-import hypothesis.extra.numpy  # noqa: F401  imported here once, for all forks
+import hypothesis.extra.numpy  # imported here once, for all forks
 import matplotlib.pyplot  # noqa: F401
 import numpy  # noqa: F401
 import open_clip  # noqa: F401
@@ -67,7 +75,77 @@ def install(file, source):
     exec(compile(source, module.__file__, "exec"), module.__dict__)
 
 
-def child(mutant, output):
+class Watched:
+    """Notes the seconds and the library's lines of each test, those of its fixtures included.
+
+    The tests run in reverse: one that needs others before it fails here, not at a mutant.
+    """
+
+    def __init__(self, files):
+        self.names = {str(package_folder() / file): file for file in files}
+        self.lines, self.seconds, self.items = defaultdict(set), defaultdict(float), []
+        self.now = set()
+        threading.settrace(self.enter)
+        sys.settrace(self.enter)
+
+    def enter(self, frame, *_):
+        return self.step(frame) if frame.f_code.co_filename in self.names else None
+
+    def step(self, frame, *_):
+        self.now.add((frame.f_code.co_filename, frame.f_lineno))
+        return self.step
+
+    @contextmanager
+    def noted_as(self, name):
+        outer, self.now, began = self.now, self.lines[name], time.process_time()
+        try:
+            yield
+        finally:
+            self.now = outer
+            self.seconds[name] += time.process_time() - began
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef):
+        with self.noted_as(fixturedef.argname):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item):
+        with self.noted_as(item.nodeid):
+            return (yield)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items):
+        items.reverse()
+        self.items = items
+
+    def found(self):
+        """The tests, quickest first, and the places among them of those that run a line."""
+        parts = {item.nodeid: [item.nodeid, *item.fixturenames] for item in self.items}
+        order = sorted(parts, key=lambda test: sum(self.seconds[part] for part in parts[test]))
+        ran = defaultdict(list)
+        for place, test in enumerate(order):
+            for path, number in set().union(*(self.lines[part] for part in parts[test])):
+                ran[f"{self.names[path]} {number}"].append(place)
+        return order, ran
+
+
+class Ordered:
+    """Puts the tests that run a mutant's lines before the others, and quick ones before slow."""
+
+    def __init__(self, mutant, order, ran):
+        source = package_folder().joinpath(mutant["file"]).read_text(encoding="utf-8")
+        first = source[:source.find(mutant["snippet"])].count("\n") + 1
+        lines = range(first, first + mutant["snippet"].count("\n") + 1)
+        own = {place for line in lines for place in ran.get(f"{mutant['file']} {line}", [])}
+        self.rank = {test: (place not in own, place) for place, test in enumerate(order)}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items):
+        items.sort(key=lambda item: self.rank[item.nodeid])
+
+
+def child(mutant, output, watched):
     """In the fork: run the tests, all output to a file, and end with pytest's exit code."""
     code = 70
     try:
@@ -78,12 +156,19 @@ def child(mutant, output):
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
         if not torch.cuda.is_available():
             os.environ["TRITON_INTERPRET"] = "1"  # before the kernels are imported
-        if mutant["snippet"] is not None:
+        if mutant["snippet"] is None:
+            plugin = Watched(mutant["files"])
+        else:
             install(mutant["file"], mutated(mutant["file"], mutant["snippet"],
                                             mutant["replacement"]))
+            plugin = Ordered(mutant, *json.loads(watched.read_text()))
         code = pytest.main([str(TESTS / mutant["tests"]), "-x", "-q", "-p", "no:cacheprovider",
                             "-o", "addopts=", "--no-header", "--tb=line",
-                            "-p", "no:unraisableexception"])  # which collects garbage twice
+                            "-p", "no:unraisableexception"],  # which collects garbage twice
+                           plugins=[plugin])  # fmt: skip
+        if mutant["snippet"] is None:
+            sys.settrace(None)
+            watched.write_text(json.dumps(plugin.found()))
     except BaseException as error:  # a mutant that cannot even be imported is a fault of the table
         print(f"{type(error).__name__}: {error}")
     finally:
@@ -92,19 +177,24 @@ def child(mutant, output):
         os._exit(int(code))
 
 
-def main():
-    waiting = list(enumerate(json.load(sys.stdin)))
+def import_more():
+    """What packages import on first use."""
+    torch.testing.assert_close(torch.zeros(1), torch.zeros(1))
+    for plugin in entry_points(group="pytest11"):
+        plugin.load()
+    hypothesis.given(hypothesis.strategies.integers())(lambda number: None)()
+
+
+def run(waiting, folder):
+    """Run jobs, as many at a time as asked for, and say what became of each."""
     running = {}
-    torch.set_num_threads(1)
-    torch.testing.assert_close(torch.zeros(1), torch.zeros(1))  # imports much more on first use
-    gc.freeze()
     while waiting or running:
         while waiting and len(running) < (CORES if os.path.exists(sys.argv[1]) else 1):
             number, mutant = waiting.pop(0)
             output = tempfile.TemporaryFile()
             pid = os.fork()
             if pid == 0:
-                child(mutant, output.fileno())
+                child(mutant, output.fileno(), Path(folder, mutant["tests"]))
             running[pid] = number, output
         pid, status = os.wait()
         number, output = running.pop(pid)
@@ -113,6 +203,16 @@ def main():
         text = "" if code == 1 else output.read().decode(errors="replace")[-2000:]
         output.close()
         print(json.dumps({"number": number, "code": code, "output": text}), flush=True)
+
+
+def main():
+    jobs = list(enumerate(json.load(sys.stdin)))
+    torch.set_num_threads(1)
+    import_more()
+    gc.freeze()
+    with tempfile.TemporaryDirectory() as folder:
+        run([job for job in jobs if job[1]["snippet"] is None], folder)
+        run([job for job in jobs if job[1]["snippet"] is not None], folder)
 
 
 if __name__ == "__main__":
