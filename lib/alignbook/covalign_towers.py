@@ -153,19 +153,23 @@ class ViT:
         DataError
             Naming the file that is missing, damaged, not a ViT's, or doesn't fit the others.
         """
-        from transformers import ViTConfig, ViTModel
+        from transformers import ViTModel
 
         stated, prepared, weights = self.files
         settings, how = (pretrained._json(path, pretrained._BELONGS) for path in (stated, prepared))
         if (kind := settings.get("model_type", "vit")) != "vit":
             raise DataError(f"{stated}: model_type {kind!r}, expected 'vit'; take a ViT")
-        vit = ViTModel(ViTConfig.from_dict(settings), add_pooling_layer=False)
-        state = pretrained._tensors(weights)
-        state = {name.removeprefix("vit."): value for name, value in state.items()
-                 if not name.removeprefix("vit.").startswith(("pooler.", "classifier."))}  # fmt: skip
-        pretrained._compare(weights, {name: value.shape for name, value in state.items()}, vit)
-        vit.load_state_dict(state)
-        return VisionTransformer(vit, side, how["image_mean"], how["image_std"])
+        try:
+            vit, told = ViTModel.from_pretrained(
+                self.folder, local_files_only=True, add_pooling_layer=False, output_loading_info=True
+            )
+        except Exception as error:  # whatever foreign files make the library say
+            raise DataError(f"{weights}: no ViT can be built from it ({str(error)[:200]}); "
+                            f"{pretrained._BELONGS}") from error  # fmt: skip
+        if missing := sorted(told["missing_keys"]):
+            raise DataError(f"{weights}: not the weights of this architecture: {len(missing)} missing: "
+                            f"{', '.join(missing[:4])}; {pretrained._BELONGS}")  # fmt: skip
+        return VisionTransformer(vit.float(), side, how["image_mean"], how["image_std"])
 
 
 def image_tower(source, dataset) -> nn.Module:
