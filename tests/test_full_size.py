@@ -1,11 +1,17 @@
-"""Two training steps of CHAN at full size: 36 regions of 2,048 numbers, d = 1024, BERT-base."""
+"""Two training steps at full size: CHAN on 36 regions of 2,048 numbers, d = 1024, BERT-base;
+CoV-Align on 196 patches of a ViT-Base-224, d = 512, BERT-base.
+"""
+
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 
-from alignbook import bert, chan, chan_arms, datasets, features, profiles
+from alignbook import bert, chan, chan_arms, covalign, datasets, features, profiles
+from alignbook.covalign_towers import Drawn
 from alignbook.datasets import precomp
 
 WORDS = [f"word{i}" for i in range(200)]
@@ -45,8 +51,6 @@ def settings():
 @pytest.mark.parametrize("arm", ["chan", "chan-bert"])
 def test_two_steps_at_full_size(inputs, tmp_path, arm):
     """The paper profile's own arms: all violations first, then the hardest, and both move."""
-    from dataclasses import replace
-
     config = replace(chan_arms.arms("chan-T1", settings())[arm][0][0], steps=2, all_violations=0.5)
     assert (config.dim, config.regions, config.batch) == (1024, 36, 128 if "bert" in arm else 384)
     given = inputs if "bert" in arm else inputs[:2]
@@ -60,3 +64,30 @@ def test_two_steps_at_full_size(inputs, tmp_path, arm):
     for name in [*text, "image.project.weight"]:
         assert torch.isfinite(after[name]).all()
         assert not torch.equal(after[name], before.state_dict()[name]), name
+
+
+def test_two_steps_of_covalign_at_full_size(tmp_path):
+    """Its preset, both towers of random weights because that was asked for; two pairs a step."""
+    rng = np.random.default_rng(0)
+    captions = [" ".join(rng.choice(WORDS, rng.integers(6, 18))) for _ in range(20)]
+    dataset = SimpleNamespace(
+        name="drawn", images=rng.integers(0, 255, (4, 224, 224, 3), np.uint8), captions=captions,
+        captions_per_image=5, captions_of=lambda split: captions[:10],
+        splits={"train": np.arange(2), "dev": np.arange(2, 3), "test": np.arange(3, 4)},
+    )  # fmt: skip
+    preset = covalign.PRESETS["paper"]
+    assert (preset.dim, preset.queries, preset.batch, preset.tokens) == (512, 8, 128, "end-to-end")
+    config = replace(preset, steps=2)
+    torch.manual_seed(0)
+    matcher = covalign.build(config, dataset, Drawn(), Drawn())
+    assert matcher.source.grid == (14, 14) and matcher.source.image_width == 768
+    before = {name: value.clone() for name, value in matcher.state_dict().items()}
+    del matcher
+    found = covalign.compute(config, 0, [dataset, Drawn(), Drawn()], tmp_path, "cpu")
+    assert found["steps"] == 2 and found["parameters"] > 170e6  # 86 M of the ViT, 86 M of BERT
+    assert np.isfinite(np.load(tmp_path / "loss.npy")).all() and 0 <= found["test RSUM"] <= 600
+    after = load_file(tmp_path / "weights.safetensors")
+    for name in ("source.image.vit.embeddings.cls_token", "model.projection.of_queries.weight",
+                 "source.text.encoder.layer.11.output.dense.weight"):  # fmt: skip
+        assert torch.isfinite(after[name]).all()
+        assert not torch.equal(after[name], before[name]), name
