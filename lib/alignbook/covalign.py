@@ -97,7 +97,8 @@ class Config:
     def __post_init__(self):
         for name, known in KNOWN.items():
             if getattr(self, name) not in known:
-                raise ValueError(f"unknown {name} {getattr(self, name)!r}; known: {', '.join(known)}")
+                raise ValueError(f"unknown {name} {getattr(self, name)!r}; "
+                                 f"known: {', '.join(known)}")  # fmt: skip
         for name in ("dim", "queries", "layers", "heads", "points", "steps", "batch"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
@@ -111,7 +112,8 @@ class Config:
         if not 0 <= self.threshold <= 1:
             raise ValueError(f"threshold must be within 0..1, not {self.threshold}")
         if self.context < 3:
-            raise ValueError(f"context must be at least 3, two marks and a word, not {self.context}")
+            raise ValueError("context must be at least 3, two marks and a word, "
+                             f"not {self.context}")  # fmt: skip
         if self.dim % self.heads or self.dim % 2:
             raise ValueError(f"dim must be even and a multiple of {self.heads}, the heads, "
                              f"not {self.dim}")  # fmt: skip
@@ -183,10 +185,10 @@ class DeformableSampling(nn.Module):
     def forward(self, z, patches, centres):
         """Queries (B, N_q, d), patches (B, P, d), centres (N_q, 2) → (B, N_q, d)."""
         weights = self.weights(z, centres)
-        values = self.values.weight.unflatten(0, (self.heads, -1)).mT
         # Read, then project: M · N_q vectors are fewer than P, or hardly more.
-        read = (weights.flatten(1, 2) @ patches).view(*weights.shape[:3], -1) @ values
-        return self.outward(read.transpose(1, 2).flatten(2))
+        read = (weights.flatten(1, 2) @ patches).view(*weights.shape[:3], -1)
+        values = self.values.weight.unflatten(0, (self.heads, -1))
+        return self.outward(torch.einsum("bmqd,med->bqme", read, values).flatten(2))
 
 
 class CrossAttention(nn.Module):
@@ -449,8 +451,8 @@ class CoVAlign(nn.Module):
         super().__init__()
         patches = grid[0] * grid[1]
         if config.matching in ("regions", "queries") and config.queries > patches:
-            raise ValueError(f"{config.queries} queries for {patches} patches, {grid[0]} × {grid[1]}: "
-                             "expected as many at most")  # fmt: skip
+            raise ValueError(f"{config.queries} queries for {patches} patches, {grid[0]} × "
+                             f"{grid[1]}: expected as many at most")  # fmt: skip
         self.config, d = config, config.dim
         self.patches, self.words = nn.Linear(image_width, d), nn.Linear(text_width, d)
         if config.matching in ("regions", "queries"):
@@ -478,7 +480,7 @@ class CoVAlign(nn.Module):
         return Regions(unit(self.outward(regions)), attention, mask)
 
     def text(self, tokens: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Words of the tower (B, L, ·) and which are real → those matched, of length 1, and mask."""
+        """Words of the tower (B, L, ·) and which are real → those matched, and which are real."""
         words = self.words(tokens)
         if self.config.matching != "global":
             return unit(words), mask
@@ -491,8 +493,8 @@ class CoVAlign(nn.Module):
         return self.log_temperature.exp().clamp(min=COLDEST)
 
     def terms(self, regions: Regions, words, word_mask, image_ids) -> dict[str, torch.Tensor]:
-        """The losses before their weights: "g" is (L_t2v + L_v2t) / 2; "v" and "c" of regions alone,
-        where they have a weight.
+        """The losses before their weights: "g" is (L_t2v + L_v2t) / 2; "v" and "c" are of regions
+        alone, and only where they have a weight.
         """
         c = self.config
         scores = two_way_similarity(regions.vectors, words, word_mask)
@@ -578,8 +580,9 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
 
     optimizer = optimizer_of(config, matcher)
     schedule = training.warmup_cosine(optimizer, config.steps)
+    said = label(config, seed)
     outcome = training.fit(
-        matcher, optimizer, schedule, config.steps, loss_at, folder, label(config, seed), config.clip
+        matcher, optimizer, schedule, config.steps, loss_at, folder, said, config.clip
     )
     split = "dev" if seed >= TUNING_SEED else "test"
     began = time.perf_counter()
@@ -596,8 +599,8 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
 
 def label(config: Config, seed: int) -> str:
     """What a progress bar says."""
-    what = f"{config.matching} {config.projection}" if config.matching == "regions" else config.matching
-    return f"CoV-Align {what} {config.tokens}, seed {seed}"
+    what = config.projection if config.matching == "regions" else ""
+    return f"CoV-Align {config.matching} {what} {config.tokens}, seed {seed}"
 
 
 def optimizer_of(config: Config, matcher: Matcher) -> torch.optim.Optimizer:
@@ -638,7 +641,8 @@ def evaluate(matcher: Matcher, dataset, split: str) -> tuple[torch.Tensor, dict]
         part = slice(start, start + 1000)
         words = matcher.model.text(*matcher.words(numbers[part]))
         scores[:, part] = two_way_similarity(regions.vectors, *words)
-        progress.show(f"comparing with the {split} captions", min(part.stop, len(numbers)), len(numbers))
+        done = min(part.stop, len(numbers))
+        progress.show(f"comparing with the {split} captions", done, len(numbers))
     if regions.attention is None:
         return scores, {}
     places = positions(matcher.source.grid).to(regions.attention.device)

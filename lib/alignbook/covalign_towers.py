@@ -42,7 +42,7 @@ class Config:
 
 
 class Cells(nn.Module):
-    """Cells of a base model's region map, means of neighbours where there are more than 10 a side."""
+    """Cells of a base model's region map; means of neighbours if there are more than 10 a side."""
 
     most = 10
 
@@ -161,14 +161,15 @@ class ViT:
             raise DataError(f"{stated}: model_type {kind!r}, expected 'vit'; take a ViT")
         try:
             vit, told = ViTModel.from_pretrained(
-                self.folder, local_files_only=True, add_pooling_layer=False, output_loading_info=True
-            )
+                self.folder, local_files_only=True, add_pooling_layer=False,
+                output_loading_info=True,
+            )  # fmt: skip
         except Exception as error:  # whatever foreign files make the library say
             raise DataError(f"{weights}: no ViT can be built from it ({str(error)[:200]}); "
                             f"{pretrained._BELONGS}") from error  # fmt: skip
         if missing := sorted(told["missing_keys"]):
-            raise DataError(f"{weights}: not the weights of this architecture: {len(missing)} missing: "
-                            f"{', '.join(missing[:4])}; {pretrained._BELONGS}")  # fmt: skip
+            raise DataError(f"{weights}: not of this architecture, {len(missing)} of its weights are "
+                            f"missing ({', '.join(missing[:4])}); {pretrained._BELONGS}")
         return VisionTransformer(vit.float(), side, how["image_mean"], how["image_std"])
 
 
@@ -367,7 +368,8 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
         numbers = by_length[start : start + 8 * BATCH]
         lengths = towers.lengths[numbers].numpy()
         places = np.concatenate([np.arange(end - k, end) for end, k in zip(ends[numbers], lengths)])
-        words[places] = _half(lambda: _real(towers.words(numbers)), f"words of caption {numbers[0]}…")
+        what = f"words of caption {numbers[0]}…"
+        words[places] = _half(lambda: _real(towers.words(numbers)), what)
         progress.show("words of all captions", min(start + 8 * BATCH, len(ends)), len(ends))
     np.save(folder / "ends.npy", ends)
     patches.flush(), words.flush()
