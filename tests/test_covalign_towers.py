@@ -313,6 +313,11 @@ def test_flat_pictures_count_by_their_shorter_side(sources):
         covalign_towers.image_tower("run", flat)
 
 
+def test_features_without_pictures_are_refused():
+    with pytest.raises(ValueError, match="toy has region features and no pictures"):
+        covalign_towers.image_tower("run", SimpleNamespace(name="toy", images=None))
+
+
 def test_words_of_a_caption_behind_the_longest_are_zeros(dataset, sources, tmp_path):
     frozen = Frozen(frozen_run(tmp_path, dataset, sources), 40, True)
     lengths = np.diff(np.concatenate([[0], frozen.ends]))

@@ -85,10 +85,10 @@ class Config:
     backbone: float = 0.1
     context: int = 40
     whitened: bool = True
-    steps: int = 150
+    steps: int = 100
     batch: int = 64
     optimizer: str = "adam"
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-3
     weight_decay: float = 1e-4
     clip: float = 0.0
     dev_images: int = 0

@@ -174,7 +174,13 @@ class ViT:
 
 
 def image_tower(source, dataset) -> nn.Module:
-    """Cells of a base model's run, or a ViT that is named or drawn at random."""
+    """Cells of a base model's run, or a ViT that is named or drawn at random.
+
+    ValueError for a data set without pictures.
+    """
+    if dataset.images is None:
+        raise ValueError(f"{dataset.name} has region features and no pictures: expected pictures, "
+                         "whose patches CoV-Align gathers itself")  # fmt: skip
     side = min(dataset.images.shape[1:3])
     if isinstance(source, ViT):
         return source.load(side)
