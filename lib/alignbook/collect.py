@@ -109,7 +109,7 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
                     how.dataset, book.profile.name, "test", f"{how} [{how.id}]",
                 ))  # fmt: skip
         for metric, n in run.metrics.get("asked", {}).items():  # on domain B, probes and the like
-            name = away if on_b or metric.startswith("B ") else dataset.name
+            name = away if on_b or metric.startswith("B test ") else dataset.name
             column = metric.removeprefix("test ").replace("B test", "B")
             how = f"{elsewhere} [{elsewhere.id}]" if column.removeprefix("B ") in COLUMNS else (
                 run.metrics.get("how", PROBE))
