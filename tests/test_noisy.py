@@ -789,6 +789,30 @@ def test_networks_begin_with_what_the_warm_up_left(inputs, tmp_path):
     assert all(torch.equal(kept[name], value) for name, value in warmed.items())
 
 
+def test_a_base_models_vectors_are_read_once_and_leave_random_numbers_alone(monkeypatch):
+    read = []
+
+    def vectors(dataset, base_run=None, home=None):
+        read.append((dataset.fingerprint, base_run and base_run.key))
+        return torch.rand(3), "words"
+
+    monkeypatch.setattr(noisy.chan, "word_vectors", vectors)
+    monkeypatch.setattr(noisy, "VECTORS", {})
+    a, b = SimpleNamespace(fingerprint="a"), SimpleNamespace(fingerprint="b")
+    base = SimpleNamespace(key="base")
+    torch.manual_seed(5)
+    first = noisy.word_vectors(a, base)[0]
+    drawn = torch.rand(1)
+    torch.manual_seed(5)
+    assert torch.equal(noisy.word_vectors(a, base)[0], first) and torch.rand(1) == drawn
+    assert torch.equal(noisy.word_vectors(b, base, a)[0], first) and len(read) == 1
+    noisy.word_vectors(b, base)
+    noisy.word_vectors(a, SimpleNamespace(key="other"))
+    assert read == [("a", "base"), ("b", "base"), ("a", "other")]
+    torch.manual_seed(5)  # without one they are drawn, by the run's own seed
+    assert not torch.equal(noisy.word_vectors(a)[0], noisy.word_vectors(a)[0]) and len(read) == 5
+
+
 def test_without_warm_up_the_division_comes_first(inputs, tmp_path):
     found = compute(config_of("ncr", warm_up_epochs=0), 0, inputs, tmp_path)
     assert found["steps"] == 6 and found["warm-up seconds"] == 0 < found["division seconds"]

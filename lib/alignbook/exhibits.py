@@ -432,20 +432,23 @@ def arms(exhibit: str, data: str, profile=None) -> tuple[str, ...]:
 
 def jobs(exhibit: str, data: str, profile=None, spread: str = "arm") -> list[tuple[str, ...]]:
     """The arms of an exhibit by the job that trains them, one after another: in `spread` "exhibit"
-    all in one. Else each has its own, but for ComAlign's: those of one base model go together, as
-    a process takes as long to start as such an arm to train.
+    all in one. Else each has its own, but for ComAlign's and GSL's: those of one base model go
+    together, those of one method, or all of a table, as a process takes as long to start as such an
+    arm to train.
 
     >>> [len(job) for job in jobs("comalign-TI", "world")], len(jobs("chan-T1", "world"))
     ([16, 4, 4, 4], 10)
+    >>> [len(job) for job in jobs("gsl-F1", "world")], len(jobs("gsl-T1", "world"))
+    ([4, 4, 4, 4, 4, 2, 2], 1)
     """
     names = arms(exhibit, data, profile)
-    if spread == "arm" and not exhibit.startswith("comalign"):
+    if spread == "arm" and not exhibit.startswith(("comalign", "gsl")):
         return [(name,) for name in names]
     groups = {}
     for name in names:
-        base = row_and_target(name)[0].partition("+")[0]
-        shared = base if spread == "arm" and base in COMALIGN_BASES else ""
-        groups.setdefault(shared, []).append(name)
+        base, method = row_and_target(name)[0].partition("+")[0], name.partition("-")[0]
+        shared = base if base in COMALIGN_BASES else method if exhibit == "gsl-F1" else ""
+        groups.setdefault(shared if spread == "arm" else "", []).append(name)
     return [tuple(group) for group in groups.values()]
 
 

@@ -449,7 +449,7 @@ def _first(dataset, split: str, images: int) -> np.ndarray:
 
 def build(config: Config, dataset, feature_run, base_run=None, home=None, *_):
     """Two untrained networks and their vocabulary; word vectors as CHAN's."""
-    vectors, vocabulary = chan.word_vectors(dataset, base_run, home)
+    vectors, vocabulary = word_vectors(dataset, base_run, home)
     width = feature_run.metrics["width"]
     networks = [
         sgr.build(config.similarity, width, vectors, dim=config.dim, sim_dim=config.sim_dim,
@@ -457,6 +457,22 @@ def build(config: Config, dataset, feature_run, base_run=None, home=None, *_):
         for _ in range(2)
     ]  # fmt: skip
     return networks, vocabulary
+
+
+VECTORS = {}  # by base model and the data set it was trained on: reading one takes seconds
+
+
+def word_vectors(dataset, base_run=None, home=None):
+    """`chan.word_vectors`; those of a base model are read once a process, without a random number
+    of the run's."""
+    if base_run is None:
+        return chan.word_vectors(dataset)
+    key = base_run.key, (home or dataset).fingerprint
+    if key not in VECTORS:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            VECTORS[key] = chan.word_vectors(dataset, base_run, home)
+    return VECTORS[key]
 
 
 def fit(method: Method, config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
