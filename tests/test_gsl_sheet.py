@@ -1,5 +1,6 @@
 """What GSL's notebooks show: counts by hand, the numbers in figures, retrievals as the library's."""
 
+import json
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -205,6 +206,21 @@ def test_seeds_in_common_are_those_of_rsum():
     found = gsl_sheet.switch_table(metrics).set_index("arm")
     assert found["seeds in common"].tolist() == [1, 1]
     assert "Δ division" in found and found["Δ division"].isna().all()
+
+
+def test_complaints_of_mixtures_are_counted(monkeypatch, tmp_path):
+    stored = {}
+    for key, told in (("a", {"epoch 1, network A": "flat", "epoch 2, network B": "upside down"}),
+                      ("b", {"epoch 1, network A": "flat"}), ("c", None)):  # fmt: skip
+        stored[key] = SimpleNamespace(folder=tmp_path / key, config={"epochs": 2})
+        stored[key].folder.mkdir()
+        if told is not None:
+            (tmp_path / key / "problems.json").write_text(json.dumps(told))
+    monkeypatch.setattr(runs, "stored", stored.__getitem__)
+    table = pd.DataFrame([("x", "report", "a"), ("x", "report", "b"), ("y", "report", "c"),
+                          ("y", "trial", "a")], columns=["arm", "role", "key"])  # fmt: skip
+    found = gsl_sheet.complaints(table)
+    assert found.values.tolist() == [["x", 2, 8, 3, "epoch 2, network B: upside down"]]
 
 
 def test_pairs_that_a_threshold_moves():

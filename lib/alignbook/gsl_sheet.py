@@ -4,6 +4,7 @@ Nothing is trained. Figures tell methods and classes apart by marks, dashes and 
 by colour. `listed` is always the runs of an exhibit, as `collect.arms` lists them.
 """
 
+import json
 import textwrap
 
 import matplotlib.pyplot as plt
@@ -348,6 +349,23 @@ def switch_table(metrics: pd.DataFrame, base: str = "gsl", measures=MEASURES) ->
     found = found[[*(c for c in found if c != "seeds in common"), "seeds in common"]]
     unknown = [c for c in found if c.startswith("±") and found[c].isna().all()]
     return found.drop(columns=unknown)
+
+
+def complaints(listed: pd.DataFrame) -> pd.DataFrame:
+    """What the mixtures of reported runs complained of: arm, seeds, divisions, of them with a
+    complaint, and the last one of the first seed."""
+    lines = []
+    for arm, group in listed[listed.role == "report"].groupby("arm", sort=False):
+        found = [runs.stored(key) for key in group.key]
+        told = [json.loads(path.read_text()) if (path := run.folder / "problems.json").exists()
+                else {} for run in found]  # fmt: skip
+        epochs = found[0].config["epochs"]
+        last = list(told[0].items())[-1:]
+        lines.append((arm, len(found), 2 * epochs * len(found), sum(map(len, told)),
+                      "".join(f"{place}: {what}" for place, what in last)))  # fmt: skip
+    columns = ["arm", "seeds", "divisions", "with a complaint", "such as"]
+    found = pd.DataFrame(lines, columns=columns)
+    return found[found["with a complaint"] > 0].reset_index(drop=True)
 
 
 def moved(run, around: tuple = (0.4, 0.6)) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import os
 import shlex
 import sys
 import time
+import warnings
 from pathlib import Path
 
 from alignbook import ROOT, exhibits, workbook
@@ -152,6 +153,8 @@ def main(arguments: list[str]) -> int:
     asked = parser.parse_args(arguments)
     from alignbook.execute import NotebookFailed
 
+    # Kept with the runs and shown in notebook 40: hundreds of lines would hide the others here.
+    warnings.filterwarnings("ignore", "epoch .*, network", UserWarning)
     try:
         KINDS[asked.kind](workbook.load(asked.out), *asked.names)
     except (NotebookFailed, ValueError, FloatingPointError, OSError) as error:
