@@ -104,8 +104,8 @@ WORLD = {
 WORLD["overnight"] = dataclasses.replace(
     WORLD["laptop"], name="overnight", seeds=5, base_epochs=16, base_seeds=3,
     chan_steps=1500, chan_trials=6, comalign_images=0, comalign_steps=500, comalign_trials=3,
-    gsl_similarity="sgr", gsl_images=2000, gsl_dev_images=200, gsl_test_images=500, gsl_epochs=8,
-    gsl_warm_up_epochs=6, gsl_epoch_steps=100, gsl_learning_rate=2e-3, gsl_after=0.1, gsl_trials=3,
+    gsl_similarity="sgr", gsl_images=1000, gsl_dev_images=200, gsl_test_images=500, gsl_epochs=4,
+    gsl_warm_up_epochs=5, gsl_epoch_steps=100, gsl_learning_rate=2e-3, gsl_after=0.1, gsl_trials=3,
 )
 WORLD["gpu"] = dataclasses.replace(
     WORLD["laptop"], name="gpu", seeds=10, train_images=40000, dev_images=1000, test_images=5000,
@@ -140,7 +140,7 @@ PARTS = dict(boxes="grid", parser="en_core_web_sm")
 PHOTOGRAPHS = {
     "smoke": dict(size=80, base="photo-tower", **PARTS),
     "laptop": WHOLE | PARTS | dict(chan_steps=750, chan_trials=2, gsl_images=1000,
-                                   gsl_test_images=500, gsl_warm_up_epochs=20),
+                                   gsl_test_images=300, gsl_warm_up_epochs=10),
     "others": WHOLE | PARTS | dict(base_epochs=80),
 }
 
