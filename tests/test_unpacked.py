@@ -22,8 +22,8 @@ def test_an_unpacked_machine_trains_nothing(finished, tmp_path):
     brought = stored(other)
     assert brought == stored(finished) != {}
 
-    done = other.run("--profile", "smoke")
+    done = other.run("--profile", "smoke", "90_claims")  # which reads every exhibit
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert stored(other) == brought
-    numbers = (other.smoke / "metrics.csv").read_bytes()
-    assert numbers == (finished.smoke / "metrics.csv").read_bytes()
+    numbers = [(copy.smoke / "metrics.csv").read_text().splitlines() for copy in (finished, other)]
+    assert sorted(numbers[0]) == sorted(numbers[1])  # in the order of the exhibits shown
