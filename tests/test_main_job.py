@@ -25,6 +25,9 @@ MARK = "ALIGNBOOK_TEST_MARK"  # in the environment of everything a start leads t
 
 OFTEN = {"ALIGNBOOK_CHECKPOINT_SECONDS": "0.1"}  # smoke runs are short
 
+# Enough for a way through other data: the world's own run tunes and trains for longer.
+BRIEFLY = ("--set", "base_epochs=1", "--set", "chan_trials=1", "--set", "chan_steps=6")
+
 # Brings the loopback interface up in a new network namespace, then becomes the command.
 LOOPBACK = """\
 import fcntl, os, socket, struct, sys
@@ -149,7 +152,8 @@ def test_a_notebook_without_exhibits_runs_alone(workbook_copy):
 
 @pytest.mark.realdata
 def test_photographs_go_through_the_same_notebooks(workbook_copy, realdata):
-    done = workbook_copy.run("--profile", "smoke", "--data", f"flickr8k={realdata / 'flickr8k'}")
+    data = f"flickr8k={realdata / 'flickr8k'}"
+    done = workbook_copy.run("--profile", "smoke", "--data", data, *BRIEFLY)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     out = workbook_copy.root / "results/flickr8k-smoke"
     parsed = {"20_comalign", "22_comalign_ablations", "24_comalign_hyperparameters"}
@@ -210,7 +214,7 @@ def test_precomp_files_go_through_the_same_notebooks(twin, monkeypatch):
     world = workbook.open("smoke")
     files = twin.root / "files"
     precomp.write_dataset(files, world.dataset(), world.features().array("features")[:, :36])
-    done = twin.run("--profile", "smoke", "--data", f"precomp={files}")
+    done = twin.run("--profile", "smoke", "--data", f"precomp={files}", *BRIEFLY[2:])
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     out = twin.root / "results/precomp-smoke"
     for name in exhibits.resolve([], "precomp"):
@@ -325,13 +329,19 @@ def test_editing_a_docstring_runs_nothing_and_editing_the_loss_trains_anew(twin)
     assert times(twin) == before and folders(twin.root) == stored
 
     losses.write_text(words + "\n_EDITED = True\n")
-    done = twin.run("--profile", "smoke")
+    done = twin.run("--profile", "smoke", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("  arms/")]
+    assert line.startswith("  arms/chan-")  # not what doesn't use the loss
+    chapter = [name for name in before if name.startswith("arms/chan-")]
+    assert f" and {len(chapter) - 1} more " in line
+    assert "data.json" not in done.stdout and "notebooks/02_data.done" not in done.stdout
+    done = twin.run("--profile", "smoke", "chan-T3")
     assert done.returncode == 0, done.stderr
     again = changed(before, times(twin))
     assert {name for name in again if name.startswith("arms/")} == {
-        name for name in before if name.startswith("arms/chan")  # not what doesn't use the loss
+        name for name in before if name.startswith("arms/chan-T3/")
     }
-    assert "data.json" not in again and "notebooks/02_data.done" not in again
     assert folders(twin.root) > stored  # new runs beside the old ones
 
 
