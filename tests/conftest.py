@@ -57,14 +57,19 @@ def pytest_collection_finish(session) -> None:
     )
 
 
+def pytest_configure(config) -> None:
+    config.addinivalue_line("markers", "timed: nothing else goes on while this runs the workbook")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item) -> None:
-    """What goes on beside the tests waits while one of them runs the workbook, which takes all
-    cores and is timed.
-    """
-    now = signal.SIGSTOP if item.get_closest_marker("slow") else signal.SIGCONT
-    for process in (getattr(item.config, "training", None),
-                    getattr(item.config, "mutants", [None])[0]):  # fmt: skip
+    """What goes on beside the tests waits while one of them looks at the clock."""
+    beside(item.config, signal.SIGSTOP if item.get_closest_marker("timed") else signal.SIGCONT)
+
+
+def beside(config, now: signal.Signals) -> None:
+    """Stop or continue what goes on beside the tests."""
+    for process in (getattr(config, "training", None), getattr(config, "mutants", [None])[0]):
         if process and process.poll() is None:
             os.killpg(process.pid, now)
 
@@ -190,9 +195,10 @@ def workbook_copy(tmp_path: Path) -> Copy:
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+def finished(request, tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """A copy with the smoke profile of everything computed; made once, not to be changed."""
     copy = copy_workbook(tmp_path_factory.mktemp("finished") / "work book")
+    beside(request.config, signal.SIGSTOP)  # until the next test
     started = time.monotonic()
     done = copy.run("--profile", "smoke")
     copy.seconds = time.monotonic() - started

@@ -222,6 +222,7 @@ def test_precomp_files_go_through_the_same_notebooks(twin, monkeypatch):
     assert len(recalls(pd.read_csv(out / "metrics.csv"))) == 7 * arms_with_recalls("precomp")
 
 
+@pytest.mark.timed
 def test_second_run_does_nothing_and_is_quick(twin):
     before, stored = times(twin), folders(twin.root)
     started = time.monotonic()
@@ -233,6 +234,7 @@ def test_second_run_does_nothing_and_is_quick(twin):
     assert seconds <= 15, f"{seconds:.1f} s"
 
 
+@pytest.mark.timed
 def test_killed_twice_without_a_network_it_goes_on_to_the_same_numbers(finished, tmp_path):
     """In an empty home too: nothing is looked for elsewhere, and nothing that was finished is lost."""
     alone = ("unshare", "-rn", sys.executable, "-c", LOOPBACK)
@@ -257,6 +259,7 @@ def test_killed_twice_without_a_network_it_goes_on_to_the_same_numbers(finished,
         skip_unless_required("offline", "no right to cut the network off (unshare -rn)")
 
 
+@pytest.mark.timed
 def test_ctrl_c_ends_everything_and_says_how_to_go_on(workbook_copy):
     mark = uuid.uuid4().hex
     environment = {**workbook_copy.environment, MARK: mark}
