@@ -334,10 +334,11 @@ def test_editing_a_docstring_runs_nothing_and_editing_the_loss_trains_anew(twin)
     losses.write_text(words + "\n_EDITED = True\n")
     done = twin.run("--profile", "smoke", "--dry-run")
     assert done.returncode == 0, done.stderr
-    (line,) = [line for line in done.stdout.splitlines() if line.startswith("  arms/")]
-    assert line.startswith("  arms/chan-")  # not what doesn't use the loss
-    chapter = [name for name in before if name.startswith("arms/chan-")]
-    assert f" and {len(chapter) - 1} more " in line
+    lines = [line for line in done.stdout.splitlines() if line.startswith("  arms/")]
+    assert len(lines) == 2  # and not what doesn't use the loss
+    for line, chapter in zip(sorted(lines), ("chan", "gsl")):
+        listed = [name for name in before if name.startswith(f"arms/{chapter}-")]
+        assert line.startswith(f"  arms/{chapter}-") and f" and {len(listed) - 1} more " in line
     assert "data.json" not in done.stdout and "notebooks/02_data.done" not in done.stdout
     done = twin.run("--profile", "smoke", "chan-T3")
     assert done.returncode == 0, done.stderr
