@@ -231,6 +231,15 @@ def test_whitening_is_that_of_the_training_tokens(dataset, sources):
                               atol=1e-5)  # fmt: skip
 
 
+def test_whitened_towers_stay_in_evaluation_mode(dataset, sources):
+    for whitened in (True, False):
+        matcher = covalign.Matcher(Towers(dataset, *sources, 40, whitened), torch.nn.Dropout())
+        modes = {part.training for part in matcher.train().source.modules()}
+        assert modes == {not whitened} and matcher.model.training
+        assert not any(part.training for part in matcher.eval().modules())
+        assert any(p.requires_grad for p in matcher.source.parameters())
+
+
 @pytest.mark.parametrize("whitened", [True, False])
 def test_frozen_tokens_are_the_towers(dataset, sources, tmp_path, whitened):
     run = frozen_run(tmp_path, dataset, sources, whitened=whitened)

@@ -246,7 +246,8 @@ class Towers(nn.Module):
 
     `cut` captions were longer than the context. Weights that no token depends on, such as those
     of the base model's own text side, are not trained. Whitening is that of the first training
-    images and captions before any training.
+    images and captions before any training, in evaluation mode. There whitened towers stay:
+    dropout and the statistics of a batch, hardly seen in tokens as they are, would be blown up.
     """
 
     def __init__(self, dataset, image_source, text_source, context: int, whitened: bool):
@@ -262,6 +263,9 @@ class Towers(nn.Module):
         _freeze_unused(self.text, lambda: self.words(np.arange(1))[0])
         if whitened:
             self._fit(dataset)
+
+    def train(self, mode: bool = True) -> "Towers":
+        return super().train(mode and not self.whiten)
 
     @torch.no_grad()
     def _fit(self, dataset) -> None:

@@ -143,6 +143,8 @@ TOWERS = [
     ("whitening: towers are not whitened", "self.whiten[kind](tokens) if kind in self.whiten else tokens", "tokens"),
     ("whitening: words of other captions", "_real(self.words(part * each))", "_real(self.words(part))"),
     ("whitening: of all images", 'dataset.splits["train"][:SAMPLE]', "np.arange(len(dataset.images))"),
+    ("towers: whitened ones in training mode", "super().train(mode and not self.whiten)",
+     "super().train(mode)"),
     ("towers: what isn't used is trained", "parameter.requires_grad_(gradient is not None)", "pass"),
     ("frozen: of any settings", "if run.config != asked:", "if False:"),
     ("frozen: the caption before", "begins = np.where(numbers > 0, self.ends[numbers - 1], 0)",
