@@ -28,7 +28,7 @@ def chosen(exhibit, arm, profile=LAPTOP):
 def test_arms_are_those_of_the_exhibit(exhibit):
     known = exhibits.EXHIBITS[exhibit]
     assert tuple(gsl_arms.arms(exhibit, LAPTOP)) == known.arms
-    assert set(known.photographs) <= set(known.arms) and set(known.later) < set(known.arms)
+    assert not known.photographs and set(known.later) < set(known.arms)
     assert known.module == "alignbook.gsl_arms"
     with pytest.raises(KeyError, match="no arms for 'chan-T3'"):
         gsl_arms.arms("chan-T3", LAPTOP)
@@ -37,6 +37,9 @@ def test_arms_are_those_of_the_exhibit(exhibit):
 def test_methods_differ_in_nothing_but_what_they_are():
     """Same networks, noise, schedule and number of trials: METHODS §6."""
     found = {arm: chosen("gsl-F1", arm) for arm in exhibits.GSL_NOISE}
+    assert [(each["after"], each["epochs"]) for arm, each in found.items() if "warmed" in arm] == (
+        [(0.0, 1)] * 4)  # nothing is learnt after the warm-up  # fmt: skip
+    found = {arm: each for arm, each in found.items() if "warmed" not in arm}
     own = {"method", "noise", "warm_up", *(asdict(gsl.Config()).keys() - asdict(noisy.Config()))}
     rest = [{name: value for name, value in each.items() if name not in own}
             for each in found.values()]  # fmt: skip
@@ -48,9 +51,9 @@ def test_methods_differ_in_nothing_but_what_they_are():
                        "triplet": "hardest", "mean": "mean", "clean": "clean"}  # fmt: skip
     warm = {arm.partition("-")[0]: each["warm_up"] for arm, each in found.items()}
     assert [name for name, each in warm.items() if each == "mean"] == ["gsl", "bicro"]
-    trials = [len(candidates) for candidates, _ in
-              gsl_arms.arms("gsl-F1", profiles.get("overnight")).values()]  # fmt: skip
-    assert set(trials) == {3}
+    trials = {arm: len(candidates) for arm, (candidates, _) in
+              gsl_arms.arms("gsl-F1", profiles.get("overnight")).items()}  # fmt: skip
+    assert {arm.partition("-")[0] for arm, n in trials.items() if n != 3} == {"warmed"}
     rates = [each.after for each in gsl_arms.trials("ncr", profiles.get("overnight"))]
     assert rates == pytest.approx([0.1, 0.03, 0.3])
 
@@ -66,9 +69,29 @@ def test_runs_are_shared_where_settings_are_the_same():
 
 @pytest.mark.parametrize("arm, changes", gsl_arms.SWITCHES.items())
 def test_a_switch_is_one_change(arm, changes):
-    plain = chosen("gsl-T3", "bicro" if arm == "bicro-own" else "gsl")
-    found = chosen("gsl-switches", arm)
+    plain, found = chosen("gsl-T3", "gsl"), chosen("gsl-switches", arm)
     assert {name for name in found if found[name] != plain[name]} == set(changes)
+
+
+def test_the_papers_own_settings_warm_up_by_each_methods_own():
+    paper = profiles.get("paper", "f30k_precomp")
+    for profile, expected in ((LAPTOP, ("mean", "mean", "")), (paper, ("", "", ""))):
+        assert tuple(chosen("gsl-F1", f"{method}-0.4", profile)["warm_up"]
+                     for method in ("gsl", "bicro", "gsc")) == expected  # fmt: skip
+    assert chosen("gsl-T3", "bicro-own") == chosen("gsl-T3", "bicro") | {"warm_up": ""}
+    rates = {name: profiles.get(name, "f30k_precomp" if name == "paper" else "world")
+             for name in profiles.NAMES}  # fmt: skip
+    found = {name: each.gsl_learning_rate * each.gsl_after for name, each in rates.items()}
+    assert found == pytest.approx({"smoke": 2.1e-4, "laptop": 2.1e-4, "overnight": 2e-4,
+                                   "gpu": 1.5e-4, "paper": 2e-4})  # the notes have 2e-4
+
+
+def test_every_threshold_is_tuned_by_itself_and_switches_are_not():
+    overnight = profiles.get("overnight")
+    for arm, (candidates, changes) in gsl_arms.arms("gsl-T1", overnight).items():
+        assert [each.delta for each in candidates] == [float(arm)] * 3 and not changes
+    candidates, changes = gsl_arms.arms("gsl-switches", overnight)["sums"]
+    assert candidates == gsl_arms.trials("gsl", overnight) and changes == {"reduction": "sum"}
 
 
 def test_domains_and_rates(monkeypatch):
@@ -80,12 +103,14 @@ def test_domains_and_rates(monkeypatch):
         domain = "A" if exhibit in ("gsl-T3", "gsl-F2") else "B"
         assert gsl_arms.inputs(book, exhibit, arm) == [domain, "features", "base", "home", None]
     assert asked == [0.6, 0.4, 0.2, 0.4, 0.4]
+    gsl_arms.tuning_inputs(book, "gsl-F1", "ncr-0.6")
+    assert asked[-1] == 0.4  # settings are chosen there, whatever the arm's rate is
 
 
 def test_a_noise_index_is_read_from_the_folder_that_is_named(tmp_path):
-    index = noise_index.make(6, 0.5, seed=1, captions_per_image=2)
+    index = noise_index.make(60, 0.4, seed=1, captions_per_image=2)
     noise_index.write(index, tmp_path / "world_0.4.npy")
-    dataset = SimpleNamespace(splits={"train": np.arange(6)}, captions_per_image=2)
+    dataset = SimpleNamespace(splits={"train": np.arange(60)}, captions_per_image=2)
 
     def book(**changes):
         settings = {"gsl_noise_index": str(tmp_path), "gsl_images": 0} | changes
@@ -96,10 +121,16 @@ def test_a_noise_index_is_read_from_the_folder_that_is_named(tmp_path):
     assert gsl_arms.noise_of(book(gsl_noise_index="drawn"), dataset, 0.4) is None
     with pytest.raises(ValueError, match="world_0.2.npy: file missing"):
         gsl_arms.noise_of(book(), dataset, 0.2)
-    with pytest.raises(ValueError, match="for all 6 training images; .* first 3: say --set"):
-        gsl_arms.noise_of(book(gsl_images=3), dataset, 0.4)
+    with pytest.raises(ValueError, match="for all 60 training images; .* first 30: say --set"):
+        gsl_arms.noise_of(book(gsl_images=30), dataset, 0.4)
+    few = noise_index.make(30, 0.4, seed=1, captions_per_image=2)  # as a run on few writes it
+    noise_index.write(few, tmp_path / "world_0.4.npy")
+    np.testing.assert_array_equal(gsl_arms.noise_of(book(gsl_images=30), dataset, 0.4).index, few)
     noise_index.write(np.arange(4), tmp_path / "world_0.6.npy")
     with pytest.raises(ValueError, match=r"world_0.6.npy: shape \(4,\)"):
+        gsl_arms.noise_of(book(), dataset, 0.6)
+    noise_index.write(index, tmp_path / "world_0.6.npy")
+    with pytest.raises(ValueError, match="world_0.6.npy: 3.*% of its captions .* expected 60 %"):
         gsl_arms.noise_of(book(), dataset, 0.6)
 
 
@@ -165,7 +196,7 @@ def test_a_division_says_which_pairs_are_anchors(monkeypatch, tmp_path, division
     run = SimpleNamespace(config=asdict(gsl.Config(batch=3)), metrics=metrics, key="k",
                           array=lambda name: np.where(wrong, 0.9, 0.1)[None].repeat(2, 0))
     found = gsl_inspection.compute(gsl_inspection.Config(division=division), 0,
-                                   (run, None, None, None, None), tmp_path, "cpu")  # fmt: skip
+                                   (run, *[None] * 5), tmp_path, "cpu")  # fmt: skip
     assert found["label AUC"] == auc and found["mean label, clean"] == auc
     assert found["asked"] == {"label AUC": 8, "mean label, clean": 8, "mean label, noisy": 8}
     assert np.load(tmp_path / "labels.npy").shape == (2, 8)
@@ -186,15 +217,15 @@ class Sized:
 
 def test_seconds_of_a_schedule_by_hand():
     """GSL: 10 epochs of 4 warm-up steps, 40 of 3 steps; half early, half late."""
-    own = {"warm-up": 1.0, "early": 2.0, "late": 4.0, "correction": 0.5, "plain": 3.0,
-           "division": 0.01, "pairs": 100, "warm-up steps": 4, "steps": 3}  # fmt: skip
+    own = {"warm-up": 1.0, "early": 2.0, "late": 4.0, "early correction": 0.2, "plain": 3.0,
+           "late correction": 0.8, "division": 0.01, "pairs": 100, "warm-up steps": 4, "steps": 3}
     lines = [{"row": row, "seed": 0} | own for row in ("gsl", "ncr", "gsc")]
     lines[1] |= {"late": 2.0, "division": 0.0, "plain": 2.0, "warm-up steps": 2, "steps": 5}
     found = gsl_cost.costs(pd.DataFrame(lines)).set_index("row")
     assert found.loc["gsl", "warm-up"] == 10 * 4 and found.loc["gsl", "training"] == 40 * 3 * 3
     assert found.loc["gsl", "division"] == pytest.approx(40 * 0.01 * 100)
     assert found.loc["gsl", "seconds"] == pytest.approx(40 + 360 + 40)
-    assert found.loc["gsl", "correction"] == 40 * 3 * 0.5
+    assert found.loc["gsl", "correction"] == pytest.approx(40 * 3 * (0.2 + 0.8) / 2)
     assert found.loc["gsl", "overhead"] == pytest.approx(100 * (4 - 3 + 0.01 * 100 / 3) / 3)
     # NCR's own 10 × 2 and 40 × 5 steps, and as often divided.
     assert found.loc["gsl", "at equal steps"] == pytest.approx(20 + 200 * 3 + 40)

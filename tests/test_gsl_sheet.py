@@ -1,6 +1,7 @@
 """What GSL's notebooks show: counts by hand, the numbers in figures, retrievals as the library's."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from alignbook import exhibits, figures, gsl, gsl_sheet, noisy, reported, runs, shapes
+from alignbook import exhibits, figures, gsl, gsl_sheet, noisy, profiles, reported, runs, shapes
 from alignbook.datasets import noise_index
 from alignbook.inference import t_interval
 
@@ -171,6 +172,26 @@ def test_curves_by_noise():
     assert [line.get_ydata().tolist() for line in axis.lines] == [[105, 70], [90]]
     assert [line.get_label() for line in axis.lines] == ["GSL", "NCR"]
     assert np.abs(axis.lines[0].get_xdata() - [0, 60]).max() < 2
+
+
+def test_a_part_of_the_data_is_never_called_comparable():
+    splits = {"train": range(100), "dev": range(10), "test": range(20)}
+
+    def book(kind, **sizes):
+        profile = replace(profiles.get("laptop"), gsl_dev_images=0, **sizes)
+        return SimpleNamespace(kind=kind, profile=profile,
+                               dataset=lambda: SimpleNamespace(splits=splits))  # fmt: skip
+
+    whole = book("f30k_precomp", gsl_images=0, gsl_test_images=0)
+    assert "may be compared" in gsl_sheet.note_of(whole)
+    for sizes in ({"gsl_images": 50, "gsl_test_images": 0}, {"gsl_images": 0, "gsl_test_images": 5}):
+        told = gsl_sheet.note_of(book("f30k_precomp", **sizes))
+        assert told.startswith("Mean of 3 seeds") and "no value may be held" in told
+    assert "World numbers" in gsl_sheet.note_of(book("world", gsl_images=50, gsl_test_images=5))
+    table = gsl_sheet.sizes_table(book("world", gsl_images=50, gsl_test_images=0)).set_index("what")
+    assert table.here["train images"] == "the first 50 of 100"
+    assert table.here["test images"] == "the first 20 of 20"
+    assert table.here["after it"] == "3 epochs at 0.00021"
 
 
 def test_every_arm_has_a_name():

@@ -181,8 +181,7 @@ def planned_runs(line, profile):
         single = known.later if line.profile in ("smoke", "laptop") else ()
         single = [arm for arm in arms if arm in single]
         # Trials are at one rate; δ = 0.5 and the plain switch are runs of another exhibit, too.
-        methods = {"gsl-F1": len({arm.partition("-")[0] for arm in arms}), "gsl-T3": 4,
-                   "gsl-switches": 1}.get(line.exhibit, 0)  # BiCro's own warm-up  # fmt: skip
+        methods = {"gsl-F1": 7, "gsl-T1": 2, "gsl-T3": 4}.get(line.exhibit, 0)
         trials = methods * profile.gsl_trials if profile.gsl_trials > 1 else 0
         shared = line.exhibit in ("gsl-T1", "gsl-switches")
         return len(single) + (len(arms) - len(single) - shared) * profile.seeds + trials, None

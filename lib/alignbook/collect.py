@@ -40,7 +40,8 @@ def arm(book, exhibit: str, name: str) -> pd.DataFrame:
     early = name in known.later and book.profile.name in ("smoke", "laptop")
     chosen, trials = candidates[0], []
     if len(candidates) > 1 and not early:
-        chosen, trials = runs.best_on_dev(candidates, TUNING_SEED, *inputs, device=book.device)
+        tuned = getattr(module, "tuning_inputs", module.inputs)(book, exhibit, name)
+        chosen, trials = runs.best_on_dev(candidates, TUNING_SEED, *tuned, device=book.device)
     chosen = replace(chosen, **changes)
     lines = [(exhibit, name, "trial", TUNING_SEED, run.key) for run in trials]
     for seed in book.seeds[:1] if early or name in known.controls else book.seeds:
@@ -113,8 +114,9 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
             column = metric.removeprefix("test ").replace("B test", "B")
             how = f"{elsewhere} [{elsewhere.id}]" if column.removeprefix("B ") in COLUMNS else (
                 run.metrics.get("how", PROBE))
+            split = run.metrics.get("asked of", "test")
             metrics.append((row.exhibit, arm, column, metric, row.seed,
-                            round(run.metrics[metric], 6), n, name, book.profile.name, "test", how))
+                            round(run.metrics[metric], 6), n, name, book.profile.name, split, how))
     metrics = pd.DataFrame(metrics, columns=[
         "exhibit", "row", "column", "metric", "seed", "value", "n", "dataset", "profile", "split",
         "protocol",

@@ -28,17 +28,20 @@ def check_trials(arms: pd.DataFrame, strict: bool) -> str:
 def effort_table(arms: pd.DataFrame) -> pd.DataFrame:
     """What each arm cost: dev trials, parameters, steps, pairs seen, seconds of training a run.
 
-    A run that counted its pairs itself says how many: batches may have two parts.
+    A run that counted its pairs itself says how many: batches may have two parts. A warm-up that
+    runs share counts with each of them.
     """
     lines = []
     for arm, group in arms.groupby("arm", sort=False):
         found = [runs.stored(key) for key in group[group.role == "report"].key]
         metrics, config = found[0].metrics, found[0].config
-        seconds = np.mean([run.metrics["training seconds"] for run in found])
+        seconds = np.mean([run.metrics["training seconds"] + run.metrics.get("warm-up seconds", 0)
+                           for run in found])  # fmt: skip
+        steps = metrics["steps"] + metrics.get("warm-up steps", 0)
         pairs = metrics.get("samples") or (
-            metrics["steps"] * config["batch"] * config.get("captions", 1))
+            steps * config["batch"] * config.get("captions", 1))
         lines.append((arm, int((group.role == "trial").sum()), len(found), metrics["parameters"],
-                      metrics["steps"], pairs, seconds))  # fmt: skip
+                      steps, pairs, seconds))  # fmt: skip
     columns = ["arm", "dev trials", "seeds", "parameters", "steps", "pairs seen", "seconds a run"]
     return pd.DataFrame(lines, columns=columns)
 

@@ -311,13 +311,14 @@ def divide(looks, n: int, config: Config, record) -> tuple[np.ndarray, str]:
     looks, first = list(looks), np.empty(n)
     for rows, look in looks:
         first[rows] = noisy.hardest(look, config.margin).cpu()
-    likely = noisy.posterior(mixtures.BetaMixture(), first)[0]
+    likely, problem = noisy.posterior(mixtures.BetaMixture(), first)
     found = np.empty(n)
     for rows, look in looks:
         clean = torch.from_numpy(likely[rows] > config.delta).to(look.scores.device)
         chosen = anchors(cosines(look.images), cosines(look.captions), clean, config.anchors)
         found[rows] = l_sct(look, None, chosen, config).cpu()
-    return noisy.posterior(mixtures.BetaMixture(), found)
+    p, last = noisy.posterior(mixtures.BetaMixture(), found)
+    return p, "; ".join(filter(None, (problem and f"of L_w alone: {problem}", last)))
 
 
 METHOD = noisy.Method("hardest", train, divide, parts=True)  # line 1; see `Config.warm_up`

@@ -50,8 +50,7 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     dict: "label AUC", and the mean label of clean and of noisy pairs. `folder` gets `labels`
     `(2, N)`, a row a network, and `index` `(N,)`.
     """
-    run, dataset, feature_run, base_run, home, given = inputs if len(inputs) > 5 else (
-        *inputs, None)  # fmt: skip
+    run, dataset, feature_run, base_run, home, given = inputs
     torch.set_num_threads(1)
     trained = gsl.Config(**run.config)
     networks, vocabulary = noisy.load(run, dataset, feature_run, base_run, home)
@@ -71,7 +70,7 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
              "mean label, noisy": float(mean[~clean].mean()) if pairs.noisy.any() else np.nan}
     found = {name: value for name, value in found.items() if not np.isnan(value)}
     return {name: run.metrics[name] for name in KEPT} | found | {
-        "asked": dict.fromkeys(found, len(pairs)), "trained run": run.key,
+        "asked": dict.fromkeys(found, len(pairs)), "asked of": "train", "trained run": run.key,
         "how": "labels of all training pairs, mean of both networks",
     }  # fmt: skip
 

@@ -23,7 +23,7 @@ def inject(n_captions: int, captions_per_image: int, ratio: float, seed: int) ->
     Raises
     ------
     ValueError
-        The ratio is not in [0, 1], or the captions are not `captions_per_image` for every image.
+        The ratio is not in [0, 1), or the captions are not `captions_per_image` for every image.
 
     Examples
     --------
@@ -36,6 +36,8 @@ def inject(n_captions: int, captions_per_image: int, ratio: float, seed: int) ->
     if captions_per_image < 1 or n_captions < 1 or n_captions % captions_per_image:
         raise ValueError(f"{n_captions} captions with {captions_per_image} an image: expected at "
                          "least one image and equally many captions for each")
+    if not 0 <= ratio < 1:
+        raise ValueError(f"ratio {ratio}: expected 0 or more, and less than 1")
     return noise_index.make(n_captions // captions_per_image, ratio, seed, captions_per_image)
 
 

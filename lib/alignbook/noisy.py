@@ -301,7 +301,7 @@ class Method:
         `Pairs.looks` of one network, or by what it left in its `record`; None: no division.
     parts : whether a batch has two parts, clean pairs and noisy ones.
     truth : train on the pairs that are clean in truth, and on no others: a bound.
-    decay : the learning rate's factor at an epoch: (epoch, epochs) → float.
+    decay : the learning rate's factor at a step: (step, steps) → float.
     record : numbers a pair that the method keeps from step to step.
     """
 
@@ -310,7 +310,7 @@ class Method:
     divide: Callable | None = None
     parts: bool = False
     truth: bool = False
-    decay: Callable = lambda epoch, epochs: 0.1 if 4 * epoch >= 3 * epochs else 1.0  # 30 of 40 [X]
+    decay: Callable = lambda step, steps: 0.1 if 4 * step >= 3 * steps else 1.0  # 30 of 40 [X]
     record: int = 0
 
 
@@ -352,7 +352,7 @@ class Step:
     """One network's training step: `number` 0 or 1, its `clean` and `noisy` pairs.
 
     A method whose batches have one part finds all in `clean`. `late`: in the second half of the
-    epochs. `judge` is the number of the network whose division counts.
+    steps. `judge` is the number of the network whose division counts.
     """
 
     config: Config
@@ -506,6 +506,7 @@ def fit(method: Method, config: Config, seed: int, inputs, folder: Path, device:
         warmed = start.metrics
     clock, problems = Clock(pair.seconds), _Problems(folder / "problems.json")
     per_epoch = steps_an_epoch(config, len(pairs), method.truth, method.parts)
+    total = per_epoch * config.epochs
 
     def measure(split, images):
         return similarities(pair.networks, vocabulary, dataset, feature_run, config, split, images)
@@ -542,8 +543,8 @@ def fit(method: Method, config: Config, seed: int, inputs, folder: Path, device:
             noisy = noisy if len(noisy) > 1 else noisy[:0]  # one alone can't be normalised
         chosen = [draw(part, config.batch, [seed, config.warm_up_epochs + epoch, k, j], i)
                   for j, part in enumerate((clean, noisy))]  # fmt: skip
-        second_half = 2 * epoch >= config.epochs
-        return method.train(Step(config, k, judge, pair, pairs, *chosen, second_half, clock))
+        late = 2 * (epoch * per_epoch + i) >= total
+        return method.train(Step(config, k, judge, pair, pairs, *chosen, late, clock))
 
     def loss_at(step):
         epoch, i = divmod(step, per_epoch)
@@ -555,12 +556,11 @@ def fit(method: Method, config: Config, seed: int, inputs, folder: Path, device:
         return one(0, epoch, i) + one(1, epoch, i)
 
     def factor(step):
-        return config.after * method.decay(step // per_epoch, config.epochs)
+        return config.after * method.decay(step, total)
 
     optimizer = torch.optim.Adam(pair.networks.parameters(), lr=config.learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
     label = f"{config.method}, noise {config.noise:g}, seed {seed}"
-    total = per_epoch * config.epochs
     outcome = training.fit(pair, optimizer, schedule, total, loss_at, folder, label, config.clip)
     validate(config.epochs - 1)
     clock.turn("test")
@@ -584,7 +584,9 @@ def fit(method: Method, config: Config, seed: int, inputs, folder: Path, device:
              "samples": int(pair.samples) // 2 + warmed["samples"],
              "noise rate": float(pairs.noisy.mean()), "problems": len(problems.known)}  # fmt: skip
     known = division(pair, pairs.noisy, config.delta, bool(method.divide))
-    return told | known | {"asked": dict.fromkeys(known, len(pairs)), "how": HOW}
+    asked = {name: known["labelled"] if name == "label AUC" else len(pairs) for name in known}
+    asked.pop("labelled", None)
+    return told | known | {"asked": asked, "asked of": "train", "how": HOW}
 
 
 def steps_an_epoch(config, n: int, truth: bool, parts: bool = False) -> int:
@@ -882,7 +884,7 @@ METHODS = {
     "bicro": Method("smallest", bicro, partial(by_mean_violation, mixtures.BetaMixture),
                     parts=True),
     "gsc": Method("contrast", gsc, by_structure, record=4,
-                  decay=lambda epoch, epochs: 0.2 ** (4 * epoch // epochs)),  # every 15 of 60 [X]
+                  decay=lambda step, steps: 0.2 ** (4 * step // steps)),  # every 15 of 60 [X]
     "hardest": Method("mean", plain),
     "mean": Method("mean", plain_mean),
     "clean": Method("mean", plain, truth=True),

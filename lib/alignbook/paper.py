@@ -230,7 +230,8 @@ CHAN = ("seeds", "chan_trials", "chan_steps", "chan_batch", "chan_dim", "chan_re
 COMALIGN = ("seeds", "comalign_trials", "comalign_steps", "comalign_batch",
             "comalign_learning_rate", "comalign_source", "boxes", "parser")  # fmt: skip
 GSL = ("seeds", *(f"gsl_{name}" for name in (
-    "trials", "similarity", "regions", "dim", "sim_dim", "batch", "learning_rate", "warm_up_epochs",
+    "trials", "similarity", "regions", "dim", "sim_dim", "batch", "learning_rate", "after", "warm_up",
+    "warm_up_epochs",
     "epochs", "epoch_steps", "images", "dev_images", "test_images", "noise_index")))  # fmt: skip
 NOTEBOOKS = {
     "01_reported_numbers": Needs(""),
@@ -352,7 +353,7 @@ def gsl_exhibit(name: str, profile: Profile, data: str) -> tuple[float, str]:
         return 0.0, "nothing is trained: the runs are those of gsl-F1 and gsl-T3"
     arms = exhibits.arms(name, data)
     tuned = profile.gsl_trials if profile.gsl_trials > 1 else 0
-    methods = {"gsl-F1": 7, "gsl-T3": 4}.get(name, 0)  # whose trials at one rate serve for all
+    methods = {"gsl-F1": 7, "gsl-T1": 2, "gsl-T3": 4}.get(name, 0)  # one rate's trials serve for all
     trainings = len(arms) * profile.seeds + methods * tuned
     k, d, s, words = profile.gsl_regions, profile.gsl_dim, profile.gsl_sim_dim, 25
     word = 4 * k * d + 2 * d * s + 3 * (2 * s**2 + 4 * words * s)

@@ -52,8 +52,9 @@ class Profile:
     comalign_source: str
     # folder of compositional benchmarks for photographs ("none": go without); the world has its own
     probes: str
-    # GSL and its rivals: networks, images of each split (0: all), steps an epoch (0: a pass), and
-    # the folder of noise index files ("drawn": they are made here)
+    # GSL and its rivals: networks, images of each split (0: all), the learning rate after warm-up as
+    # a share, the loss of GSL's and BiCro's warm-up ("own": their own), steps an epoch (0: a pass),
+    # and the folder of noise index files ("drawn": they are made here)
     gsl_similarity: str
     gsl_images: int
     gsl_dev_images: int
@@ -64,6 +65,7 @@ class Profile:
     gsl_batch: int
     gsl_learning_rate: float
     gsl_after: float
+    gsl_warm_up: str
     gsl_warm_up_epochs: int
     gsl_epochs: int
     gsl_epoch_steps: int
@@ -84,7 +86,7 @@ WORLD = {
         comalign_learning_rate=1e-3, comalign_trials=1, comalign_source="", probes="none",
         gsl_similarity="saf", gsl_images=60, gsl_dev_images=20, gsl_test_images=40, gsl_regions=16,
         gsl_dim=32, gsl_sim_dim=8, gsl_batch=16, gsl_learning_rate=7e-3, gsl_after=0.03,
-        gsl_warm_up_epochs=1, gsl_epochs=2, gsl_epoch_steps=3, gsl_trials=1, gsl_noise_index="drawn",
+        gsl_warm_up="mean", gsl_warm_up_epochs=1, gsl_epochs=2, gsl_epoch_steps=3, gsl_trials=1, gsl_noise_index="drawn",
         bert="captions", bert_steps=10,
     ),
     "laptop": Profile(
@@ -96,7 +98,7 @@ WORLD = {
         comalign_learning_rate=1e-3, comalign_trials=2, comalign_source="", probes="none",
         gsl_similarity="saf", gsl_images=400, gsl_dev_images=100, gsl_test_images=200,
         gsl_regions=16, gsl_dim=32, gsl_sim_dim=16, gsl_batch=24, gsl_learning_rate=7e-3,
-        gsl_after=0.03, gsl_warm_up_epochs=5, gsl_epochs=3, gsl_epoch_steps=30, gsl_trials=1,
+        gsl_after=0.03, gsl_warm_up="mean", gsl_warm_up_epochs=5, gsl_epochs=3, gsl_epoch_steps=30, gsl_trials=1,
         gsl_noise_index="drawn",
         bert="captions", bert_steps=1000,
     ),
@@ -112,7 +114,8 @@ WORLD["gpu"] = dataclasses.replace(
     size=96, base_epochs=30, base_seeds=3, chan_steps=6000, chan_dim=512, chan_batch=256,
     chan_trials=6, comalign_images=0, comalign_steps=2000, comalign_batch=400, comalign_trials=3,
     gsl_similarity="sgr", gsl_images=0, gsl_dev_images=0, gsl_test_images=1000, gsl_regions=36,
-    gsl_dim=256, gsl_sim_dim=64, gsl_batch=128, gsl_learning_rate=5e-4, gsl_warm_up_epochs=5,
+    gsl_dim=256, gsl_sim_dim=64, gsl_batch=128, gsl_learning_rate=5e-4, gsl_after=0.3,
+    gsl_warm_up_epochs=5,
     gsl_epochs=20, gsl_epoch_steps=0, gsl_trials=3,
 )
 # The papers' own data: no world stands in for it. CHAN's code trains for 25 epochs, the first of
@@ -122,7 +125,8 @@ WORLD["paper"] = dataclasses.replace(
     WORLD["gpu"], name="paper", chan_dim=1024, chan_batch=384, chan_learning_rate=5e-4,
     chan_all_violations=1 / EPOCHS, comalign_steps=1000, comalign_batch=1600,
     comalign_learning_rate=1e-4, parser="en_core_web_sm", bert="bert-base-uncased",
-    gsl_dim=1024, gsl_sim_dim=256, gsl_learning_rate=2e-4, gsl_after=1.0, gsl_warm_up_epochs=10,
+    gsl_dim=1024, gsl_sim_dim=256, gsl_learning_rate=2e-4, gsl_after=1.0, gsl_warm_up="own",
+    gsl_warm_up_epochs=10,
     gsl_epochs=40, gsl_test_images=0,
 )
 TRAINING_CAPTIONS = {"coco": 566435, "flickr30k": 145000, "flickr8k": 30000}
@@ -195,6 +199,11 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
             raise ValueError(f"setting {key}={text}: expected {least} or more")
         if fields[key] is float and not 0 < value < 1e9:
             raise ValueError(f"setting {key}={text}: expected a number above 0")
+        if key == "gsl_warm_up" and value not in ("own", "mean", "smallest", "contrast", "hardest"):
+            raise ValueError(f"setting gsl_warm_up={text}: expected own, mean, smallest, contrast or "
+                             "hardest")  # fmt: skip
+        if key == "gsl_similarity" and value not in ("sgr", "saf"):
+            raise ValueError(f"setting gsl_similarity={text}: expected sgr or saf")
         if key == "fit" and value not in ("squash", "crop"):
             raise ValueError(f"setting fit={text}: expected squash or crop")
         if key == "chan_evaluation" and value not in ("float32", "mixed"):
