@@ -1,5 +1,6 @@
 """Two training steps at full size: CHAN on 36 regions of 2,048 numbers, d = 1024, BERT-base;
-CoV-Align on 196 patches of a ViT-Base-224, d = 512, BERT-base.
+CoV-Align on 196 patches of a ViT-Base-224, d = 512, BERT-base; GSL with alignments of 256 numbers,
+d = 1024.
 """
 
 from dataclasses import replace
@@ -10,7 +11,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from alignbook import bert, chan, chan_arms, covalign, datasets, features, profiles
+from alignbook import (
+    bert, chan, chan_arms, covalign, datasets, features, gsl, gsl_arms, profiles, runs,
+)  # fmt: skip
 from alignbook.covalign_towers import Drawn
 from alignbook.datasets import precomp
 
@@ -64,6 +67,25 @@ def test_two_steps_at_full_size(inputs, tmp_path, arm):
     for name in [*text, "image.project.weight"]:
         assert torch.isfinite(after[name]).all()
         assert not torch.equal(after[name], before.state_dict()[name]), name
+
+
+def test_two_steps_of_gsl_at_full_size(inputs, tmp_path, monkeypatch):
+    """The paper profile's own arm, on few pairs: a step of warm-up, then two, of which one is late."""
+    monkeypatch.setattr(runs, "STORE", tmp_path / "store")
+    plain, changes = gsl_arms.arms("gsl-F1", settings())["gsl-0.4"]
+    config = replace(plain[0], **changes)
+    assert (config.dim, config.sim_dim, config.regions, config.batch) == (1024, 256, 36, 128)
+    assert (config.similarity, config.warm_up, config.learning_rate) == ("sgr", "", 2e-4)
+    config = replace(config, images=8, test_images=2, batch=8, warm_up_epochs=1, epochs=2,
+                     epoch_steps=1)  # fmt: skip
+    found = gsl.compute(config, 0, inputs[:2], tmp_path, "cpu")
+    assert (found["warm-up steps"], found["steps"]) == (1, 2) and 0 <= found["test RSUM"] <= 600
+    assert np.isfinite(np.load(tmp_path / "loss.npy")).all() and found["parameters"] > 2 * 12e6
+    after = load_file(tmp_path / "weights.safetensors")
+    (warmed,) = (tmp_path / "store").glob("*/weights.safetensors")
+    before = load_file(warmed)
+    for name in ("0.image.weight", "1.reason.steps.2.update.weight", "0.text.gru.weight_ih_l0"):
+        assert torch.isfinite(after[name]).all() and not torch.equal(after[name], before[name]), name
 
 
 def test_two_steps_of_covalign_at_full_size(tmp_path):
