@@ -593,10 +593,9 @@ def label_auc_table(metrics: pd.DataFrame) -> pd.DataFrame:
     one."""
     lines = []
     for row in (each for each in NAMES if each in set(metrics.row)):
-        own = metrics[metrics.row == row].groupby("column")["value"].apply(list)
-        if "label AUC" in own:
-            lines.append((NAMES[row], *t_interval(own["label AUC"]), int(np.mean(own["labelled"])),
-                          len(own["label AUC"])))  # fmt: skip
+        own = metrics[(metrics.row == row) & (metrics.column == "label AUC")]
+        if len(own):
+            lines.append((NAMES[row], *t_interval(own.value), int(own.n.mean()), len(own)))
     return pd.DataFrame(lines, columns=["method", "label AUC", "low", "high", "labelled", "seeds"])
 
 
