@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from alignbook import exhibits, runs
+from alignbook import exhibits, profiles, runs
 from alignbook.inference import t_interval
 from alignbook.protocol import TUNING_SEED, Protocol
 from alignbook.retrieval import KS
@@ -37,19 +37,31 @@ def arm(book, exhibit: str, name: str) -> pd.DataFrame:
     module = importlib.import_module(known.module)
     candidates, changes = module.arms(exhibit, book.profile)[name]
     inputs = module.inputs(book, exhibit, name)
-    early = name in known.later and book.profile.name in ("smoke", "laptop")
+    soon = book.profile.name in ("smoke", "laptop")
+    early = name in known.later and soon
+    single = early or name in known.controls or name in known.once and soon
     chosen, trials = candidates[0], []
     if len(candidates) > 1 and not early:
         tuned = getattr(module, "tuning_inputs", module.inputs)(book, exhibit, name)
         chosen, trials = runs.best_on_dev(candidates, TUNING_SEED, *tuned, device=book.device)
     chosen = replace(chosen, **changes)
     lines = [(exhibit, name, "trial", TUNING_SEED, run.key) for run in trials]
-    for seed in book.seeds[:1] if early or name in known.controls else book.seeds:
+    for seed in book.seeds[:1] if single else seeds_of(book, known):
         run = runs.get(chosen, 0 if name in known.untrained else seed, *inputs, device=book.device)
         if known.measured:
             run = module.measured(book, exhibit, name, run, inputs)
         lines.append((exhibit, name, "report", seed, run.key))
     return pd.DataFrame(lines, columns=columns)
+
+
+def seeds_of(book, known: exhibits.Exhibit) -> range:
+    """Reporting seeds of an exhibit: the profile's, or more where it wants more and nobody said how
+    many.
+    """
+    own = profiles.WORLD[book.profile.name].seeds == len(book.seeds)
+    if book.profile.name == "smoke" or not own:
+        return book.seeds
+    return range(max(len(book.seeds), known.seeds))
 
 
 def arms(book, exhibit: str) -> pd.DataFrame:

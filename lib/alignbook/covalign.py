@@ -562,8 +562,8 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     -------
     dict: recalls; "parameters" that are trained; "evaluation seconds"; "captions cut" of the data
     set; of regions "spread", the `spatial_concentration` in units of the picture's side, and
-    "patches kept", the mask's share, both of the images measured. `folder` gets the weights and the
-    test ranks.
+    "patches kept", the mask's share, both of the images measured, and how many regions these have,
+    "asked". `folder` gets the weights and the test ranks.
     """
     dataset, *sources = inputs
     torch.set_num_threads(1)
@@ -592,6 +592,9 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     if split == "test":
         for way, ranks in zip(("i2t", "t2i"), retrieval.ranks(scores, each)):
             np.save(folder / f"ranks_{way}.npy", ranks.astype(np.int32))
+    if "spread" in found:
+        asked = dict.fromkeys(("spread", "patches kept"), len(scores) * config.queries)
+        found |= {"asked": asked, "how": "mean over the regions of all images measured"}
     trained = sum(p.numel() for p in matcher.parameters() if p.requires_grad)
     return training.save(matcher, outcome, folder) | found | {
         "parameters": trained, "captions cut": matcher.source.cut}  # fmt: skip

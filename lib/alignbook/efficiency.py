@@ -148,12 +148,18 @@ def table(book, listed: pd.DataFrame) -> pd.DataFrame:
     """Measurements of an exhibit's rows and seeds, from `book.out/efficiency/<exhibit>.csv`, which is
     made if it isn't of these runs.
 
-    Every model has a process of its own, one after the other, the rows by turns; nothing else
-    should run meanwhile.
-
     Parameters
     ----------
     listed : the runs of the exhibit, as `collect.arms` lists them.
+    """
+    return alone(book, listed, measure, lambda row, key: (row, book.device, *load(key, book)))
+
+
+def alone(book, listed: pd.DataFrame, measure, given) -> pd.DataFrame:
+    """What `measure(*given(row, key))` says of every row and seed, kept as `table` keeps it.
+
+    Every model has a process of its own, one after the other, the rows by turns; nothing else
+    should run meanwhile.
     """
     (exhibit,) = listed.exhibit.unique()
     file = book.out / "efficiency" / f"{exhibit}.csv"
@@ -164,10 +170,10 @@ def table(book, listed: pd.DataFrame) -> pd.DataFrame:
         if found[["row", "seed", "run"]].values.tolist() == wanted.values.tolist():
             return found
     lines, context = [], multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])  # PyTorch is imported once; nothing ran there yet
+    context.set_forkserver_preload([measure.__module__])  # PyTorch is imported once; nothing ran there yet
     for i, (row, seed, key) in enumerate(wanted.itertuples(index=False), 1):
         with ProcessPoolExecutor(1, context) as fresh:
-            measured = fresh.submit(measure, row, book.device, *load(key, book)).result()
+            measured = fresh.submit(measure, *given(row, key)).result()
         lines.append({"exhibit": exhibit, "row": row, "seed": seed, "run": key} | measured)
         progress.show("time and memory", i, len(wanted))
     found = pd.DataFrame(lines)

@@ -33,14 +33,15 @@ class Exhibit:
     """One table or figure: the module that defines its arms, the notebook that shows it.
 
     ``arms`` are those in the world, ``photographs`` those elsewhere where they are others.
-    ``controls`` run with the first seed only; ``later`` too, and untuned, before the overnight
-    profile. In ``untrained`` ones nothing is random: every seed shows the same run. ``measured``:
-    its numbers are not the trained runs' own but those of ``measured(…)`` of the module. ``timed``
-    names the module that measures time, alone on the machine. ``domain`` is the world's domain they
-    are trained and tested on, ``data`` the data sets it is made on where these are not all.
-    ``needs`` are fields of the profile that may say "none" where photographs lack something: then
-    the exhibit isn't made. ``folds``: recalls are those of the whole test split ("5K") and of its
-    five fifths ("1K"), as COCO's are.
+    ``controls`` run with the first seed only; before the overnight profile ``once`` too, and
+    ``later``, which are untuned then. ``seeds``: at least so many from the laptop profile on,
+    unless the command line says how many. In ``untrained`` ones nothing is random: every seed shows
+    the same run. ``measured``: its numbers are not the trained runs' own but those of
+    ``measured(…)`` of the module. ``timed`` names the module that measures time, alone on the
+    machine. ``domain`` is the world's domain they are trained and tested on, ``data`` the data sets
+    it is made on where these are not all. ``needs`` are fields of the profile that may say "none"
+    where photographs lack something: then the exhibit isn't made. ``folds``: recalls are those of
+    the whole test split ("5K") and of its five fifths ("1K"), as COCO's are.
 
     An arm named "row → target" shows its numbers in the row's columns of that target.
     """
@@ -51,6 +52,8 @@ class Exhibit:
     photographs: tuple[str, ...] = ()
     controls: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
+    once: tuple[str, ...] = ()
+    seeds: int = 0
     untrained: tuple[str, ...] = ()
     measured: bool = False
     timed: str = ""
@@ -89,6 +92,16 @@ COMALIGN_SETTINGS = ("×1", *(f"{name} ×{factor}" for name, factors in {
     "coefficient": ("0.25", "0.5", "2", "4"), "learning rate": ("0.25", "0.5", "2", "4"),
     "steps": ("0.5", "2"), "batch": ("0.5", "2")}.items() for factor in factors))  # fmt: skip
 
+# CoV-Align: the baselines and the whole method; that without a part, or with one otherwise. Weights
+# of its loss, and whether the loss's scale counts to an optimizer; N_q.
+COVALIGN_METHODS = ("global", "patches", "queries", "regions")
+COVALIGN_STEPS = ("no-losses", "no-concentration", "no-visual", "unmasked", "cross-attention",
+                  "logits-mask", "patch-units", "dot-product")  # fmt: skip
+COVALIGN_WEIGHTS = (*(f"concentration-{n}" for n in (1, 3, 5, 7, 10)), "visual-0.5", "visual-2",
+                    "global-0.5", "global-2")  # fmt: skip
+COVALIGN_SCALES = ("global-2-halved", "sgd", "sgd-global-2", "sgd-global-2-halved")
+COVALIGN_REGIONS = (4, 8, 12, 16)
+
 # GSL: methods, its four of Table 2 first, and the rates of noise; two bounds at the higher ones.
 # Labels of GSL's networks by other rules, and GSL's own open points.
 GSL_METHODS = ("gsl", "ncr", "bicro", "gsc", "triplet", "warmed", "mean", "clean")
@@ -112,7 +125,8 @@ def _targets(rows) -> tuple[str, ...]:
 
 
 # Photographs need an English parser, and have no gold boxes.
-_PARSED = dict(data=("world", "coco", "flickr8k", "flickr30k"), needs=("boxes", "parser"))
+_PICTURES = ("world", "coco", "flickr8k", "flickr30k")
+_PARSED = dict(data=_PICTURES, needs=("boxes", "parser"))
 
 
 EXHIBITS = {
@@ -222,6 +236,31 @@ EXHIBITS = {
         module="alignbook.comalign_arms", notebook="24_comalign_hyperparameters",
         arms=COMALIGN_SETTINGS, controls=COMALIGN_SETTINGS, **_PARSED,
     ),
+    # On domain A, where the base model and BERT were trained: patches and words are theirs. Seeds
+    # are loud, so that there are five where claims are.
+    "covalign-ladder": Exhibit(  # ours: the table of the paper is not in our text
+        module="alignbook.covalign_arms", notebook="30_covalign",
+        arms=(*COVALIGN_METHODS, *COVALIGN_STEPS, "end-to-end"), once=COVALIGN_STEPS,
+        controls=("end-to-end",), seeds=5, timed="alignbook.covalign_cost", data=_PICTURES,
+    ),
+    "covalign-T5": Exhibit(
+        module="alignbook.covalign_arms", notebook="31_covalign_loss_weights",
+        arms=COVALIGN_WEIGHTS + COVALIGN_SCALES, once=("global-0.5", *COVALIGN_SCALES), seeds=5,
+        data=_PICTURES,
+    ),
+    "covalign-T3": Exhibit(
+        module="alignbook.covalign_arms", notebook="32_covalign_regions",
+        arms=tuple(f"regions-{n}" for n in COVALIGN_REGIONS), seeds=5, data=_PICTURES,
+    ),
+    "covalign-T6": Exhibit(
+        module="alignbook.covalign_arms", notebook="33_covalign_projection",
+        arms=("shared", "separate", "separate-half", "separate-same"),
+        once=("separate-half", "separate-same"), seeds=5, data=_PICTURES,
+    ),
+    "covalign-F5": Exhibit(
+        module="alignbook.covalign_arms", notebook="33_covalign_projection",
+        arms=("shared", "separate"), seeds=5, data=_PICTURES,
+    ),
     # Flickr30K's exhibits on domain B, COCO's on A, as CHAN's.
     "gsl-F1": Exhibit(
         module="alignbook.gsl_arms", notebook="40_gsl", arms=GSL_NOISE,
@@ -296,6 +335,23 @@ NOTEBOOKS = {
     "24_comalign_hyperparameters": Notebook(
         needs=("base",), exhibits=("comalign-F6", "comalign-F7"), data=_PARSED["data"],
         modules=("alignbook.comalign_sheet", *TEACHING), expected={"smoke": 15, "laptop": 20},
+    ),
+    "30_covalign": Notebook(
+        needs=("base",), exhibits=("covalign-ladder",), data=_PICTURES,
+        modules=("alignbook.covalign_cost", "alignbook.covalign_sheet", *TEACHING),
+        expected={"smoke": 15, "laptop": 20},
+    ),
+    "31_covalign_loss_weights": Notebook(
+        needs=("base",), exhibits=("covalign-T5",), printed=True, data=_PICTURES,
+        modules=("alignbook.covalign_sheet", *TEACHING), expected={"smoke": 12, "laptop": 15},
+    ),
+    "32_covalign_regions": Notebook(
+        needs=("base",), exhibits=("covalign-T3",), data=_PICTURES,
+        modules=("alignbook.covalign_sheet", *TEACHING), expected={"smoke": 12, "laptop": 15},
+    ),
+    "33_covalign_projection": Notebook(
+        needs=("base",), exhibits=("covalign-T6", "covalign-F5"), printed=True, data=_PICTURES,
+        modules=("alignbook.covalign_sheet", *TEACHING), expected={"smoke": 15, "laptop": 20},
     ),
     "40_gsl": Notebook(
         needs=("base",), exhibits=("gsl-F1", "gsl-switches"),
@@ -399,6 +455,27 @@ COMALIGN_ABLATIONS = {
     "comalign-TVI": (("", "1", "layers-1"), ("", "2", "layers-2"), ("", "4", "layers-4")),
 }  # fmt: skip
 
+# CoV-Align's Tables 5 and 6 as printed: (group, row, arm). The groups of λ_g and λ_v have each
+# other's name there.
+COVALIGN_TABLE_5 = tuple(
+    (f"Varying {group}", f"λ_v={v} λ_g={g} λ_c={c}", arm) for group, v, g, c, arm in (
+        *(("λ_c", 1, 1, n, f"concentration-{n}") for n in (1, 3, 5, 7, 10)),
+        ("λ_g", 0.5, 1, 5, "visual-0.5"), ("λ_g", 2, 1, 5, "visual-2"),
+        ("λ_v", 1, 0.5, 5, "global-0.5"), ("λ_v", 1, 2, 5, "global-2"))
+) + (
+    ("Ours", "λ_v=0.5 λ_g=1 λ_c=2.5", "global-2-halved"),
+    ("Ours, SGD", "λ_v=1 λ_g=1 λ_c=5", "sgd"),
+    ("Ours, SGD", "λ_v=1 λ_g=2 λ_c=5", "sgd-global-2"),
+    ("Ours, SGD", "λ_v=0.5 λ_g=1 λ_c=2.5", "sgd-global-2-halved"),
+)  # fmt: skip
+_SHARED = "Impact of Shared Projection Matrix"
+COVALIGN_TABLE_6 = (
+    (_SHARED, "w/ Two Separate Matrices (W_q, W_k)", "separate"),
+    (_SHARED, "w/ Shared Matrix (W)", "shared"),
+    ("Ours", "two matrices of half the rank", "separate-half"),
+    ("Ours", "two matrices, the same to begin with", "separate-same"),
+)
+
 # GSL's tables as printed: (group, row, arm), None for methods that can't be rebuilt. Other arms of
 # the same exhibits are ours alone.
 GSL_TABLE_1 = tuple(("", delta, delta) for delta in ("0.4", "0.5", "0.6"))
@@ -430,24 +507,29 @@ def arms(exhibit: str, data: str, profile=None) -> tuple[str, ...]:
     return tuple(name for name in names if row_and_target(name)[1] != elsewhere or not elsewhere)
 
 
+BY_METHOD = ("covalign-T5", "gsl-F1")  # exhibits with a job for arms that begin alike
+
+
 def jobs(exhibit: str, data: str, profile=None, spread: str = "arm") -> list[tuple[str, ...]]:
     """The arms of an exhibit by the job that trains them, one after another: in `spread` "exhibit"
-    all in one. Else each has its own, but for ComAlign's and GSL's: those of one base model go
-    together, those of one method, or all of a table, as a process takes as long to start as such an
-    arm to train.
+    all in one. Else each has its own, but for those of ComAlign, CoV-Align and GSL: those of one
+    base model go together, those of one method or weight, or all of a table, as a process takes as
+    long to start as such an arm to train.
 
     >>> [len(job) for job in jobs("comalign-TI", "world")], len(jobs("chan-T1", "world"))
     ([16, 4, 4, 4], 10)
     >>> [len(job) for job in jobs("gsl-F1", "world")], len(jobs("gsl-T1", "world"))
     ([4, 4, 4, 4, 4, 4, 2, 2], 1)
+    >>> [len(job) for job in jobs("covalign-T5", "world")], len(jobs("covalign-T6", "world"))
+    ([5, 2, 3, 3], 1)
     """
     names = arms(exhibit, data, profile)
-    if spread == "arm" and not exhibit.startswith(("comalign", "gsl")):
+    if spread == "arm" and not exhibit.startswith(("comalign", "covalign", "gsl")):
         return [(name,) for name in names]
     groups = {}
     for name in names:
         base, method = row_and_target(name)[0].partition("+")[0], name.partition("-")[0]
-        shared = base if base in COMALIGN_BASES else method if exhibit == "gsl-F1" else ""
+        shared = base if base in COMALIGN_BASES else method if exhibit in BY_METHOD else ""
         groups.setdefault(shared if spread == "arm" else "", []).append(name)
     return [tuple(group) for group in groups.values()]
 

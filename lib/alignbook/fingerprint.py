@@ -25,6 +25,8 @@ PRESENTATION = (
     "alignbook.benchmarked",
     "alignbook.claims",
     "alignbook.comalign_sheet",
+    "alignbook.covalign_cost",
+    "alignbook.covalign_sheet",
     "alignbook.datasheet",
     "alignbook.doctor",
     "alignbook.efficiency",

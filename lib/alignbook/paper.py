@@ -118,8 +118,7 @@ RESOURCES = {
         (File("dataset_coco.json", 144 * MB, 100 * MB), File("train2014/|Images/", 13 * GB),
          File("val2014/|Images/", 6 * GB)),
         "photographs on the COCO site; the split in Karpathy's caption_datasets archive (36 MB)",
-        ("20_comalign", "30_covalign", "31_covalign_loss_weights", "32_covalign_regions",
-         "33_covalign_projection"),
+        ("20_comalign",),
     ),
     "flickr30k": Resource(
         "Flickr30K's photographs and Karpathy's split", "flickr30k",
@@ -127,7 +126,7 @@ RESOURCES = {
          File("Images/|images/|flickr30k-images/|flickr30k_images/", 4.4 * GB)),
         "photographs on request from the University of Illinois; the split in Karpathy's "
         "caption_datasets archive (36 MB)",
-        ("20_comalign", "22_comalign_ablations", "30_covalign", "44_gsl_retrieval"),
+        ("20_comalign", "22_comalign_ablations", "44_gsl_retrieval"),
     ),
     "visual_genome": Resource(
         "Visual Genome, the paper's source; not one here so far", "visual_genome",
@@ -201,19 +200,17 @@ RESOURCES = {
          "24_comalign_hyperparameters"),
     ),
     "vit-b16": Resource(
-        "ViT-B/16 at 224 pixels, trained on ImageNet", "weights/vit_base_patch16_224",
-        (File("model.safetensors", 346 * MB, 170 * MB), File("config.json", KB)),
-        "in timm's release on the model hub",
-        ("30_covalign", "31_covalign_loss_weights", "32_covalign_regions",
-         "33_covalign_projection"),
+        "ViT-B/16 at 224 pixels, trained on ImageNet", "weights/vit-base-patch16-224",
+        (File("model.safetensors|pytorch_model.bin", 346 * MB, 170 * MB),
+         File("config.json", KB), File("preprocessor_config.json", 0.2 * KB)),
+        "in Google's release on the model hub; not timm's, whose names are others",
     ),
     "bert": Resource(
         "BERT base, uncased", "weights/bert-base-uncased",
         (File("model.safetensors", 440 * MB, 220 * MB), File("config.json", KB),
          File("tokenizer.json|vocab.txt", 466 * KB, 200 * KB)),
         "on the model hub, under its own name",
-        ("10_chan", "30_covalign", "31_covalign_loss_weights", "32_covalign_regions",
-         "33_covalign_projection"),
+        ("10_chan",),
     ),
     "noise_index": Resource(
         "noise index files, as the rivals publish them", "noise_index",
@@ -229,6 +226,8 @@ CHAN = ("seeds", "chan_trials", "chan_steps", "chan_batch", "chan_dim", "chan_re
         "chan_learning_rate", "chan_all_violations")  # fmt: skip
 COMALIGN = ("seeds", "comalign_trials", "comalign_steps", "comalign_batch",
             "comalign_learning_rate", "comalign_source", "boxes", "parser")  # fmt: skip
+COVALIGN = ("seeds", "size", "fit", *(f"covalign_{name}" for name in (
+    "trials", "vit", "tokens", "dim", "layers", "steps", "batch", "learning_rate", "test_images")))
 GSL = ("seeds", *(f"gsl_{name}" for name in (
     "trials", "similarity", "regions", "dim", "sim_dim", "batch", "learning_rate", "after", "warm_up",
     "warm_up_epochs",
@@ -257,6 +256,9 @@ NOTEBOOKS = {
     "23_comalign_similarity": Needs(""),
     "24_comalign_hyperparameters": Needs("coco", others=("flickr30k", "clip-b32", "yolo"),
                                          pictures=True, settings=COMALIGN),
+    **{name: Needs("flickr30k", others=("vit-b16", "bert"), pictures=True, settings=COVALIGN)
+       for name in ("30_covalign", "31_covalign_loss_weights", "32_covalign_regions",
+                    "33_covalign_projection")},
     "40_gsl": Needs("f30k_precomp", optional=("noise_index",), settings=GSL),
     "41_gsl_threshold": Needs("f30k_precomp", optional=("noise_index",), settings=GSL),
     "42_gsl_cost": Needs("f30k_precomp", optional=("noise_index",), settings=GSL),
@@ -341,6 +343,47 @@ def comalign_exhibit(name: str, profile: Profile, data: str) -> tuple[float, str
                             f"{step / SPEED:.2f} s, {step:.1e} operations, an estimate")  # fmt: skip
 
 
+VIT, VIT_SIDE = 3.5e10, 224  # operations of a ViT-Base on a picture of 224 pixels a side
+
+
+def covalign_exhibit(name: str, profile: Profile, data: str) -> tuple[float, str]:
+    """GPU hours of an exhibit of CoV-Align: mostly those of its towers, where these are trained.
+
+    Operations of a step, forward and twice that backward: a ViT-Base and a BERT-Base on 25 words,
+    and the similarities of all pairs of a batch.
+    """
+    if name == "covalign-F5":
+        return 0.0, "nothing is trained: the runs are Table 6's"
+    trainings = covalign_trainings(name, profile, data)
+    b, words = profile.covalign_batch, 25
+    towers = b * (VIT + 2 * words * BERT_BASE) if profile.covalign_tokens == "end-to-end" else 0
+    step = 3 * (towers + 2 * b * b * 8 * words * profile.covalign_dim)
+    hours = trainings * profile.covalign_steps * step / SPEED / 3600
+    small = "" if profile.size >= VIT_SIDE else (
+        f"; pictures of {profile.size} pixels are enlarged to {VIT_SIDE}: better --set "
+        f"size={VIT_SIDE} --set fit=crop")  # fmt: skip
+    return hours, (f"{trainings} trainings × {profile.covalign_steps:,} steps × "
+                   f"{step / SPEED:.2f} s, {step:.1e} operations, an estimate{small}")
+
+
+# Arms with trials of their own, and arms whose runs are the ladder's "regions".
+COVALIGN_TUNED = {"covalign-ladder": 4, "covalign-T5": 1, "covalign-T6": 3}
+COVALIGN_SHARED = {"covalign-T5": 1, "covalign-T3": 1, "covalign-T6": 1}
+
+
+def covalign_trainings(name: str, profile: Profile, data: str) -> int:
+    """Trials and runs of an exhibit of CoV-Align, those it shares with the ladder left out."""
+    known, early = exhibits.EXHIBITS[name], profile.name in ("smoke", "laptop")
+    arms = exhibits.arms(name, data)
+    alone = [arm for arm in arms if arm in known.controls or early and arm in known.once]
+    seeds = profile.seeds if profile.name == "smoke" else max(profile.seeds, known.seeds)
+    tuned = profile.covalign_trials if profile.covalign_trials > 1 else 0
+    seeded = len(arms) - len(alone) - COVALIGN_SHARED.get(name, 0)
+    if profile.covalign_tokens == "end-to-end":  # and that of the ladder is none of its own
+        alone = [arm for arm in alone if arm != "end-to-end"]
+    return len(alone) + seeded * seeds + COVALIGN_TUNED.get(name, 0) * tuned
+
+
 def gsl_exhibit(name: str, profile: Profile, data: str) -> tuple[float, str]:
     """GPU hours of an exhibit of GSL: two networks of SGR over a whole training split, an epoch at
     a time, and the pass over it that divides.
@@ -368,6 +411,7 @@ COSTS: dict[str, Callable[[Profile, str], tuple[float, str]]] = {
     "base-models": base_models,
     **{name: partial(chan_exhibit, name) for name in ("chan-T1", "chan-T2", "chan-T3", "chan-F4")},
     **{name: partial(comalign_exhibit, name) for name in exhibits.EXHIBITS if "comalign" in name},
+    **{name: partial(covalign_exhibit, name) for name in exhibits.EXHIBITS if "covalign" in name},
     **{name: partial(gsl_exhibit, name) for name in exhibits.EXHIBITS if "gsl" in name},
     "chan-F3": lambda profile, data: (0.0, "nothing is trained: the models are those of the tables"),
 }

@@ -52,6 +52,19 @@ class Profile:
     comalign_source: str
     # folder of compositional benchmarks for photographs ("none": go without); the world has its own
     probes: str
+    # CoV-Align: whose patches (the "base" model's cells, or a ViT by its folder or name under
+    # data/weights), whether the towers are "frozen" or trained "end-to-end", and images measured of
+    # each split (0: all)
+    covalign_vit: str
+    covalign_tokens: str
+    covalign_dim: int
+    covalign_layers: int
+    covalign_steps: int
+    covalign_batch: int
+    covalign_learning_rate: float
+    covalign_trials: int
+    covalign_dev_images: int
+    covalign_test_images: int
     # GSL and its rivals: networks, images of each split (0: all), the learning rate after warm-up as
     # a share, the loss of GSL's and BiCro's warm-up ("own": their own), steps an epoch (0: a pass),
     # and the folder of noise index files ("drawn": they are made here)
@@ -84,9 +97,13 @@ WORLD = {
         chan_all_violations=0.2, chan_trials=2, chan_evaluation="float32",
         boxes="detector", parser="captions", comalign_images=100, comalign_steps=6, comalign_batch=32,
         comalign_learning_rate=1e-3, comalign_trials=1, comalign_source="", probes="none",
+        covalign_vit="base", covalign_tokens="frozen", covalign_dim=32, covalign_layers=1,
+        covalign_steps=6, covalign_batch=16, covalign_learning_rate=3e-3, covalign_trials=1,
+        covalign_dev_images=20, covalign_test_images=40,
         gsl_similarity="saf", gsl_images=60, gsl_dev_images=20, gsl_test_images=40, gsl_regions=16,
         gsl_dim=32, gsl_sim_dim=8, gsl_batch=16, gsl_learning_rate=7e-3, gsl_after=0.03,
-        gsl_warm_up="mean", gsl_warm_up_epochs=1, gsl_epochs=2, gsl_epoch_steps=3, gsl_trials=1, gsl_noise_index="drawn",
+        gsl_warm_up="mean", gsl_warm_up_epochs=1, gsl_epochs=2, gsl_epoch_steps=3, gsl_trials=1,
+        gsl_noise_index="drawn",
         bert="captions", bert_steps=10,
     ),
     "laptop": Profile(
@@ -96,6 +113,9 @@ WORLD = {
         chan_all_violations=0.2, chan_trials=3, chan_evaluation="float32",
         boxes="detector", parser="captions", comalign_images=2000, comalign_steps=100, comalign_batch=96,
         comalign_learning_rate=1e-3, comalign_trials=2, comalign_source="", probes="none",
+        covalign_vit="base", covalign_tokens="frozen", covalign_dim=128, covalign_layers=2,
+        covalign_steps=90, covalign_batch=64, covalign_learning_rate=3e-3, covalign_trials=2,
+        covalign_dev_images=200, covalign_test_images=300,
         gsl_similarity="saf", gsl_images=400, gsl_dev_images=100, gsl_test_images=200,
         gsl_regions=16, gsl_dim=32, gsl_sim_dim=16, gsl_batch=24, gsl_learning_rate=7e-3,
         gsl_after=0.03, gsl_warm_up="mean", gsl_warm_up_epochs=5, gsl_epochs=3, gsl_epoch_steps=30, gsl_trials=1,
@@ -106,6 +126,8 @@ WORLD = {
 WORLD["overnight"] = dataclasses.replace(
     WORLD["laptop"], name="overnight", seeds=5, base_epochs=16, base_seeds=3,
     chan_steps=1500, chan_trials=6, comalign_images=0, comalign_steps=500, comalign_trials=3,
+    covalign_layers=3, covalign_steps=500, covalign_trials=3, covalign_dev_images=0,
+    covalign_test_images=0,
     gsl_similarity="sgr", gsl_images=1000, gsl_dev_images=200, gsl_test_images=500, gsl_epochs=4,
     gsl_warm_up_epochs=5, gsl_epoch_steps=100, gsl_learning_rate=2e-3, gsl_after=0.1, gsl_trials=3,
 )
@@ -113,18 +135,23 @@ WORLD["gpu"] = dataclasses.replace(
     WORLD["laptop"], name="gpu", seeds=10, train_images=40000, dev_images=1000, test_images=5000,
     size=96, base_epochs=30, base_seeds=3, chan_steps=6000, chan_dim=512, chan_batch=256,
     chan_trials=6, comalign_images=0, comalign_steps=2000, comalign_batch=400, comalign_trials=3,
+    covalign_dim=256, covalign_layers=3, covalign_steps=2000, covalign_batch=128,
+    covalign_learning_rate=1e-3, covalign_trials=3, covalign_dev_images=0,
+    covalign_test_images=1000,
     gsl_similarity="sgr", gsl_images=0, gsl_dev_images=0, gsl_test_images=1000, gsl_regions=36,
     gsl_dim=256, gsl_sim_dim=64, gsl_batch=128, gsl_learning_rate=5e-4, gsl_after=0.3,
     gsl_warm_up_epochs=5,
     gsl_epochs=20, gsl_epoch_steps=0, gsl_trials=3,
 )
 # The papers' own data: no world stands in for it. CHAN's code trains for 25 epochs, the first of
-# them with all violations.
-EPOCHS = 25
+# them with all violations; CoV-Align for 30.
+EPOCHS, COVALIGN_EPOCHS = 25, 30
 WORLD["paper"] = dataclasses.replace(
     WORLD["gpu"], name="paper", chan_dim=1024, chan_batch=384, chan_learning_rate=5e-4,
     chan_all_violations=1 / EPOCHS, comalign_steps=1000, comalign_batch=1600,
     comalign_learning_rate=1e-4, parser="en_core_web_sm", bert="bert-base-uncased",
+    covalign_vit="vit-base-patch16-224", covalign_tokens="end-to-end", covalign_dim=512,
+    covalign_learning_rate=1e-4, covalign_test_images=0,
     gsl_dim=1024, gsl_sim_dim=256, gsl_learning_rate=2e-4, gsl_after=1.0, gsl_warm_up="own",
     gsl_warm_up_epochs=10,
     gsl_epochs=40, gsl_test_images=0,
@@ -143,8 +170,8 @@ WHOLE = dict(
 PARTS = dict(boxes="grid", parser="en_core_web_sm")
 PHOTOGRAPHS = {
     "smoke": dict(size=80, base="photo-tower", **PARTS),
-    "laptop": WHOLE | PARTS | dict(chan_steps=750, chan_trials=2, gsl_images=1000,
-                                   gsl_test_images=300, gsl_warm_up_epochs=10),
+    "laptop": WHOLE | PARTS | dict(chan_steps=750, chan_trials=2, covalign_steps=300,
+                                   gsl_images=1000, gsl_test_images=300, gsl_warm_up_epochs=10),
     "others": WHOLE | PARTS | dict(base_epochs=80),
 }
 
@@ -172,10 +199,11 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
         if name == "paper":
             profile = dataclasses.replace(profile, boxes="yolov9c.pt")
             captions = TRAINING_CAPTIONS[data.partition("=")[0]]
-            steps = EPOCHS * (captions // profile.chan_batch)
             profile = dataclasses.replace(
-                profile, chan_steps=steps, chan_all_violations=1 / EPOCHS
-            )
+                profile, chan_steps=EPOCHS * (captions // profile.chan_batch),
+                chan_all_violations=1 / EPOCHS,
+                covalign_steps=COVALIGN_EPOCHS * (captions // profile.covalign_batch),
+            )  # fmt: skip
         if ":" in (overrides or {}).get("base", ""):  # what most pretrained models look at
             profile = dataclasses.replace(profile, size=224, fit="crop")
     elif name == "paper":
@@ -194,11 +222,14 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
             ) from None
         least = 0 if key in ("train_images", "dev_images", "test_images", "data_seed",
                          "comalign_images", "gsl_images", "gsl_dev_images", "gsl_test_images",
-                         "gsl_warm_up_epochs", "gsl_epoch_steps") else 1
+                         "gsl_warm_up_epochs", "gsl_epoch_steps", "covalign_dev_images",
+                         "covalign_test_images") else 1
         if fields[key] is int and value < least:
             raise ValueError(f"setting {key}={text}: expected {least} or more")
         if fields[key] is float and not 0 < value < 1e9:
             raise ValueError(f"setting {key}={text}: expected a number above 0")
+        if key == "covalign_tokens" and value not in ("frozen", "end-to-end"):
+            raise ValueError(f"setting covalign_tokens={text}: expected frozen or end-to-end")
         if key == "gsl_warm_up" and value not in ("own", "mean", "smallest", "contrast", "hardest"):
             raise ValueError(f"setting gsl_warm_up={text}: expected own, mean, smallest, contrast or "
                              "hardest")  # fmt: skip

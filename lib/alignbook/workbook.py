@@ -102,6 +102,20 @@ class Workbook:
         config = bert.Config(steps=self.profile.bert_steps)
         return runs.get(config, 0, self.dataset(), device=self.device)
 
+    def towers(self) -> list:
+        """What CoV-Align's towers are made from: the base model, or a ViT that is named; BERT."""
+        from alignbook import covalign_towers
+
+        named = self.profile.covalign_vit
+        return [self.base() if named == "base" else covalign_towers.ViT(named), self.bert()]
+
+    def tokens(self):
+        """Patches and words of CoV-Align's towers before any training of them, a stored run."""
+        from alignbook import covalign_towers, runs
+
+        config = covalign_towers.Config(whitened=self.profile.covalign_vit == "base")
+        return runs.get(config, 0, self.dataset(), *self.towers(), device=self.device)
+
     def source(self) -> "Workbook":
         """The workbook of the data that ComAlign's heads are trained on: this one unless named.
 

@@ -1,0 +1,38 @@
+"""Wrong settings and reckonings of CoV-Align's exhibits; every one must fail its test file."""
+
+TESTS = "test_covalign_arms.py"
+
+MUTANTS = [(name, file, snippet, replacement, TESTS) for name, file, snippet, replacement in [
+    ("trials: all at one rate", "covalign_arms.py", "learning_rate=rate * each", "learning_rate=rate"),
+    ("trials: always three", "covalign_arms.py", "RATES[: profile.covalign_trials]", "RATES"),
+    ("tokens: a ViT's are whitened", "covalign_arms.py",
+     'whitened=profile.covalign_vit == "base"', "whitened=True"),
+    ("tokens: frozen whatever the profile", "covalign_arms.py",
+     '"end-to-end" in (arm, book.profile.covalign_tokens)', '"end-to-end" == arm'),
+    ("Table 5: λ_v and λ_g exchanged", "covalign_arms.py",
+     '"lambda_v": v, "lambda_g": g', '"lambda_v": g, "lambda_g": v'),
+    ("Table 5: half of the plain weights", "covalign_arms.py", "HALVED = (0.5, 1.0, 2.5)",
+     "HALVED = (0.5, 0.5, 2.5)"),
+    ("Table 5: SGD at Adam's rate", "covalign_arms.py", "trials(profile, SGD, optimizer",
+     "trials(profile, 1.0, optimizer"),
+    ("seeds: the profile's alone", "collect.py", "range(max(len(book.seeds), known.seeds))",
+     "book.seeds"),
+    ("seeds: whatever was said", "collect.py",
+     'if book.profile.name == "smoke" or not own:', 'if book.profile.name == "smoke":'),
+    ("once: for every seed", "collect.py", "or name in known.once and soon", ""),
+    ("once: in every profile", "collect.py", "known.once and soon", "known.once"),
+    ("tokens of the workbook: always whitened", "workbook.py",
+     'covalign_towers.Config(whitened=self.profile.covalign_vit == "base")',
+     "covalign_towers.Config()"),
+    ("cost: encoding over the pairs compared", "covalign_cost.py", "(m.images * m.captions)",
+     "m.pairs"),
+    ("cost: of another arm", "covalign_cost.py", 'found.row == "patches"', 'found.row == "regions"'),
+    ("cost: a step with towers in units of one without", "covalign_cost.py", "ratio.where(alike)",
+     "ratio"),
+    ("cost: weights move", "covalign_cost.py", "lr=0.0", "lr=0.1"),
+    ("cost: all arms", "covalign_cost.py", "listed[listed.arm.isin(MEASURED)]", "listed"),
+    ("cost: the whole split", "covalign_cost.py", "[: model.config.test_images or None]", ""),
+    ("hours: the shared run counts again", "paper.py", "COVALIGN_SHARED.get(name, 0)", "0"),
+    ("hours: the profile's seeds alone", "paper.py", "max(profile.seeds, known.seeds)",
+     "profile.seeds"),
+]]
