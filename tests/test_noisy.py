@@ -789,6 +789,17 @@ def test_networks_begin_with_what_the_warm_up_left(inputs, tmp_path):
     assert all(torch.equal(kept[name], value) for name, value in warmed.items())
 
 
+def test_both_networks_warm_up(inputs):
+    begun = noisy.warm_up_of(noisy.METHODS["mean"], config_of("mean"))
+    torch.manual_seed(0)
+    before = [network.state_dict() for network in noisy.build(begun, *inputs)[0]]
+    after = noisy.runs.get(begun, 0, *inputs, device="cpu").weights()
+    for k in range(2):
+        assert all(not torch.equal(after[f"{k}.{name}"], value) for name, value in before[k].items()
+                   if name.endswith("image.weight"))  # fmt: skip
+        assert f"{k}.image.weight" in after
+
+
 def test_a_base_models_vectors_are_read_once_and_leave_random_numbers_alone(monkeypatch):
     read = []
 
