@@ -153,7 +153,7 @@ class Copy:
             cwd=self.root,
             capture_output=True,
             text=True,
-            timeout=900,
+            timeout=1800,
         )
 
     def start(self, *arguments: str, before: tuple[str, ...] = (), **environment: str):
