@@ -32,9 +32,9 @@ def package(tmp_path, monkeypatch):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     monkeypatch.setattr(fingerprint, "PACKAGE", folder)
-    fingerprint._read.cache_clear()
+    fingerprint._read.cache_clear(), fingerprint.code_hash.cache_clear()
     yield folder
-    fingerprint._read.cache_clear()
+    fingerprint._read.cache_clear(), fingerprint.code_hash.cache_clear()
 
 
 def edited(package: Path, file: str, old: str, new: str) -> bool:
@@ -43,7 +43,7 @@ def edited(package: Path, file: str, old: str, new: str) -> bool:
     text = (package / file).read_text()
     assert old in text
     (package / file).write_text(text.replace(old, new, 1))
-    fingerprint._read.cache_clear()
+    fingerprint._read.cache_clear(), fingerprint.code_hash.cache_clear()
     return fingerprint.code_hash("alignbook.paper") != before
 
 

@@ -51,7 +51,7 @@ def test_whatever_the_result_depends_on_changes_the_key(store, monkeypatch):
             runs.get(Toy(), 0, data(), device="cuda:0").key}
     monkeypatch.setattr(runs, "code_hash", lambda module: "changed")
     keys.add(runs.get(Toy(), 0, data()).key)
-    monkeypatch.setattr(runs, "version", lambda name: "0")
+    monkeypatch.setattr(runs, "_versions", lambda: {"torch": "0"})
     keys.add(runs.get(Toy(), 0, data()).key)
     assert len(keys) == 7
 

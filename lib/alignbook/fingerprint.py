@@ -45,6 +45,7 @@ PRESENTATION = (
     "alignbook.paper",
     "alignbook.progress",
     "alignbook.reported",
+    "alignbook.runs",
     "alignbook.shapes",
     "alignbook.tables",
     "alignbook.verdicts",
@@ -52,6 +53,7 @@ PRESENTATION = (
 )
 
 
+@lru_cache(maxsize=None)
 def code_hash(*modules: str, exclude: tuple[str, ...] = PRESENTATION) -> str:
     """Hash of the code behind some modules, imports inside the package included.
 

@@ -5,17 +5,15 @@ trained: some steps of each phase, of which the median counts. A schedule's seco
 the steps it has.
 """
 
-import multiprocessing
 import time
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import torch
 
-from alignbook import gsl, noisy, progress, runs
-from alignbook.efficiency import settle, timed
+from alignbook import gsl, noisy, runs
+from alignbook.efficiency import alone, settle, timed
 
 ROUNDS = 5  # steps of a phase, after one that isn't counted
 DIVIDED = 256  # pairs that a division is timed on, at the least
@@ -147,9 +145,7 @@ def replace_index(pairs: noisy.Pairs, n: int) -> noisy.Pairs:
 
 
 def table(book, listed: pd.DataFrame) -> pd.DataFrame:
-    """`measure` of every method and seed of Table 2, from `book.out/efficiency/gsl-T2.csv`, which is
-    made if it isn't of these runs. One after the other, the methods by turns, in processes of
-    their own; nothing else should run meanwhile.
+    """`measure` of every method and seed of Table 2, kept and made as `efficiency.alone` does.
 
     Parameters
     ----------
@@ -157,27 +153,10 @@ def table(book, listed: pd.DataFrame) -> pd.DataFrame:
     """
     from alignbook import gsl_arms
 
-    file = book.out / "efficiency" / "gsl-T2.csv"
-    reported = listed[listed.role == "report"].sort_values("seed", kind="stable")
-    wanted = reported[["arm", "seed", "key"]].rename(columns={"arm": "row", "key": "run"})
-    if file.exists():
-        found = pd.read_csv(file)
-        if found[["row", "seed", "run"]].values.tolist() == wanted.values.tolist():
-            return found
-    lines, context = [], multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
-    for i, (row, seed, key) in enumerate(wanted.itertuples(index=False), 1):
-        inputs = gsl_arms.inputs(book, "gsl-T2", row)
-        with ProcessPoolExecutor(1, context) as fresh:
-            measured = fresh.submit(measure, runs.stored(key), inputs, book.device).result()
-        lines.append({"exhibit": "gsl-T2", "row": row, "seed": seed, "run": key} | measured)
-        progress.show("time of the methods", i, len(wanted))
-    found = pd.DataFrame(lines)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_suffix(".tmp")
-    found.to_csv(aside, index=False)
-    aside.rename(file)
-    return found
+    def given(row, key):
+        return runs.stored(key), gsl_arms.inputs(book, "gsl-T2", row), book.device
+
+    return alone(book, listed, measure, given)
 
 
 def costs(measured: pd.DataFrame) -> pd.DataFrame:

@@ -13,7 +13,7 @@ import shutil
 import sys
 import time
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
 
@@ -82,7 +82,7 @@ def get(config, seed: int, *inputs, device: str = "cpu") -> Run:
         "inputs": [getattr(i, "key", None) or i.fingerprint for i in inputs if i is not None],
         "device": device.partition(":")[0],
         "dtype": "float32",
-        "versions": {name: version(name) for name in VERSIONS},
+        "versions": _versions(),
         "code": code_hash(module),
     }
     name = key(origin)
@@ -93,6 +93,12 @@ def get(config, seed: int, *inputs, device: str = "cpu") -> Run:
         if not is_stored(name):
             _compute(config, seed, inputs, device, origin, run)
     return run
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Asked once a process: each answer is read from a file, and there are thousands of keys."""
+    return {name: version(name) for name in VERSIONS}
 
 
 def is_stored(name: str) -> bool:
