@@ -584,6 +584,16 @@ def told(metrics):
     return {name: value for name, value in metrics.items() if not name.endswith("seconds")}
 
 
+def test_the_division_and_the_labels_of_both_networks_count():
+    """Network A orders the pairs perfectly, B the other way round, more strongly."""
+    pair = SimpleNamespace(posterior=torch.tensor([[0.6, 0.4], [0.1, 0.9]]),
+                           labels=torch.tensor([[0.3, torch.nan], [0.5, 0.6]]))  # fmt: skip
+    found = noisy.division(pair, np.array([False, True]), 0.5, True)
+    assert (found["division AUC"], found["label AUC"], found["labelled"]) == (0.0, 0.0, 2)
+    assert (found["A noisy recall"], found["B noisy recall"]) == (100.0, 0.0)
+    assert "division AUC" not in noisy.division(pair, np.array([False, True]), 0.5, False)
+
+
 def test_what_a_run_leaves_and_says(inputs, tmp_path):
     config = config_of("ncr")
     found = compute(config, 0, inputs, tmp_path)

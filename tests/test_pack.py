@@ -116,6 +116,15 @@ def test_inputs_come_along_though_no_results_folder_names_them(root):
     assert pack.choose(root, ["laptop"]).keys == [BASE, FEATURES, ARM]
 
 
+def test_what_a_run_asked_for_while_it_was_computed_comes_along(root):
+    """A warm-up that several runs share, for one."""
+    warm_up, own = "9" * 16, root / "results/store" / ARM / "run.json"
+    add_run(root, warm_up, [WORLD, FEATURES, BASE])
+    assert warm_up not in pack.choose(root).keys
+    own.write_text(json.dumps(json.loads(own.read_text()) | {"asked": [warm_up]}))
+    assert pack.choose(root, ["laptop"]).keys == [BASE, FEATURES, ARM, warm_up]
+
+
 def test_only_the_results_asked_for(root):
     choice = pack.choose(root, profiles=["laptop"])
     assert choice.keys == [BASE, FEATURES, ARM]

@@ -1,6 +1,7 @@
 """The run store: what is stored is not computed again, what changed is, half is never whole."""
 
 import json
+import sys
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -78,6 +79,29 @@ def test_the_record_says_where_a_result_comes_from(store):
     record = runs.get(Toy(), 5, data()).record
     assert record["seed"] == 5 and record["inputs"] == ["d"] and "torch" in record["versions"]
     json.dumps(record)
+
+
+def test_the_record_names_the_runs_that_a_run_asked_for(store, monkeypatch):
+    module = sys.modules[__name__]
+    alone = module.compute
+
+    def compute_with_another(config, seed, inputs, folder, device):
+        if config.width < 10:
+            return alone(config, seed, inputs, folder, device)
+        asked.append(runs.get(Toy(config.width // 10), seed, *inputs).key)
+        return {"dev RSUM": 0.0}
+
+    monkeypatch.setattr(module, "compute", compute_with_another)
+    asked = []
+    whole = runs.get(Toy(555), 0, data())  # asks for 55, which asks for 5
+    fifth, fiftieth = (runs.get(Toy(width), 0, data()) for width in (5, 55))
+    assert asked == [fifth.key, fiftieth.key]
+    assert whole.record["asked"] == [fiftieth.key]
+    assert fiftieth.record["asked"] == [fifth.key] and fifth.record["asked"] == []
+    assert runs.get(Toy(551), 0, data()).record["asked"] == [fiftieth.key]  # stored already
+    with pytest.raises(RuntimeError):
+        runs.get(Toy(-1), 0, data())
+    assert runs.get(Toy(6), 0, data()).record["asked"] == []
 
 
 def test_best_on_dev_takes_the_largest_and_the_first_of_equals(store):

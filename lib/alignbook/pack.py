@@ -232,13 +232,15 @@ def _record(run: Path) -> dict | None:
 
 
 def _with_inputs(keys: set[str], records: dict[str, dict]) -> set[str]:
-    """Runs and all the runs they were computed from."""
+    """Runs and all the runs they were computed from, or asked for meanwhile."""
     found, waiting = set(), list(keys)
     while waiting:
         key = waiting.pop()
         if key not in found:
             found.add(key)
-            waiting += [each for each in records.get(key, {}).get("inputs", ()) if len(each) == 16]
+            record = records.get(key, {})
+            named = [*record.get("inputs", ()), *record.get("asked", ())]
+            waiting += [each for each in named if len(each) == 16]
     return found
 
 

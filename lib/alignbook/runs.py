@@ -87,6 +87,8 @@ def get(config, seed: int, *inputs, device: str = "cpu") -> Run:
     }
     name = key(origin)
     run = Run(name, STORE / name)
+    if _computing:
+        _computing[-1].append(name)
     if is_stored(name):
         return run
     with _locked(name):
@@ -114,14 +116,22 @@ def stored(name: str) -> Run:
     return run
 
 
+_computing: list[list[str]] = []  # of each run at work here, the runs that it asked for
+
+
 def _compute(config, seed, inputs, device, origin, run: Run) -> None:
     partial = STORE / ".partial" / run.key
     partial.mkdir(parents=True, exist_ok=True)
     began = time.time()
-    metrics = sys.modules[origin["module"]].compute(config, seed, inputs, partial, device)
+    _computing.append([])
+    try:
+        metrics = sys.modules[origin["module"]].compute(config, seed, inputs, partial, device)
+    finally:
+        asked = _computing.pop()
     (partial / "metrics.json").write_text(json.dumps(metrics, indent=1))
     record = origin | {
         "key": run.key,
+        "asked": asked,
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "seconds": round(time.time() - began, 2),
     }

@@ -23,7 +23,10 @@ MUTANTS = [(name, FILE, snippet, replacement, TESTS) for name, snippet, replacem
     ("photographs' features travel", 'elif origins != {"world"} and (store',
      "elif False and (store"),
     ("inputs stay behind",
-     'waiting += [each for each in records.get(key, {}).get("inputs", ()) if len(each) == 16]',
-     "pass"),
+     'named = [*record.get("inputs", ()), *record.get("asked", ())]',
+     'named = record.get("asked", ())'),
+    ("what a run asked for stays behind",
+     'named = [*record.get("inputs", ()), *record.get("asked", ())]',
+     'named = record.get("inputs", ())'),
     ("stale runs travel", "    if everything:", "    if True:"),
 ]]
