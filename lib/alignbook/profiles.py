@@ -118,7 +118,7 @@ WORLD = {
         covalign_dev_images=200, covalign_test_images=300,
         gsl_similarity="saf", gsl_images=400, gsl_dev_images=100, gsl_test_images=200,
         gsl_regions=16, gsl_dim=32, gsl_sim_dim=16, gsl_batch=24, gsl_learning_rate=7e-3,
-        gsl_after=0.03, gsl_warm_up="mean", gsl_warm_up_epochs=5, gsl_epochs=3, gsl_epoch_steps=30, gsl_trials=1,
+        gsl_after=0.03, gsl_warm_up="mean", gsl_warm_up_epochs=5, gsl_epochs=2, gsl_epoch_steps=30, gsl_trials=1,
         gsl_noise_index="drawn",
         bert="captions", bert_steps=1000,
     ),
