@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import sys
 import warnings
 from pathlib import Path
 
@@ -40,6 +41,7 @@ def run_notebook(source: Path, target: Path, parameters: dict) -> None:
 
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # silences the debugger in the kernel
     logging.getLogger("papermill").setLevel(logging.ERROR)
+    sys.modules.setdefault("rfc3987_syntax", None)  # 2 s for a check of addresses, that none needs
     import papermill  # 1 s: only a process that runs a notebook waits for it
     from nbclient.exceptions import CellControlSignal, DeadKernelError
 

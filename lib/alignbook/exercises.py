@@ -11,7 +11,6 @@ import os
 import sys
 from pathlib import Path
 
-import nbformat
 import numpy as np
 
 from alignbook import ROOT
@@ -84,6 +83,7 @@ def student_edition(notebook):
 
     Examples
     --------
+    >>> import nbformat
     >>> cell = nbformat.v4.new_code_cell("def half(x):\\n    # --- solution\\n    return x / 2")
     >>> cell.metadata.tags = ["solution"]
     >>> edition = student_edition(nbformat.v4.new_notebook(cells=[cell]))
@@ -139,6 +139,8 @@ def write_editions(source: Path, folder: Path) -> dict[Path, int]:
     Raises ValueError, and nothing is written, where a notebook of the same name but with other
     content is there already: it may hold someone's answers, or the solutions themselves.
     """
+    import nbformat  # 2 s, that no exercise's check should wait for
+
     editions, found = {}, {}
     for path in sorted(source.glob("*.ipynb")):
         notebook = nbformat.read(path, as_version=nbformat.NO_CONVERT)
