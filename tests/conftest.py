@@ -88,6 +88,14 @@ def end(process: subprocess.Popen) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
+@pytest.fixture(autouse=True)
+def data_looked_at_anew():
+    """No test is handed the data that another one prepared, or put in its place."""
+    yield
+    if loaded := sys.modules.get("alignbook.workbook"):
+        loaded._prepared.cache_clear()
+
+
 @pytest.fixture
 def no_network(monkeypatch):
     """Whoever asks the network fails."""

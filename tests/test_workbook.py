@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from alignbook import base, profiles, workbook
+from alignbook import base, datasets, profiles, workbook
 
 
 def test_a_setting_changes_one_number():
@@ -63,6 +63,18 @@ def test_the_architecture_file_is_part_of_the_key(monkeypatch, tmp_path):
     (tmp_path / "world-clip.json").write_text(text.replace('"layers": 2', '"layers": 3'))
     monkeypatch.setattr(base.towers, "CONFIGS", tmp_path)
     assert base.configure(profiles.get("smoke")) != before
+
+
+def test_data_are_looked_at_once_a_process(monkeypatch):
+    """Checking 8,000 photographs takes a second, and every run of a thousand asks for them."""
+    asked = []
+    monkeypatch.setattr(datasets, "prepare", lambda *given: asked.append(given) or len(asked))
+    smoke, laptop = workbook.open("smoke"), workbook.open("laptop")
+    assert [smoke.dataset(), smoke.dataset("B"), laptop.dataset()] == [1, 2, 3]
+    again = workbook.open("smoke")
+    assert [again.dataset(), again.dataset("B"), laptop.dataset()] == [1, 2, 3]
+    assert workbook.open("smoke", "flickr8k=here").dataset() == 4
+    assert asked[1] == ("world", smoke.profile, workbook.ROOT / "data", "B")
 
 
 def test_changes_by_hand_do_not_overwrite_the_main_jobs_results():

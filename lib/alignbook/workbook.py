@@ -5,6 +5,7 @@ import json
 import os
 import shlex
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from alignbook import ROOT, profiles
@@ -46,11 +47,10 @@ class Workbook:
     def dataset(self, domain: str = "A"):
         """The prepared data set; made on first use, memory-mapped afterwards.
 
-        The world has two domains, "A" and "B"; photographs have one.
+        The world has two domains, "A" and "B"; photographs have one. What lies in a user's folder
+        is looked at once a process.
         """
-        from alignbook import datasets
-
-        return datasets.prepare(self.data, self.profile, ROOT / "data", domain)
+        return _prepared(self.data, self.profile, ROOT / "data", domain)
 
     def base(self, recipe: str = "", seed: int = 0):
         """The stored run of a base model, the profile's or that of a recipe; trained on first use.
@@ -230,6 +230,13 @@ class Workbook:
 
     def _home(self, domain: str):
         return self.dataset() if self.kind == "world" and domain != "A" else None
+
+
+@cache
+def _prepared(data: str, profile: Profile, folder: Path, domain: str):
+    from alignbook import datasets
+
+    return datasets.prepare(data, profile, folder, domain)
 
 
 def open(profile: str = "laptop", data: str = "world", seeds: int = 0, settings: str = "",
