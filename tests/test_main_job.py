@@ -339,8 +339,8 @@ def test_editing_a_docstring_runs_nothing_and_editing_the_loss_trains_anew(twin)
     done = twin.run("--profile", "smoke", "--dry-run")
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("  arms/")]
-    assert len(lines) == 2  # and not what doesn't use the loss
-    for line, chapter in zip(sorted(lines), ("chan", "gsl")):
+    assert len(lines) == 3  # and not what doesn't use the loss
+    for line, chapter in zip(sorted(lines), ("chan", "covalign", "gsl")):
         listed = [name for name in before if name.startswith(f"arms/{chapter}-")]
         assert line.startswith(f"  arms/{chapter}-") and f" and {len(listed) - 1} more " in line
     assert "data.json" not in done.stdout and "notebooks/02_data.done" not in done.stdout

@@ -629,6 +629,22 @@ def test_a_seed_draws_the_networks_and_each_ones_batches(inputs, tmp_path, monke
     assert len(set(batches)) == len(batches) == 36
 
 
+def test_a_run_is_the_same_whether_its_warm_up_is_stored_or_not(inputs, tmp_path, monkeypatch):
+    """Networks drop out at random: what the warm-up draws must not be missing afterwards."""
+    compute_anew, kept = noisy.runs.get, {}
+
+    def get(config, seed, *inputs, device):
+        if config not in kept:
+            kept[config] = compute_anew(config, seed, *inputs, device=device)
+        return kept[config]
+
+    monkeypatch.setattr(noisy.runs, "get", get)
+    first, again = (compute(config_of("ncr"), 0, inputs, tmp_path / name) for name in "ab")
+    assert len(kept) == 1 and told(first) == told(again)
+    losses = [np.load(tmp_path / name / "loss.npy") for name in "ab"]
+    assert (losses[0] == losses[1]).all()
+
+
 def test_the_noise_is_the_same_for_every_seed_and_another_by_its_own(inputs, tmp_path):
     found = {}
     for name, seed, noise_seed in (("a", 0, 0), ("b", 1, 0), ("c", 0, 1)):

@@ -491,19 +491,20 @@ def fit(method: Method, config: Config, seed: int, inputs, folder: Path, device:
     and `problems.json`: what the mixtures complained of.
     """
     dataset, feature_run, base_run, home, given = (*inputs, None, None, None)[:5]
+    warmed = {"steps": 0, "training seconds": 0.0, "samples": 0}
+    if config.warm_up_epochs:
+        start = runs.get(warm_up_of(method, config), seed, *inputs, device=device)
+        warmed = start.metrics
     torch.set_num_threads(1)
-    torch.manual_seed(seed)
+    torch.manual_seed(seed)  # after the warm-up: where it isn't stored yet, it draws numbers too
     networks, vocabulary = build(config, dataset, feature_run, base_run, home)
     pairs = gather(config, dataset, feature_run, vocabulary, given)
     everything = pool(pairs, method.truth)
     for network in networks:
         network.to(device)
     pair = Pair(networks, len(pairs), method.record, config.epochs)
-    warmed = {"steps": 0, "training seconds": 0.0, "samples": 0}
     if config.warm_up_epochs:
-        start = runs.get(warm_up_of(method, config), seed, *inputs, device=device)
         pair.networks.load_state_dict(start.weights())
-        warmed = start.metrics
     clock, problems = Clock(pair.seconds), _Problems(folder / "problems.json")
     per_epoch = steps_an_epoch(config, len(pairs), method.truth, method.parts)
     total = per_epoch * config.epochs
