@@ -191,7 +191,7 @@ def test_a_part_of_the_data_is_never_called_comparable():
     table = gsl_sheet.sizes_table(book("world", gsl_images=50, gsl_test_images=0)).set_index("what")
     assert table.here["train images"] == "the first 50 of 100"
     assert table.here["test images"] == "the first 20 of 20"
-    assert table.here["after it"] == "3 epochs at 0.00021"
+    assert table.here["after it"] == "2 epochs at 0.00021"
 
 
 def test_every_arm_has_a_name():
