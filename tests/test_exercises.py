@@ -9,8 +9,8 @@ import torch
 from conftest import ROOT
 
 from alignbook import __main__ as command_line
-from alignbook import exercises, shapes
-from alignbook.similarity import fine_grained_matching, hard_coding, soft_coding
+from alignbook import covalign, exercises, shapes
+from alignbook.similarity import fine_grained_matching, hard_coding, soft_coding, unit
 
 NOTEBOOKS = {path.stem: nbformat.read(path, as_version=nbformat.NO_CONVERT)
              for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}  # fmt: skip
@@ -251,11 +251,25 @@ def test_the_picture_of_matching_has_the_librarys_numbers():
     regions = torch.tensor([[3.0, 4.0], [1.0, 0.0], [0.0, 2.0]])
     phrases = torch.tensor([[4.0, 3.0], [1.0, 5.0]])
     drawn = texts(shapes.matching(regions.numpy(), phrases.numpy()))
-    unit = torch.nn.functional.normalize
-    there, back = fine_grained_matching(unit(regions, dim=1)[None], unit(phrases, dim=1)[None])
+    there, back = fine_grained_matching(unit(regions)[None], unit(phrases)[None])
     assert there.item() != back.item()
     assert f"{there.item():.2f}" in drawn and f"{back.item():.2f}" in drawn
     assert "(B₁, B₂, C, C′)" in drawn and "mean over C′\nEq. 4" in drawn
+
+
+def test_the_picture_of_regions_has_the_librarys_numbers():
+    queries, words = torch.tensor([[1.0, 0], [0, 1]]), torch.tensor([[4.0, 3], [0, 1], [-1, 0]])
+    patches = torch.tensor([[1.0, 0], [0.96, 0.28], [0, 1], [-0.6, 0.8]])
+    figure = shapes.cohesive_regions(*(x.numpy() for x in (queries, patches, words)), 0.2, 0.7)
+    attention = (queries @ patches.T / 0.2).softmax(1)
+    kept = covalign.kept(attention, 0.7)
+    assert kept.tolist() == [[True, True, False, False], [False, False, True, False]]
+    regions = unit(covalign.pooled(attention[None], kept[None], patches[None]))
+    found = covalign.two_way_similarity(regions, unit(words)[None])
+    for number in (*attention.flatten(), *regions.flatten(), found):
+        assert f"{float(number):.2f}".replace("-", "−") in texts(figure)
+    for shape in ("(B₁, N_q, d)", "(B₁, P, d)", "(B₁, N_q, P)", "(B₂, L, d)", "(B₁, B₂, N_q, L)"):
+        assert shape in texts(figure)
 
 
 def test_the_picture_of_a_map_adds_up():
