@@ -1,6 +1,7 @@
 """Exercises: each is right with its solution and gives its hint without; student editions."""
 
 import ast
+import re
 
 import nbformat
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from conftest import ROOT
 
 from alignbook import __main__ as command_line
-from alignbook import covalign, exercises, shapes
+from alignbook import covalign, execute, exercises, exhibits, shapes
 from alignbook.similarity import fine_grained_matching, hard_coding, soft_coding, unit
 
 NOTEBOOKS = {path.stem: nbformat.read(path, as_version=nbformat.NO_CONVERT)
@@ -96,6 +97,34 @@ def test_a_chapter_teaches(name):
     assert sum(text.startswith("> **What we assumed") for text in texts) == 1
 
 
+@pytest.mark.parametrize("name", ["10_chan", "20_comalign", "30_covalign", "40_gsl"])
+def test_a_papers_first_notebook_has_all_that_a_group_needs(name):
+    """An example by hand, a picture of shapes, and a plan for an hour, with questions."""
+    cells = NOTEBOOKS[name].cells
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    assert any("by hand\n" in text or "By hand:" in text for text in texts)
+    assert any("shapes." in cell.source for cell in cells if cell.cell_type == "code")
+    (plan,) = [text for text in texts if text.startswith("## A reading group: 60 minutes")]
+    assert cells[-1].source == plan
+    rows = re.findall(r"(?m)^\| (\d+) \|", plan)
+    assert sum(map(int, rows)) == 60
+    parts = re.split(r"(?m)^\*\*(What .*)\*\*$", plan)[1:]
+    assert parts[::2] == ["What the paper claims", "What our runs say", "What we assumed"]
+    for questions in parts[1::2]:
+        asked = re.split(r"(?m)^\d+\. ", questions)[1:]
+        assert len(asked) >= 3 and all("?" in each for each in asked)
+    assert [int(n) for n in re.findall(r"(?m)^(\d+)\. ", plan)] == list(range(1, 11))
+
+
+def test_the_map_leads_to_every_notebook():
+    texts = " ".join(cell.source for cell in NOTEBOOKS["00_start_here"].cells)
+    leads = re.findall(r"\]\(([^)]+)\)", texts)
+    assert {f"{name}.ipynb" for name in exhibits.NOTEBOOKS} - set(leads) == {"00_start_here.ipynb"}
+    for each in leads:
+        assert (ROOT / "notebooks" / each).is_file(), each
+    assert next(iter(exhibits.NOTEBOOKS)) == "00_start_here"
+
+
 # --- check ----------------------------------------------------------------------------------------
 
 
@@ -158,6 +187,32 @@ def test_an_edition_lacks_solutions_and_outputs_only():
     assert edition == notebook
 
 
+def test_a_check_of_an_edition_stops_nothing():
+    notebook = notebook_with("check(1, 2, 'no')", tags=("check",))
+    edition = exercises.student_edition(notebook)
+    assert edition.cells[1].metadata.tags == ["check", "raises-exception"]
+    assert notebook.cells[1].metadata.tags == ["check"]
+
+
+def test_an_edition_runs_from_top_to_bottom_and_shows_the_hints(tmp_path):
+    """Of notebook 10, the cells that train nothing."""
+    assert command_line.main(["student", "--out", str(tmp_path / "student")]) == 0
+    path = tmp_path / "student/10_chan.ipynb"
+    edition = nbformat.read(path, as_version=nbformat.NO_CONVERT)
+    edition.cells = [cell for cell in edition.cells
+                     if kind(cell) or "parameters" in cell.metadata.get("tags", ())]  # fmt: skip
+    nbformat.write(edition, path)
+    execute.run_notebook(path, tmp_path / "executed.ipynb", {"profile": "smoke"})
+    executed = nbformat.read(tmp_path / "executed.ipynb", as_version=nbformat.NO_CONVERT)
+    for cell in executed.cells:
+        errors = [each for each in cell.get("outputs", ()) if each.output_type == "error"]
+        if kind(cell) != exercises.CHECK:
+            assert not errors
+        else:
+            assert [each.ename for each in errors] == ["NotYet"]
+            assert errors[0].traceback[0].startswith("Not yet: there is no answer yet. Hint: ")
+
+
 def test_a_marker_at_the_margin_and_one_in_another_cell():
     assert exercises.without_solution("x = 1\n# --- solution\ny = 2\nz = 3") == (
         "x = 1\n...  # your turn")  # fmt: skip
@@ -175,7 +230,7 @@ def test_the_command_writes_every_notebook(tmp_path, capsys):
     assert command_line.main(["student", "--out", str(tmp_path / "a/b")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert sorted(path.stem for path in (tmp_path / "a/b").iterdir()) == sorted(NOTEBOOKS)
-    assert len(lines) == len(NOTEBOOKS)
+    assert len(lines) == len(NOTEBOOKS) + 1 and "00_start_here.ipynb in " in lines[-1]
     for (name, notebook), line in zip(NOTEBOOKS.items(), lines):
         path = tmp_path / f"a/b/{name}.ipynb"
         assert nbformat.read(path, as_version=nbformat.NO_CONVERT) == (

@@ -9,6 +9,7 @@ import pandas as pd
 
 from alignbook import ROOT, execute, exhibits, profiles, verdicts
 
+MAP = "00_start_here"
 PACKAGES = ("torch", "numpy", "open_clip_torch", "transformers", "timm", "spacy", "jupyterlab")
 
 
@@ -31,10 +32,10 @@ def computed(results: Path = ROOT / "results") -> pd.DataFrame:
     """
     lines = []
     for folder in sorted(results.glob("*-*"), key=_place):
-        done = list(folder.glob("notebooks/*.done"))
+        done = [path for path in folder.glob("notebooks/*.done") if path.stem != MAP]
         if not done:
             continue
-        all_of = len(exhibits.resolve([], folder.name.rpartition("-")[0]))
+        all_of = len(_others(folder.name.rpartition("-")[0]))
         metrics, claims = folder / "metrics.csv", folder / "claims.csv"
         last = max(path.stat().st_mtime for path in done)
         said = pd.read_csv(claims).verdict.value_counts() if claims.exists() else {}
@@ -73,6 +74,11 @@ def _place(folder: Path) -> tuple[str, int]:
     return data, profiles.NAMES.index(profile) if profile in profiles.NAMES else len(profiles.NAMES)
 
 
+def _others(kind: str) -> list[str]:
+    """The notebooks of a data set but for the one that shows this."""
+    return [name for name in exhibits.resolve([], kind) if name != MAP]
+
+
 def notebooks(book) -> pd.DataFrame:
     """How far each notebook of a workbook's data is in its results folder.
 
@@ -83,9 +89,7 @@ def notebooks(book) -> pd.DataFrame:
         it.
     """
     lines = []
-    for name in exhibits.resolve([], book.kind):
-        if name == "00_start_here":
-            continue
+    for name in _others(book.kind):
         executed = book.out / "notebooks" / f"{name}.ipynb"
         state = "done" if executed.with_suffix(".done").exists() else "not yet"
         if state == "not yet" and executed.exists():
