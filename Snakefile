@@ -56,7 +56,9 @@ def notebook_inputs(wildcards):
     timed = [f"efficiency/{name}.csv" for name in TIMED
              if name in notebook.exhibits or name in notebook.reads and name in READ]
     timed += ["benchmarks/kernels.csv"] if wildcards.notebook == "50_kernels" else []
-    return [f"{need}.json" for need in notebook.needs] + shown + timed
+    others = [f"notebooks/{name}.done" for name in CHOSEN if not NOTEBOOKS[name].last]
+    first = map(ancient, others if notebook.last else [])  # in this order, whatever is newer
+    return [f"{need}.json" for need in notebook.needs] + shown + timed + list(first)
 
 
 def reported_files(name):

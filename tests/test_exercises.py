@@ -1,16 +1,18 @@
 """Exercises: each is right with its solution and gives its hint without; student editions."""
 
 import ast
+import re
 
 import nbformat
 import numpy as np
 import pytest
 import torch
 from conftest import ROOT
+from nbclient import NotebookClient
 
 from alignbook import __main__ as command_line
-from alignbook import exercises, shapes
-from alignbook.similarity import fine_grained_matching, hard_coding, soft_coding
+from alignbook import covalign, exercises, exhibits, shapes
+from alignbook.similarity import fine_grained_matching, hard_coding, soft_coding, unit
 
 NOTEBOOKS = {path.stem: nbformat.read(path, as_version=nbformat.NO_CONVERT)
              for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}  # fmt: skip
@@ -96,6 +98,34 @@ def test_a_chapter_teaches(name):
     assert sum(text.startswith("> **What we assumed") for text in texts) == 1
 
 
+@pytest.mark.parametrize("name", ["10_chan", "20_comalign", "30_covalign", "40_gsl"])
+def test_a_papers_first_notebook_has_all_that_a_group_needs(name):
+    """An example by hand, a picture of shapes, and a plan for an hour, with questions."""
+    cells = NOTEBOOKS[name].cells
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    assert any("by hand\n" in text or "By hand:" in text for text in texts)
+    assert any("shapes." in cell.source for cell in cells if cell.cell_type == "code")
+    (plan,) = [text for text in texts if text.startswith("## A reading group: 60 minutes")]
+    assert cells[-1].source == plan
+    rows = re.findall(r"(?m)^\| (\d+) \|", plan)
+    assert sum(map(int, rows)) == 60
+    parts = re.split(r"(?m)^\*\*(What .*)\*\*$", plan)[1:]
+    assert parts[::2] == ["What the paper claims", "What our runs say", "What we assumed"]
+    for questions in parts[1::2]:
+        asked = re.split(r"(?m)^\d+\. ", questions)[1:]
+        assert len(asked) >= 3 and all("?" in each for each in asked)
+    assert [int(n) for n in re.findall(r"(?m)^(\d+)\. ", plan)] == list(range(1, 11))
+
+
+def test_the_map_leads_to_every_notebook():
+    texts = " ".join(cell.source for cell in NOTEBOOKS["00_start_here"].cells)
+    leads = re.findall(r"\]\(([^)]+)\)", texts)
+    assert {f"{name}.ipynb" for name in exhibits.NOTEBOOKS} - set(leads) == {"00_start_here.ipynb"}
+    for each in leads:
+        assert (ROOT / "notebooks" / each).is_file(), each
+    assert next(iter(exhibits.NOTEBOOKS)) == "00_start_here"
+
+
 # --- check ----------------------------------------------------------------------------------------
 
 
@@ -158,6 +188,30 @@ def test_an_edition_lacks_solutions_and_outputs_only():
     assert edition == notebook
 
 
+def test_a_check_of_an_edition_stops_nothing():
+    notebook = notebook_with("check(1, 2, 'no')", tags=("check",))
+    edition = exercises.student_edition(notebook)
+    assert edition.cells[1].metadata.tags == ["check", "raises-exception"]
+    assert notebook.cells[1].metadata.tags == ["check"]
+
+
+def test_an_edition_runs_from_top_to_bottom_and_shows_the_hints(tmp_path):
+    """As JupyterLab does it. Of notebook 10, the cells that load no run."""
+    assert command_line.main(["student", "--out", str(tmp_path / "student")]) == 0
+    path = tmp_path / "student/10_chan.ipynb"
+    executed = nbformat.read(path, as_version=nbformat.NO_CONVERT)
+    executed.cells = [cell for cell in executed.cells
+                      if kind(cell) or "parameters" in cell.metadata.get("tags", ())]  # fmt: skip
+    NotebookClient(executed, kernel_name="python3", timeout=120).execute(cwd=str(path.parent))
+    for cell in executed.cells:
+        errors = [each for each in cell.get("outputs", ()) if each.output_type == "error"]
+        if kind(cell) != exercises.CHECK:
+            assert not errors
+        else:
+            assert [each.ename for each in errors] == ["NotYet"]
+            assert errors[0].traceback[0].startswith("Not yet: there is no answer yet. Hint: ")
+
+
 def test_a_marker_at_the_margin_and_one_in_another_cell():
     assert exercises.without_solution("x = 1\n# --- solution\ny = 2\nz = 3") == (
         "x = 1\n...  # your turn")  # fmt: skip
@@ -175,7 +229,7 @@ def test_the_command_writes_every_notebook(tmp_path, capsys):
     assert command_line.main(["student", "--out", str(tmp_path / "a/b")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert sorted(path.stem for path in (tmp_path / "a/b").iterdir()) == sorted(NOTEBOOKS)
-    assert len(lines) == len(NOTEBOOKS)
+    assert len(lines) == len(NOTEBOOKS) + 1 and "00_start_here.ipynb in " in lines[-1]
     for (name, notebook), line in zip(NOTEBOOKS.items(), lines):
         path = tmp_path / f"a/b/{name}.ipynb"
         assert nbformat.read(path, as_version=nbformat.NO_CONVERT) == (
@@ -251,11 +305,25 @@ def test_the_picture_of_matching_has_the_librarys_numbers():
     regions = torch.tensor([[3.0, 4.0], [1.0, 0.0], [0.0, 2.0]])
     phrases = torch.tensor([[4.0, 3.0], [1.0, 5.0]])
     drawn = texts(shapes.matching(regions.numpy(), phrases.numpy()))
-    unit = torch.nn.functional.normalize
-    there, back = fine_grained_matching(unit(regions, dim=1)[None], unit(phrases, dim=1)[None])
+    there, back = fine_grained_matching(unit(regions)[None], unit(phrases)[None])
     assert there.item() != back.item()
     assert f"{there.item():.2f}" in drawn and f"{back.item():.2f}" in drawn
     assert "(B₁, B₂, C, C′)" in drawn and "mean over C′\nEq. 4" in drawn
+
+
+def test_the_picture_of_regions_has_the_librarys_numbers():
+    queries, words = torch.tensor([[1.0, 0], [0, 1]]), torch.tensor([[4.0, 3], [0, 1], [-1, 0]])
+    patches = torch.tensor([[1.0, 0], [0.96, 0.28], [0, 1], [-0.6, 0.8]])
+    figure = shapes.cohesive_regions(*(x.numpy() for x in (queries, patches, words)), 0.2, 0.7)
+    attention = (queries @ patches.T / 0.2).softmax(1)
+    kept = covalign.kept(attention, 0.7)
+    assert kept.tolist() == [[True, True, False, False], [False, False, True, False]]
+    regions = unit(covalign.pooled(attention[None], kept[None], patches[None]))
+    found = covalign.two_way_similarity(regions, unit(words)[None])
+    for number in (*attention.flatten(), *regions.flatten(), found):
+        assert f"{float(number):.2f}".replace("-", "−") in texts(figure)
+    for shape in ("(B₁, N_q, d)", "(B₁, P, d)", "(B₁, N_q, P)", "(B₂, L, d)", "(B₁, B₂, N_q, L)"):
+        assert shape in texts(figure)
 
 
 def test_the_picture_of_a_map_adds_up():

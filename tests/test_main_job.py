@@ -144,6 +144,18 @@ def test_smoke_run_takes_ten_minutes_at_most(finished):
     assert finished.seconds <= 600, f"{finished.seconds:.0f} s"
 
 
+def test_every_notebook_runs_within_a_minute_from_a_filled_store(finished):
+    """As by "Restart & Run All" in Lab; the map comes last and knows of all others."""
+    for name in exhibits.NOTEBOOKS:
+        executed = nbformat.read(finished.smoke / f"notebooks/{name}.ipynb", as_version=4)
+        assert executed.metadata.papermill.duration <= 60, name
+        if name == "00_start_here":
+            shown = " ".join(text for cell in executed.cells for each in cell.get("outputs", ())
+                             for text in each.get("data", {}).values())  # fmt: skip
+            assert f"{len(exhibits.NOTEBOOKS) - 1} of {len(exhibits.NOTEBOOKS) - 1}" in shown
+            assert "not yet" not in shown and "chan-codings: not run" in shown
+
+
 def test_a_notebook_without_exhibits_runs_alone(workbook_copy):
     done = workbook_copy.run("--profile", "smoke", "02_data")
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from alignbook import base, datasets, profiles, workbook
+from alignbook import base, datasets, exhibits, profiles, startsheet, workbook
 
 
 def test_a_setting_changes_one_number():
@@ -83,6 +83,73 @@ def test_changes_by_hand_do_not_overwrite_the_main_jobs_results():
     by_hand = workbook.open("smoke", seeds=2, settings="chan_steps=3 chan_dim=8")
     assert by_hand.out.name == "world-smoke-by-hand" and list(by_hand.seeds) == [0, 1]
     assert by_hand.profile.chan_steps == 3 and by_hand.profile.chan_dim == 8
+
+
+def results(root, name, notebooks, **said):
+    """A results folder with so many notebooks done."""
+    folder = root / "results" / name
+    (folder / "notebooks").mkdir(parents=True)
+    for number in range(notebooks):
+        (folder / f"notebooks/{number}.done").touch()
+    said = {"profile": name.rpartition("-")[2], "data": "world", "seeds": None, "set": {},
+            "device": "cpu"} | said  # fmt: skip
+    (folder / "settings.json").write_text(json.dumps(said))
+
+
+def test_no_profile_means_what_is_computed(tmp_path, monkeypatch, capsys):
+    """With its settings; of equally many notebooks the larger profile's."""
+    monkeypatch.setattr(workbook, "ROOT", tmp_path)
+    assert workbook.open("").profile.name == "smoke"
+    assert "nothing is computed here yet" in capsys.readouterr().out
+    results(tmp_path, "world-smoke", 3)
+    results(tmp_path, "world-laptop", 1)
+    results(tmp_path, "flickr8k-overnight", 9, data="flickr8k=/there", set={"chan_steps": "7"})
+    assert workbook.open("").profile.name == "smoke"
+    assert capsys.readouterr().out == "profile smoke: the most that is computed here\n"
+    for number in range(3):
+        (tmp_path / f"results/world-laptop/notebooks/{number}.done").touch()
+    book = workbook.open("")
+    assert (book.profile.name, book.out) == ("laptop", tmp_path / "results/world-laptop")
+    book = workbook.open("", settings="chan_steps=3")
+    assert (book.profile.name, book.out.name) == ("laptop", "world-laptop-by-hand")
+    book = workbook.open("", "flickr8k=/here")
+    assert (book.profile.name, book.profile.chan_steps, book.data) == (
+        "overnight", 7, "flickr8k=/here")  # fmt: skip
+
+
+def test_the_map_says_what_is_computed(tmp_path, monkeypatch):
+    monkeypatch.setattr(workbook, "ROOT", tmp_path)
+    assert startsheet.computed(tmp_path / "results").empty
+    results(tmp_path, "world-laptop", 2)
+    results(tmp_path, "world-smoke", 3)
+    results(tmp_path, "world-overnight", 0)
+    folder = tmp_path / "results/world-smoke"
+    (folder / "metrics.csv").write_text("exhibit,value\nchan-T3,1\nchan-T3,2\n")
+    (folder / "claims.csv").write_text(
+        "claim,verdict,why\na,undecided,few seeds\nb,reproduced,-\nc,undecided,-\nd,not run,-\n")
+    (folder / "contrasts.csv").write_text(
+        "claim,contrast,seeds,value,low,high,reading\nb,x,1,2,1,3,holds\na,y,3,5,-1,11,open\n")
+    found = startsheet.computed(tmp_path / "results")
+    of = len(exhibits.NOTEBOOKS) - 1  # the map itself counts for nothing
+    assert found[["results", "notebooks", "numbers", "verdicts"]].values.tolist() == [
+        ["world-smoke", f"3 of {of}", 2, "1 reproduced, 2 undecided"],
+        ["world-laptop", f"2 of {of}", 0, "–"],
+    ]
+    book = workbook.open("")
+    lines, verdict = startsheet.verdict_on(book, "a")
+    assert verdict == "a: undecided, few seeds" and lines.values.tolist() == [
+        ["y", 3, 5, -1, 11, "open"]]  # fmt: skip
+    (folder / "notebooks/02_data.done").touch()
+    broken = {"cells": [{"metadata": {}, "outputs": [
+        {"output_type": "error", "ename": "ValueError", "evalue": "why"}]}]}  # fmt: skip
+    (folder / "notebooks/11_chan_ablations.ipynb").write_text(json.dumps(broken))
+    here = startsheet.notebooks(book).set_index("notebook").here
+    assert here["02_data"] == "done" and here["10_chan"] == "not yet"
+    assert here["11_chan_ablations"] == "cell 1: ValueError: why"
+    assert "00_start_here" not in here and len(here) == of
+    (folder / "claims.csv").unlink()
+    lines, verdict = startsheet.verdict_on(book, "a")
+    assert lines.empty and "has not been run" in verdict
 
 
 def test_the_command_lines_settings_are_read_back(tmp_path):

@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["test"]:
         hand_over("pytest", *arguments[1:])
     if arguments[:1] == ["lab"]:
-        hand_over("jupyterlab", "--ServerApp.ip=127.0.0.1", *arguments[1:], "notebooks")
+        return lab(arguments[1:])
     if arguments[:1] == ["doctor"]:
         from alignbook import doctor
 
@@ -89,6 +89,34 @@ def main(arguments: list[str]) -> int:
             file=sys.stderr,
         )
         return 130
+
+
+# JupyterLab, opened on the map and asking nobody outside for news, updates or extensions.
+LAB = (
+    "--ServerApp.ip=127.0.0.1",
+    "--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb",
+    "--LabApp.news_url=None",
+    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    "--LabApp.extension_manager=readonly",
+)
+# What would let others in. Jupyter takes a name with and without the class before it.
+OPENING = ("ip", "token", "password", "hashed_password", "allow_remote_access", "local_hostnames")
+
+
+def lab(arguments: list[str]) -> int:
+    """Become JupyterLab, on this machine only and with a token; 2 if asked to be otherwise.
+
+    A port that is taken is not: the next free one is, and the address that is printed says so.
+    """
+    for each in arguments:
+        name = each.partition("=")[0]
+        if each.startswith("-") and name.lstrip("-").rpartition(".")[2] in OPENING:
+            print(f"run_all.sh: lab {name}: a notebook can run anything here, so Lab listens on "
+                  "127.0.0.1 alone and asks for a token. From another machine: ssh -L "
+                  "8888:127.0.0.1:8888 HOST, then the printed address there. A token of your own: "
+                  "JUPYTER_TOKEN=… ./run_all.sh lab", file=sys.stderr)  # fmt: skip
+            return 2
+    hand_over("jupyterlab", f"--ServerApp.root_dir={ROOT}", *LAB, *arguments)
 
 
 def hand_over(module: str, *arguments: str) -> None:

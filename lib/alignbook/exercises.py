@@ -79,6 +79,8 @@ def tagged(notebook, tag: str) -> list:
 def student_edition(notebook):
     """A copy of a notebook whose solutions are left to the reader, without any output.
 
+    Checks may fail there: "Run All" shows their hints and goes on.
+
     Raises ValueError, with the cell's first line, for a solution without exactly one marker.
 
     Examples
@@ -94,6 +96,8 @@ def student_edition(notebook):
     edition = copy.deepcopy(notebook)
     for cell in tagged(edition, SOLUTION):
         cell.source = without_solution(cell.source)
+    for cell in tagged(edition, CHECK):
+        cell.metadata.tags = [*cell.metadata.tags, "raises-exception"]
     for cell in edition.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
@@ -124,6 +128,7 @@ def main(arguments: list[str]) -> int:
     try:
         for path, exercises in write_editions(ROOT / "notebooks", folder).items():
             print(f"{os.path.relpath(path)}: {exercises} exercise{'s' * (exercises != 1)}")
+        print(f"begin with 00_start_here.ipynb in {os.path.relpath(folder)}: ./run_all.sh lab")
     except ValueError as error:
         print(f"run_all.sh: {error}", file=sys.stderr)
         return 2

@@ -15,8 +15,9 @@ class Notebook:
     ``needs`` names what has to stand before it runs ("data", "base"), ``exhibits`` the exhibits it
     shows, ``reads`` those of other notebooks that it takes numbers from, ``printed`` whether it
     takes the papers' numbers, ``modules`` those of the library that it alone shows things with,
-    ``data`` the data sets it is made on where these are not all, ``expected`` its own seconds on
-    two cores by profile, training not counted.
+    ``data`` the data sets it is made on where these are not all, ``last`` whether it tells what the
+    others came to and waits for them, ``expected`` its own seconds on two cores by profile,
+    training not counted.
     """
 
     needs: tuple[str, ...] = ()
@@ -25,6 +26,7 @@ class Notebook:
     printed: bool = False
     modules: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
+    last: bool = False
     expected: dict[str, int] = field(default_factory=dict)
 
 
@@ -290,6 +292,9 @@ EXHIBITS = {
 TEACHING = ("alignbook.exercises", "alignbook.shapes")
 
 NOTEBOOKS = {
+    "00_start_here": Notebook(
+        modules=("alignbook.startsheet",), last=True, expected={"smoke": 10, "laptop": 10}
+    ),
     "01_reported_numbers": Notebook(printed=True, expected={"smoke": 10, "laptop": 10}),
     "02_data": Notebook(needs=("data",), expected={"smoke": 15, "laptop": 25}),
     "03_base_models": Notebook(

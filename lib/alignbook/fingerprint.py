@@ -47,6 +47,7 @@ PRESENTATION = (
     "alignbook.reported",
     "alignbook.runs",
     "alignbook.shapes",
+    "alignbook.startsheet",
     "alignbook.tables",
     "alignbook.verdicts",
     "alignbook.workbook",

@@ -233,6 +233,7 @@ GSL = ("seeds", *(f"gsl_{name}" for name in (
     "warm_up_epochs",
     "epochs", "epoch_steps", "images", "dev_images", "test_images", "noise_index")))  # fmt: skip
 NOTEBOOKS = {
+    "00_start_here": Needs(""),
     "01_reported_numbers": Needs(""),
     "02_data": Needs("coco_precomp"),
     "03_base_models": Needs(

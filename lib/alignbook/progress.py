@@ -12,6 +12,8 @@ def show(label: str, done: int, total: int, loss: float | None = None) -> None:
     """
     if "ALIGNBOOK_LIFELINE" in os.environ and "JPY_PARENT_PID" not in os.environ:
         return
+    if label in BAR and done <= BAR[label].n:  # started again after an interrupt, in another cell
+        BAR.pop(label).close()
     if label not in BAR:
         from tqdm.auto import tqdm
 

@@ -110,6 +110,43 @@ def matching(regions, phrases):
     return _draw(lanes, SHEETS + "Vectors have length 1. Framed: the largest.")
 
 
+def cohesive_regions(queries, patches, words, temperature: float, threshold: float):
+    """From patches to regions, and from these to the similarity with a caption (CoV-Align, steps 2
+    to 4 and 7).
+
+    Queries `(N_q, d)` and patches `(P, d)` of one image, words `(L, d)` of one caption. W, V and the
+    regions' linear map leave everything as it is.
+    """
+    z, f, w = _unit(queries), _unit(patches), _unit(words)
+    powers = np.exp(z @ f.T / temperature)
+    attention = powers / powers.sum(1, keepdims=True)
+    low, high = attention.min(1, keepdims=True), attention.max(1, keepdims=True)
+    kept = attention - low >= threshold * (high - low)
+    r = _unit((attention * kept) @ patches)
+    cosines, of_z, of_r = r @ w.T, _labels("z", z), _labels("r", r)
+    of_f, of_w = _labels("p", f), _labels("w", w)
+    regions = Grid("regions", "(B₁, N_q, d)", r, IMAGE, rows=of_r)
+    best = (Grid("best word", "(B₁, B₂, N_q)", cosines.max(1)[None], columns=of_r),
+            Grid("best region", "(B₁, B₂, L)", cosines.max(0)[None], columns=of_w))
+    whole = np.array([[cosines.max(1).mean() + cosines.max(0).mean()]])
+    return _draw({
+        "Without a caption: queries gather patches that hold together": [
+            (Grid("queries z W", "(B₁, N_q, d)", z, PAPER, rows=of_z),
+             Grid("patches F W", "(B₁, P, d)", f, IMAGE, rows=of_f)),
+            "cosine / τ,\nsoftmax, Eq. 2",
+            Grid("attention a", "(B₁, N_q, P)", attention, rows=of_z, columns=of_f, marked=kept),
+            "mean of what\nis kept", regions,
+        ],
+        "With one: regions and words, both ways": [
+            (regions, Grid("words", "(B₂, L, d)", w, TEXT, rows=of_w)), "cosine",
+            Grid("cosines s", "(B₁, B₂, N_q, L)", cosines, rows=of_r, columns=of_w),
+            "max over L,\nmax over N_q", best, "two means,\nadded",
+            Grid("similarity S", "(B₁, B₂)", whole),
+        ],
+    }, SHEETS + f"Vectors have length 1. Framed: what the mask keeps, {threshold:g} or more when a "
+       "row is scaled from 0 to 1.")  # fmt: skip
+
+
 def corrected_labels(images, captions, clean):
     """From cosines to a pair's corrected label, ours and as the notes print it (GSL Eq. 8–11).
 

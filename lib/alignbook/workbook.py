@@ -245,7 +245,8 @@ def open(profile: str = "laptop", data: str = "world", seeds: int = 0, settings:
 
     Parameters
     ----------
-    profile, data : as on the command line.
+    profile, data : as on the command line. An empty profile is that of `most_complete`, with the
+        settings that its results were computed with; smoke where there are none.
     seeds : how many; 0 means the profile's own number.
     settings : "key=value key=value", as `--set` takes them one by one; a value with a space in
         it in quotes.
@@ -258,10 +259,17 @@ def open(profile: str = "laptop", data: str = "world", seeds: int = 0, settings:
     >>> open("smoke", settings="chan_steps=5").profile.chan_steps
     5
     """
+    kind = data.partition("=")[0]
+    if not profile:
+        found = most_complete(kind)
+        profile = found.name.rpartition("-")[2] if found else "smoke"
+        print(f"profile {profile}: the most that is computed here" if found else
+              "nothing is computed here yet, ./run_all.sh does it; this is the smoke profile, in small")
+        if found and not (seeds or settings or out):
+            return dataclasses.replace(load(found), data=data)
     overrides = dict(pair.split("=", 1) for pair in shlex.split(settings))
     if seeds:
         overrides["seeds"] = str(seeds)
-    kind = data.partition("=")[0]
     by_hand = "-by-hand" if overrides else ""
     folder = Path(out) if out else ROOT / "results" / f"{kind}-{profile}{by_hand}"
     if device == "auto":
@@ -269,6 +277,16 @@ def open(profile: str = "laptop", data: str = "world", seeds: int = 0, settings:
 
         device = "cuda" if torch.cuda.is_available() else "cpu"
     return Workbook(profiles.get(profile, kind, overrides), data, folder, device)
+
+
+def most_complete(kind: str) -> Path | None:
+    """The results folder of a data set in which most notebooks are done; of equal ones that of the
+    largest profile. None where the main job has finished no notebook.
+    """
+    folders = [ROOT / "results" / f"{kind}-{name}" for name in profiles.NAMES]
+    done = [len(list(folder.glob("notebooks/*.done"))) for folder in folders]
+    best = max(range(len(folders)), key=lambda i: (done[i], i))
+    return folders[best] if done[best] else None
 
 
 def load(out: Path) -> Workbook:
