@@ -28,6 +28,7 @@ targets:
 other uses:
   ./run_all.sh test [PYTEST ARGUMENTS]   every test, the smoke profile of every notebook included
   ./run_all.sh lab [JUPYTER ARGUMENTS]   the notebooks in JupyterLab, on this machine only
+  ./run_all.sh book [--profile P] [--data D]   the report again, of the newest results or those named
   ./run_all.sh student [--out DIR]       the notebooks without their exercises' solutions
   ./run_all.sh doctor                    versions, devices, data found, and what is missing
   ./run_all.sh pack FILE                 trained runs into one file, for a class without training
@@ -42,7 +43,8 @@ examples:
   ./run_all.sh --dry-run                                 what would be computed, and why
   ./run_all.sh --profile paper --dry-run                 what the papers' own settings take
 
-Starting again goes on where the last start ended. Results: results/<data>-<profile>/.
+Starting again goes on where the last start ended. Results: results/<data>-<profile>/, and in it
+report/index.html, which opens in a browser.
 """
 
 # What the child does: keep Snakemake's own words in a file, leave the terminal to our jobs.
@@ -68,6 +70,10 @@ def main(arguments: list[str]) -> int:
         from alignbook import doctor
 
         return doctor.main()
+    if arguments[:1] == ["book"]:
+        from alignbook import report
+
+        return report.main(arguments[1:])
     if arguments[:1] == ["student"]:
         from alignbook import exercises
 
@@ -162,9 +168,11 @@ def run(asked: argparse.Namespace) -> int:
         line = lifeline.hold(ROOT / ".cache/lifeline")
         try:
             for each in rounds:
-                if code := walk(each, notebooks, asked.spread, cores):
-                    return code
+                code = walk(each, notebooks, asked.spread, cores)
+                code = write_report(results_folder(each)) or code  # of what there is
                 tell_results(each, time.monotonic() - started)
+                if code:
+                    return code
         finally:
             lifeline.release(line)
     return 0
@@ -399,18 +407,32 @@ def walk(settings: dict, notebooks: list[str], spread: str | None, cores: int) -
     write_settings(out / "settings.json", settings)
     log = out / "snakemake.log"
     command = snakemake(settings, out / "settings.json", out, log, notebooks, spread, cores)
-    # A session of its own: Ctrl-C reaches this process alone, which then ends the others.
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
-    try:
-        code = child.wait()
-    except KeyboardInterrupt:
-        end(child)
-        raise
+    code = finish(command)
     if code:
         tell_failures(out, log)
     elif "Nothing to be done" in log.read_text():
         print("nothing to compute: everything is up to date")
     return 1 if code else 0
+
+
+def finish(command: list[str]) -> int:
+    """Run a program to its end, which Ctrl-C ends too; returns its exit code."""
+    # A session of its own: Ctrl-C reaches this process alone, which then ends the others.
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        return child.wait()
+    except KeyboardInterrupt:
+        end(child)
+        raise
+
+
+def write_report(out: Path) -> int:
+    """Put the report of a results folder together, if it has notebooks that it lacks."""
+    from alignbook import report
+
+    if not report.executed(out) or report.is_current(out):
+        return 0
+    return finish([sys.executable, "-m", "alignbook.jobs", "report", "--out", str(out)])
 
 
 def write_settings(path: Path, settings: dict) -> None:
@@ -484,6 +506,7 @@ def tell_results(settings: dict, seconds: float) -> None:
         ("figures", "figures"),
         ("notebooks", "executed notebooks"),
         ("metrics.csv", "every number"),
+        ("report/index.html", "report"),
     ):
         if (out / name).exists():
             print(f"  {what + ':':20}{os.path.relpath(out / name)}")
