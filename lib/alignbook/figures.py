@@ -3,6 +3,7 @@
 Each is shown with an alt text, for readers who hear a notebook or the report read out.
 """
 
+import textwrap
 from pathlib import Path
 
 import matplotlib
@@ -52,7 +53,7 @@ def show(figure, alt: str = "") -> None:
     plt.close(figure)  # else the notebook shows it again at the end of the cell
 
 
-LONGEST = 12  # names of one kind that an alt text counts up
+MOST, LONGEST = 12, 700  # names of one kind, and characters, of an alt text
 
 
 def describe(figure) -> str:
@@ -69,19 +70,19 @@ def describe(figure) -> str:
     marked = [f"marked: {_listed(text.get_text() for text in legend.get_texts())}"
               for legend in figure.legends]  # fmt: skip
     heading = figure.get_suptitle()
-    notes = [each for text in figure.texts if (each := text.get_text()) != heading]
+    notes = [each for text in figure.texts if (each := text.get_text()) not in ("", heading)]
     what = "; ".join(filter(None, [heading, _listed(panels, "; "), *marked]))
-    return " ".join([f"Figure: {what.rstrip('.')}.", *notes]).replace("\n", " ")
+    what = textwrap.shorten(f"Figure: {what.rstrip('.')}", LONGEST, placeholder=" …")
+    return " ".join([f"{what}.", *notes]).replace("\n", " ")
 
 
 def _panel(axis) -> str:
-    """One panel in words: title, axis labels, named rows and columns, marks of the legend.
-
-    Of a drawing, which has no axes, the words in it.
-    """
-    title = " ".join(axis.get_title(place) for place in ("left", "center", "right")).strip()
+    """A panel in words: title, what is written in it, axes, named rows and columns, legend."""
+    titles = [axis.get_title(place) for place in ("left", "center", "right")]
+    written = [text for each in axis.texts if any(map(str.isalpha, text := each.get_text()))]
+    title = _listed([*titles, *written])
     if not axis.axison:
-        return title or _listed(text.get_text() for text in axis.texts)
+        return title
     said = []
     for way, names in (("x", "columns"), ("y", "rows")):
         label = getattr(axis, f"get_{way}label")()
@@ -98,8 +99,8 @@ def _panel(axis) -> str:
 def _listed(names, between: str = ", ") -> str:
     """Different names one after the other, the first of many."""
     different = [name for name in dict.fromkeys(names) if name.strip()]
-    more = f" and {len(different) - LONGEST} more" if len(different) > LONGEST else ""
-    return between.join(different[:LONGEST]) + more
+    more = f" and {len(different) - MOST} more" if len(different) > MOST else ""
+    return between.join(different[:MOST]) + more
 
 
 def dots(lines: pd.DataFrame, title: str, note: str,

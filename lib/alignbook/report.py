@@ -156,6 +156,7 @@ def render(folder: Path, name: str, banner: str) -> list[str]:
         "html_show_search_summary": False,  # it fetches pages, which file:// does not allow
         "nb_execution_mode": "off", "nb_ipywidgets_js": {}, "nb_merge_streams": True,
         "myst_enable_extensions": ["dollarmath", "amsmath", "attrs_inline"],
+        "myst_dmath_double_inline": True,  # as in JupyterLab
     }  # fmt: skip
     with patch_docutils(), docutils_namespace():
         Sphinx(source, None, folder / "html", folder / "doctrees", "html", settings,
@@ -187,7 +188,8 @@ def prepared(path: Path, book):
     import nbformat
 
     notebook = nbformat.reads(without_places(path.read_text(encoding="utf-8"), book.data), 4)
-    notebook.metadata = {"kernelspec": notebook.metadata.get("kernelspec", {})}
+    for name in set(notebook.metadata) - {"kernelspec", "language_info"}:
+        del notebook.metadata[name]
     cells = []
     for cell in notebook.cells:
         tags = cell.metadata.get("tags", [])
