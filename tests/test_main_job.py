@@ -1,6 +1,7 @@
 """The main job on the smoke profile: whole, repeated, killed, offline, edited, failing."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -128,8 +129,8 @@ DRAWN = {"02-pictures", "02-domain-A", "02-domain-B", "02-swaps", "02-svo", "03-
 
 def test_every_figure_has_its_numbers_beside_it_and_an_alt_text(finished):
     folder = finished.smoke / "figures"
-    names = {ending: {path.stem for path in folder.glob(f"*.{ending}")} for ending in ("png", "csv")}
-    without = names["png"] - names["csv"]  # pictures and drawings: no numbers are plotted
+    drawn, numbers = ({path.stem for path in folder.glob(f"*.{kind}")} for kind in ("png", "csv"))
+    without = drawn - numbers  # pictures and drawings: no numbers are plotted
     assert {name for name in without if not name.endswith("-shapes")} == DRAWN
     for path in (finished.smoke / "notebooks").glob("*.ipynb"):
         for cell in nbformat.read(path, as_version=4).cells:
@@ -335,7 +336,7 @@ def test_failing_notebook_is_named_and_kept(twin):
     executed = twin.smoke / "notebooks/02_data.ipynb"
     assert execute.failure(executed) == f"cell {number}: ValueError: on purpose"
     front = twin.smoke / "report/index.html"
-    assert f"This notebook failed at cell {number}: ValueError: on purpose" in front.read_text()
+    assert f"cell {number}: ValueError: on purpose" in re.sub("<[^>]+>", "", front.read_text())
 
     path.write_bytes(whole)
     done = twin.run("--profile", "smoke")

@@ -28,7 +28,7 @@ targets:
 other uses:
   ./run_all.sh test [PYTEST ARGUMENTS]   every test, the smoke profile of every notebook included
   ./run_all.sh lab [JUPYTER ARGUMENTS]   the notebooks in JupyterLab, on this machine only
-  ./run_all.sh book [--profile P] [--data D]   the report again, of the newest results or those named
+  ./run_all.sh book [--profile P] [--data D]   the report of the newest results, or of those
   ./run_all.sh student [--out DIR]       the notebooks without their exercises' solutions
   ./run_all.sh doctor                    versions, devices, data found, and what is missing
   ./run_all.sh pack FILE                 trained runs into one file, for a class without training
@@ -169,7 +169,7 @@ def run(asked: argparse.Namespace) -> int:
         try:
             for each in rounds:
                 code = walk(each, notebooks, asked.spread, cores)
-                code = write_report(results_folder(each)) or code  # of what there is
+                code = write_report(each) or code  # of what there is
                 tell_results(each, time.monotonic() - started)
                 if code:
                     return code
@@ -407,7 +407,8 @@ def walk(settings: dict, notebooks: list[str], spread: str | None, cores: int) -
     write_settings(out / "settings.json", settings)
     log = out / "snakemake.log"
     command = snakemake(settings, out / "settings.json", out, log, notebooks, spread, cores)
-    code = finish(command)
+    # Elsewhere some jobs are measured alone on the machine.
+    code = finish(command, settings if settings["profile"] == "smoke" else None)
     if code:
         tell_failures(out, log)
     elif "Nothing to be done" in log.read_text():
@@ -415,24 +416,38 @@ def walk(settings: dict, notebooks: list[str], spread: str | None, cores: int) -
     return 1 if code else 0
 
 
-def finish(command: list[str]) -> int:
-    """Run a program to its end, which Ctrl-C ends too; returns its exit code."""
+FIRST_LOOK = 200  # seconds after which there is a report of what is there
+
+
+def finish(command: list[str], settings: dict | None = None) -> int:
+    """Run a program to its end, which Ctrl-C ends too; returns its exit code.
+
+    If it fills the results folder of some settings, the first report is there before it ends.
+    """
     # A session of its own: Ctrl-C reaches this process alone, which then ends the others.
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
+        while settings and not (results_folder(settings) / "report").exists():
+            try:
+                return child.wait(FIRST_LOOK)
+            except subprocess.TimeoutExpired:
+                write_report(settings)
         return child.wait()
     except KeyboardInterrupt:
         end(child)
         raise
 
 
-def write_report(out: Path) -> int:
-    """Put the report of a results folder together, if it has notebooks that it lacks."""
+def write_report(settings: dict) -> int:
+    """Put the report of some results together, if they have notebooks that it lacks."""
     from alignbook import report
 
+    out = results_folder(settings)
     if not report.executed(out) or report.is_current(out):
         return 0
-    return finish([sys.executable, "-m", "alignbook.jobs", "report", "--out", str(out)])
+    kind = settings["data"].partition("=")[0]
+    named = "--profile", settings["profile"], "--data", kind
+    return finish([sys.executable, "-m", "alignbook", "book", *named])
 
 
 def write_settings(path: Path, settings: dict) -> None:

@@ -124,15 +124,6 @@ def collect(book: Workbook, *names: str) -> None:
         write(book.out / f"{name}.csv", table.to_csv(index=False))
 
 
-def report(book: Workbook) -> None:
-    """Put the executed notebooks together as pages to read."""
-    from alignbook import report as pages
-
-    began = time.monotonic()
-    pages.build(book)
-    say("report", began)
-
-
 def write(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -149,7 +140,7 @@ def say(what: str, began: float, expected: float | None = None) -> None:
 
 
 KINDS = {job.__name__: job for job in (
-    data, base, whole, arms, efficiency, benchmark, notebook, collect, report,
+    data, base, whole, arms, efficiency, benchmark, notebook, collect,
 )}  # fmt: skip
 
 

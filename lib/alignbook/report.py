@@ -15,6 +15,7 @@ import platform
 import re
 import shutil
 import sys
+import time
 from binascii import a2b_base64
 from importlib.metadata import version
 from itertools import groupby
@@ -53,11 +54,10 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--data", metavar="D", default="",
                         help="world, flickr8k, … (default: the newest results)")
     asked = parser.parse_args(arguments)
-    from alignbook import workbook
-
+    began = time.monotonic()
     try:
-        out = newest(ROOT / "results", asked.profile, asked.data.partition("=")[0])
-        print(f"report: {os.path.relpath(build(workbook.load(out)))}")
+        page = build(newest(ROOT / "results", asked.profile, asked.data.partition("=")[0]))
+        print(f"report: {os.path.relpath(page)}, {time.monotonic() - began:.0f} s")
     except (ValueError, OSError) as error:
         print(f"run_all.sh: {error}", file=sys.stderr)
         return 2
@@ -99,7 +99,8 @@ def made_from(out: Path) -> str:
     inputs = [out / name for name in INPUTS if (out / name).exists()]
     for path in (*STYLE.iterdir(), *inputs, *executed(out)):
         done = path.with_suffix(".done").exists()
-        digest.update(f"{path.name} {done} {hashlib.sha256(path.read_bytes()).hexdigest()}".encode())
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        digest.update(f"{path.name} {done} {content}".encode())
     return digest.hexdigest()
 
 
@@ -109,8 +110,8 @@ def is_current(out: Path) -> bool:
     return stamp.exists() and stamp.read_text() == made_from(out)
 
 
-def build(book) -> Path:
-    """Write the report to `book.out/report`, unless it is current; returns its front page.
+def build(out: Path) -> Path:
+    """Write the report of a results folder, unless it is current; returns its front page.
 
     It is built aside and renamed, so that there is a whole report or none.
 
@@ -119,10 +120,10 @@ def build(book) -> Path:
     ValueError
         If there is no executed notebook.
     """
-    out = book.out.resolve()
+    out = out.resolve()
     if not executed(out):
-        raise ValueError(f"{out / 'notebooks'}: no executed notebook to report on; "
-                         f"./run_all.sh --profile {book.profile.name} makes some")  # fmt: skip
+        raise ValueError(f"{out}/notebooks: nothing to report on; ./run_all.sh fills it")
+    book = opened(out)
     with open(out / ".report.lock", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not is_current(out):
@@ -137,6 +138,16 @@ def build(book) -> Path:
             os.replace(aside / "html", out / "report")
             shutil.rmtree(aside)
     return out / "report" / "index.html"
+
+
+def opened(out: Path):
+    """The workbook behind a results folder; its device does not matter here."""
+    from alignbook.workbook import Workbook
+
+    said = json.loads((out / "settings.json").read_text())
+    changed = said["set"] | ({"seeds": str(said["seeds"])} if said["seeds"] else {})
+    profile = profiles.get(said["profile"], said["data"].partition("=")[0], changed)
+    return Workbook(profile, said["data"], out)
 
 
 def render(folder: Path, name: str, banner: str) -> list[str]:
@@ -155,7 +166,7 @@ def render(folder: Path, name: str, banner: str) -> list[str]:
         "html_show_copyright": False,
         "html_show_search_summary": False,  # it fetches pages, which file:// does not allow
         "nb_execution_mode": "off", "nb_ipywidgets_js": {}, "nb_merge_streams": True,
-        "myst_enable_extensions": ["dollarmath", "amsmath", "attrs_inline"],
+        "myst_enable_extensions": ["dollarmath", "amsmath", "attrs_inline", "colon_fence"],
         "myst_dmath_double_inline": True,  # as in JupyterLab
     }  # fmt: skip
     with patch_docutils(), docutils_namespace():
@@ -170,24 +181,28 @@ def write_pages(book, target: Path) -> None:
     import nbformat
 
     target.mkdir(parents=True)
-    notebooks = {path.stem: prepared(path, book) for path in executed(book.out)}
-    for name, notebook in notebooks.items():
-        nbformat.write(notebook, target / f"{name}.ipynb")
+    problems = {}  # "" for a notebook that ran to its end
+    for path in executed(book.out):
+        copy = target / path.name
+        copy.write_text(without_places(path.read_text(encoding="utf-8"), book.data), "utf-8")
+        problems[path.stem] = problem(copy, path.with_suffix(".done").exists())
+        nbformat.write(prepared(copy, problems[path.stem]), copy)
     claims, contrasts = results(book.out, "claims"), results(book.out, "contrasts")
     if claims is not None and contrasts is not None:
-        (target / "verdicts.md").write_text(verdicts(claims, contrasts, list(notebooks)))
-    (target / "index.md").write_text(front(book, notebooks, claims, contrasts))
+        text = verdicts(claims, contrasts, list(problems))
+        (target / "verdicts.md").write_text(text, "utf-8")
+    (target / "index.md").write_text(front(book, problems, claims, contrasts), "utf-8")
 
 
-def prepared(path: Path, book):
+def prepared(path: Path, wrong: str):
     """An executed notebook as the report shows it.
 
-    Folders of this machine get short names; parameters and solutions are folded; a failure is named
-    below the title; what papermill added goes.
+    Parameters and solutions are folded, what is wrong is said below the title, and what papermill
+    added goes.
     """
     import nbformat
 
-    notebook = nbformat.reads(without_places(path.read_text(encoding="utf-8"), book.data), 4)
+    notebook = nbformat.read(path, 4)
     for name in set(notebook.metadata) - {"kernelspec", "language_info"}:
         del notebook.metadata[name]
     cells = []
@@ -202,8 +217,8 @@ def prepared(path: Path, book):
         for output in cell.get("outputs", []):  # a view without its kernel; its picture stays
             output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
         cells.append(cell)
-    if said := problem(path):
-        cells.insert(1, nbformat.v4.new_markdown_cell(f"```{{error}}\n{said}\n```"))
+    if wrong:
+        cells.insert(1, nbformat.v4.new_markdown_cell(f":::{{error}}\n{wrong}\n:::"))
     notebook.cells = cells
     return notebook
 
@@ -222,11 +237,12 @@ def without_places(text: str, data: str) -> str:
     return text
 
 
-def problem(path: Path) -> str:
-    """What is wrong with an executed notebook, nothing if it ran to its end."""
+def problem(path: Path, done: bool) -> str:
+    """What is wrong with an executed notebook, in Markdown; nothing if it ran to its end."""
     if failure := execute.failure(path):
-        return f"This notebook failed at {failure}"
-    return "" if path.with_suffix(".done").exists() else "This notebook did not run to its end."
+        first = failure.partition("\n")[0].replace("`", "'")
+        return f"This notebook failed at `{first}`"
+    return "" if done else "This notebook has not run to its end."
 
 
 def results(out: Path, name: str):
@@ -253,27 +269,29 @@ def announcement(book) -> str:
     return explore.comparable(book) + smoke * (book.profile.name == "smoke")
 
 
-def front(book, notebooks: dict, claims, contrasts) -> str:
+def front(book, problems: dict[str, str], claims, contrasts) -> str:
     """The front page: in short, the verdicts, what was regenerated, when, on what, in how long."""
     parts = [f"# {title(book)}", (
         "Four papers on matching images with text part by part, regenerated: every table and "
         "figure beside the print, and a verdict on every claim."
     ), f"**{announcement(book)}**"]  # fmt: skip
-    failed = [f"- {page(path.stem)}: {said}" for path in executed(book.out) if (said := problem(path))]
+    notebooks = list(problems)
+    failed = [f"- {page(name)}: {wrong}" for name, wrong in problems.items() if wrong]
     missing = [name for name in exhibits.resolve([], book.kind) if name not in notebooks]
     if failed:
         parts += ["## Failed or unfinished", "\n".join(failed)]
     if claims is not None and contrasts is not None:
         parts += ["## In short", in_short(claims, contrasts), "## Verdicts"]
-        parts += verdict_tables(claims, list(notebooks))
+        parts += verdict_tables(claims, notebooks)
     parts += ["## What was regenerated", regenerated(book, notebooks)]
     if missing:
         parts += [f"Not made so far: {', '.join(missing)}."]
-    parts += ["## When and on what", circumstances(book, notebooks)]
+    parts += ["## When and on what", circumstances(book)]
     groups = [("Verdicts", ["verdicts"])] if claims is not None and contrasts is not None else []
     groups += [(paper, list(names)) for paper, names in groupby(notebooks, chapter_title)]
     for caption, names in groups:
-        parts.append(f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(names) + "\n```")
+        listed = "\n".join(names)
+        parts.append(f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{listed}\n```")
     return "\n\n".join(parts) + "\n"
 
 
@@ -311,8 +329,8 @@ def in_short(claims, contrasts) -> str:
             })  # fmt: skip
     if not lines:
         return "None of the main questions was computed."
-    return ("The first contrast of a claim for each paper; behind the link are the others. Points are "
-            "of RSUM, the sum of six recalls in %, unless another number is named.\n\n"
+    return ("The first contrast of a claim for each paper; behind the link are the others. Points "
+            "are of RSUM, the sum of six recalls in %, unless another number is named.\n\n"
             + table(pd.DataFrame(lines)))
 
 
@@ -321,7 +339,8 @@ def verdict_tables(claims, notebooks: list[str]) -> list[str]:
     from alignbook.reported import PAPERS
 
     counts = claims.verdict.value_counts()
-    parts = [f"{len(claims)} claims: " + ", ".join(f"{n} {name}" for name, n in counts.items()) + "."]
+    said = ", ".join(f"{n} {name}" for name, n in counts.items())
+    parts = [f"{len(claims)} claims: {said}."]
     for paper, own in claims.groupby("paper", sort=False):
         shown = own.assign(
             says="[" + own.says + "](verdicts.md#" + own.claim + ")",
@@ -339,16 +358,17 @@ def place(exhibit: str, notebooks: list[str]) -> str:
 
 
 def verdicts(claims, contrasts, notebooks: list[str]) -> str:
-    """The page of verdicts: for each claim its contrasts, with intervals, and what they amount to."""
+    """The page of verdicts: for each claim its contrasts with intervals, and what they come to."""
     import pandas as pd
 
     parts = ["# Verdicts, claim by claim", (
-        "A claim is cut into contrasts, A − B, one number a seed. *Over seeds*: the interval that "
-        "training again would stay in (95 %, or 90 % where a claim sets two bounds). *Over images*: "
-        "another test set of the same kind. *p* is of this contrast alone, *Holm* after correction "
-        "for all claims of the paper. How verdicts are reached: " + page("90_claims") + "."
-        if "90_claims" in notebooks else "The contrasts behind each claim."
+        "A claim is cut into contrasts, A − B, one number a seed. *Over seeds*: the interval for "
+        "what training again would change (95 %, or 90 % where a claim sets two bounds). *Over "
+        "images*: the same for another test set of the kind. *p* is of this contrast alone, *Holm* "
+        "after correction for all claims of the paper."
     )]  # fmt: skip
+    if "90_claims" in notebooks:
+        parts.append(f"How verdicts are reached: {page('90_claims')}.")
     for claim in claims.itertuples():
         own = contrasts[contrasts.claim == claim.claim]
         why = f" ({claim.why})" if isinstance(claim.why, str) else ""
@@ -391,8 +411,8 @@ def table(frame) -> str:
     return tables.markdown(frame.replace(r"\|", r"\\|", regex=True))
 
 
-def regenerated(book, notebooks: dict) -> str:
-    """A line a notebook: what it shows, when it ran, how long it and the training behind it took."""
+def regenerated(book, notebooks: list[str]) -> str:
+    """A line a notebook: what it shows, when it ran, how long that and the training took."""
     import pandas as pd
 
     timings, counted = results(book.out, "timings"), set()
@@ -424,16 +444,16 @@ def papermill(path: Path) -> dict:
     return json.loads(path.read_text(encoding="utf-8"))["metadata"].get("papermill", {})
 
 
-def circumstances(book, notebooks: dict) -> str:
+def circumstances(book) -> str:
     """Data, profile, seeds, machine class and versions."""
-    language = {json.loads(path.read_text(encoding="utf-8"))["metadata"]["language_info"].get("version")
-                for path in executed(book.out)} - {None}  # fmt: skip
+    said = [json.loads(path.read_text(encoding="utf-8")) for path in executed(book.out)]
+    language = {each["metadata"].get("language_info", {}).get("version", "?") for each in said}
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     settings = json.loads((book.out / "settings.json").read_text())
     lines = [
         ("data", describe_data(book)),
         ("profile", book.profile.name),
-        ("seeds", f"{book.profile.seeds} for each reported arm, unless its notebook says otherwise"),
+        ("seeds", f"{book.profile.seeds} a reported arm, unless its notebook says otherwise"),
         ("changed settings", ", ".join(f"{k}={Path(v).name}" for k, v in settings["set"].items())
          or "none"),
         ("put together on", f"{platform.system()} {platform.machine()}, {cores} cores"),
