@@ -93,7 +93,7 @@ def _panel(axis) -> str:
             said.append(f"{names}: {_listed(words)}")
     if legend := axis.get_legend():
         said.append(f"marked: {_listed(text.get_text() for text in legend.get_texts())}")
-    return f"{title} ({'; '.join(said)})" if said else title
+    return f"{title} ({'; '.join(said)})" if title and said else title or "; ".join(said)
 
 
 def _listed(names, between: str = ", ") -> str:
