@@ -73,6 +73,8 @@ def test_an_archive_of_data_is_unpacked_into_a_folder(copy, tmp_path):
         (["unpack", "README.md", "new"], ["README.md: neither zip nor tar"]),
         (["--data", "coco=README.md"], ["README.md: a file", "unpack FILE DIR first"]),
         (["unpack", "no/such.tar.gz"], ["no/such.tar.gz: No such file"]),
+        (["book", "--profile", "lap"], ["--profile", "laptop"]),
+        (["book", "--data", "coco"], ["no executed notebooks in coco-*", "there are: none"]),
     ],
     ids=" ".join,
 )
@@ -98,7 +100,7 @@ def test_results_that_cannot_be_written_are_refused(workbook_copy):
 def test_help_tells_everything(copy):
     done = copy.run("--help")
     assert done.returncode == 0
-    uses = ("test", "lab", "student", "doctor", "pack FILE", "unpack FILE", "lock")
+    uses = ("test", "lab", "book", "student", "doctor", "pack FILE", "unpack FILE", "lock")
     for word in ("--profile", "--data", "--set", "--dry-run", *uses):
         assert word in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100

@@ -1,6 +1,7 @@
 """The main job on the smoke profile: whole, repeated, killed, offline, edited, failing."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -120,6 +121,44 @@ def test_smoke_run_makes_everything(finished):
     assert {"tables/chan-T3.csv", "tables/chan-T3.md", "figures/chan-T3.png"} <= made
     assert {"metrics.csv", "summary.csv", "timings.csv", "runs.csv"} <= made
     assert "results/world-smoke" in finished.said
+
+
+DRAWN = {"02-pictures", "02-domain-A", "02-domain-B", "02-swaps", "02-svo", "03-retrieved",
+         "03-written", "03-regions", "chan-codebooks", "comalign-components"}  # fmt: skip
+
+
+def test_every_figure_has_its_numbers_beside_it_and_an_alt_text(finished):
+    folder = finished.smoke / "figures"
+    drawn, numbers = ({path.stem for path in folder.glob(f"*.{kind}")} for kind in ("png", "csv"))
+    without = drawn - numbers  # pictures and drawings: no numbers are plotted
+    assert {name for name in without if not name.endswith("-shapes")} == DRAWN
+    for path in (finished.smoke / "notebooks").glob("*.ipynb"):
+        for cell in nbformat.read(path, as_version=4).cells:
+            for output in cell.get("outputs", []):
+                if "image/png" in output.get("data", {}):
+                    assert len(output.metadata["image/png"]["alt"]) > 20, (path.name, cell.source)
+
+
+def test_figures_draw_the_numbers_of_the_tables(finished):
+    shown = pd.read_csv(finished.smoke / "figures/chan-T3.csv").set_index("label")["mean"]
+    summary = pd.read_csv(finished.smoke / "summary.csv").set_index(["exhibit", "row", "column"])
+    for _, label, arm in exhibits.CHAN_TABLE_3:
+        assert shown[label] == pytest.approx(summary["mean"]["chan-T3", arm, "RSUM"])
+    contrasts = pd.read_csv(finished.smoke / "contrasts.csv").set_index(["claim", "contrast"]).value
+    for path in (finished.smoke / "figures").glob("claims-*.csv"):
+        lines = pd.read_csv(path)
+        lines["claim"] = lines.contrast.where(lines.value.isna()).ffill()
+        drawn = lines[lines.value.notna()].set_index(["claim", "contrast"]).value
+        assert list(drawn) == pytest.approx([contrasts[each] for each in drawn.index])
+
+
+def test_the_report_is_there_and_named_last(finished):
+    assert finished.said.rstrip().splitlines()[-1].endswith("results/world-smoke/report/index.html")
+    pages = {path.stem for path in (finished.smoke / "report").glob("*.html")}
+    assert set(exhibits.NOTEBOOKS) | {"index", "verdicts", "search"} <= pages
+    text = (finished.smoke / "report/index.html").read_text()
+    assert "This notebook" not in text and "Not made so far" not in text
+    assert "verdicts.html#chan-codings" in text
 
 
 def test_every_number_says_what_it_was_measured_on(finished):
@@ -316,11 +355,14 @@ def test_failing_notebook_is_named_and_kept(twin):
     assert "Traceback" not in done.stderr
     executed = twin.smoke / "notebooks/02_data.ipynb"
     assert execute.failure(executed) == f"cell {number}: ValueError: on purpose"
+    front = twin.smoke / "report/index.html"
+    assert f"cell {number}: ValueError: on purpose" in re.sub("<[^>]+>", "", front.read_text())
 
     path.write_bytes(whole)
     done = twin.run("--profile", "smoke")
     assert done.returncode == 0, done.stderr
     assert execute.failure(executed) is None
+    assert "This notebook failed" not in front.read_text()
 
 
 def test_editing_prose_reruns_that_notebook_alone(twin):

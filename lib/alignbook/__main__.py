@@ -28,6 +28,7 @@ targets:
 other uses:
   ./run_all.sh test [PYTEST ARGUMENTS]   every test, the smoke profile of every notebook included
   ./run_all.sh lab [JUPYTER ARGUMENTS]   the notebooks in JupyterLab, on this machine only
+  ./run_all.sh book [--profile P] [--data D]   the report of the newest results, or of those
   ./run_all.sh student [--out DIR]       the notebooks without their exercises' solutions
   ./run_all.sh doctor                    versions, devices, data found, and what is missing
   ./run_all.sh pack FILE                 trained runs into one file, for a class without training
@@ -42,7 +43,8 @@ examples:
   ./run_all.sh --dry-run                                 what would be computed, and why
   ./run_all.sh --profile paper --dry-run                 what the papers' own settings take
 
-Starting again goes on where the last start ended. Results: results/<data>-<profile>/.
+Starting again goes on where the last start ended. Results: results/<data>-<profile>/, and in it
+report/index.html, which opens in a browser.
 """
 
 # What the child does: keep Snakemake's own words in a file, leave the terminal to our jobs.
@@ -68,6 +70,10 @@ def main(arguments: list[str]) -> int:
         from alignbook import doctor
 
         return doctor.main()
+    if arguments[:1] == ["book"]:
+        from alignbook import report
+
+        return report.main(arguments[1:])
     if arguments[:1] == ["student"]:
         from alignbook import exercises
 
@@ -190,9 +196,11 @@ def run(asked: argparse.Namespace) -> int:
         line = lifeline.hold(ROOT / ".cache/lifeline")
         try:
             for each in rounds:
-                if code := walk(each, notebooks, asked.spread, cores):
-                    return code
+                code = walk(each, notebooks, asked.spread, cores)
+                code = write_report(each) or code  # of what there is
                 tell_results(each, time.monotonic() - started)
+                if code:
+                    return code
         finally:
             lifeline.release(line)
     return 0
@@ -427,18 +435,47 @@ def walk(settings: dict, notebooks: list[str], spread: str | None, cores: int) -
     write_settings(out / "settings.json", settings)
     log = out / "snakemake.log"
     command = snakemake(settings, out / "settings.json", out, log, notebooks, spread, cores)
-    # A session of its own: Ctrl-C reaches this process alone, which then ends the others.
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
-    try:
-        code = child.wait()
-    except KeyboardInterrupt:
-        end(child)
-        raise
+    # Elsewhere some jobs are measured alone on the machine.
+    code = finish(command, settings if settings["profile"] == "smoke" else None)
     if code:
         tell_failures(out, log)
     elif "Nothing to be done" in log.read_text():
         print("nothing to compute: everything is up to date")
     return 1 if code else 0
+
+
+FIRST_LOOK = 200  # seconds after which there is a report of what is there
+
+
+def finish(command: list[str], settings: dict | None = None) -> int:
+    """Run a program to its end, which Ctrl-C ends too; returns its exit code.
+
+    If it fills the results folder of some settings, the first report is there before it ends.
+    """
+    # A session of its own: Ctrl-C reaches this process alone, which then ends the others.
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        while settings and not (results_folder(settings) / "report").exists():
+            try:
+                return child.wait(FIRST_LOOK)
+            except subprocess.TimeoutExpired:
+                write_report(settings)
+        return child.wait()
+    except KeyboardInterrupt:
+        end(child)
+        raise
+
+
+def write_report(settings: dict) -> int:
+    """Put the report of some results together, if they have notebooks that it lacks."""
+    from alignbook import report
+
+    out = results_folder(settings)
+    if not report.executed(out) or report.is_current(out):
+        return 0
+    kind = settings["data"].partition("=")[0]
+    named = "--profile", settings["profile"], "--data", kind
+    return finish([sys.executable, "-m", "alignbook", "book", *named])
 
 
 def write_settings(path: Path, settings: dict) -> None:
@@ -512,6 +549,7 @@ def tell_results(settings: dict, seconds: float) -> None:
         ("figures", "figures"),
         ("notebooks", "executed notebooks"),
         ("metrics.csv", "every number"),
+        ("report/index.html", "report"),
     ):
         if (out / name).exists():
             print(f"  {what + ':':20}{os.path.relpath(out / name)}")

@@ -1,5 +1,9 @@
-"""One style for every figure: colour-blind-safe, readable in print, its data saved beside it."""
+"""One style for every figure: colour-blind-safe, readable in print, its data saved beside it.
 
+Each is shown with an alt text, for readers who hear a notebook or the report read out.
+"""
+
+import textwrap
 from pathlib import Path
 
 import matplotlib
@@ -23,13 +27,80 @@ def use_style() -> None:
 
 
 def save(figure, folder: Path, name: str, data: pd.DataFrame | None = None) -> None:
-    """Write a figure as SVG and PNG, and the plotted data as CSV, to `folder/figures`."""
+    """Write a figure as SVG and PNG, and the plotted data as CSV, to `folder/figures`; show it.
+
+    The files hold its alt text, too: `describe`'s, and where its numbers are.
+    """
     target = Path(folder) / "figures"
     target.mkdir(parents=True, exist_ok=True)
-    figure.savefig(target / f"{name}.png", metadata={"Software": None})
-    figure.savefig(target / f"{name}.svg", metadata={"Date": None})
+    alt = describe(figure) + ("" if data is None else f" The numbers: figures/{name}.csv.")
+    figure.savefig(target / f"{name}.png", metadata={"Software": None, "Description": alt})
+    figure.savefig(target / f"{name}.svg", metadata={"Date": None, "Description": alt})
     if data is not None:
         data.to_csv(target / f"{name}.csv", index=False)
+    show(figure, alt)
+
+
+def show(figure, alt: str = "") -> None:
+    """Show a figure in a notebook, once, with its alt text (`describe`'s unless given).
+
+    It stands where nbconvert and the report look for it: in the output's metadata.
+    """
+    from IPython import display, get_ipython
+
+    if get_ipython():
+        display.display(figure, metadata={"image/png": {"alt": alt or describe(figure)}})
+    plt.close(figure)  # else the notebook shows it again at the end of the cell
+
+
+MOST, LONGEST = 12, 700  # names of one kind, and characters, of an alt text
+
+
+def describe(figure) -> str:
+    """What a figure shows, for those who don't see it: titles, axes, names of rows and curves.
+
+    >>> figure, axis = plt.subplots()
+    >>> curve = axis.plot([1, 2], label="hard"), axis.set(title="Loss", xlabel="step")
+    >>> axis.legend(), plt.close(figure)  # doctest: +ELLIPSIS
+    (<...>, None)
+    >>> describe(figure)
+    'Figure: Loss (x axis: step; marked: hard).'
+    """
+    panels = [_panel(axis) for axis in figure.axes]
+    marked = [f"marked: {_listed(text.get_text() for text in legend.get_texts())}"
+              for legend in figure.legends]  # fmt: skip
+    heading = figure.get_suptitle()
+    notes = [each for text in figure.texts if (each := text.get_text()) not in ("", heading)]
+    what = "; ".join(filter(None, [heading, _listed(panels, "; "), *marked]))
+    what = textwrap.shorten(f"Figure: {what.rstrip('.')}", LONGEST, placeholder=" …")
+    return " ".join([f"{what}.", *notes]).replace("\n", " ")
+
+
+def _panel(axis) -> str:
+    """A panel in words: title, what is written in it, axes, named rows and columns, legend."""
+    titles = [axis.get_title(place) for place in ("left", "center", "right")]
+    written = [text for each in axis.texts if any(map(str.isalpha, text := each.get_text()))]
+    title = _listed([*titles, *written])
+    if not axis.axison:
+        return title
+    said = []
+    for way, names in (("x", "columns"), ("y", "rows")):
+        label = getattr(axis, f"get_{way}label")()
+        ticks = [text.get_text() for text in getattr(axis, f"get_{way}ticklabels")()]
+        if label:  # of a picture without ticks it is a caption
+            said.append(label if axis.images and not ticks else f"{way} axis: {label}")
+        if words := [text for text in ticks if any(map(str.isalpha, text))]:
+            said.append(f"{names}: {_listed(words)}")
+    if legend := axis.get_legend():
+        said.append(f"marked: {_listed(text.get_text() for text in legend.get_texts())}")
+    return f"{title} ({'; '.join(said)})" if title and said else title or "; ".join(said)
+
+
+def _listed(names, between: str = ", ") -> str:
+    """Different names one after the other, the first of many."""
+    different = [name for name in dict.fromkeys(names) if name.strip()]
+    more = f" and {len(different) - MOST} more" if len(different) > MOST else ""
+    return between.join(different[:MOST]) + more
 
 
 def dots(lines: pd.DataFrame, title: str, note: str,

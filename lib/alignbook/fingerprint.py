@@ -44,6 +44,7 @@ PRESENTATION = (
     "alignbook.pack",
     "alignbook.paper",
     "alignbook.progress",
+    "alignbook.report",
     "alignbook.reported",
     "alignbook.runs",
     "alignbook.shapes",

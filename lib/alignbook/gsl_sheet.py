@@ -572,8 +572,8 @@ def label_shares(run, captions_per_image: int, bins: int = 20) -> pd.DataFrame:
 def label_histograms(shares: dict[str, pd.DataFrame], note: str):
     """Figure 2: a panel a method, of `label_shares`; clean pairs filled, noisy ones hatched."""
     figures.use_style()
-    figure, axes = plt.subplots(1, len(shares), figsize=(3.5 * len(shares), 3.3), sharey=True,
-                                squeeze=False)  # fmt: skip
+    figure, axes = plt.subplots(1, len(shares), figsize=(3.5 * len(shares), 3.3), sharex=True,
+                                sharey=True, squeeze=False)  # fmt: skip
     for axis, (name, each) in zip(axes[0], shares.items()):
         edges = [*each.low, each.high.iloc[-1]]
         axis.stairs(each.clean, edges, fill=True, color=OURS, alpha=0.55, label="clean in truth")

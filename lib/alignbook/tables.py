@@ -79,7 +79,7 @@ def plain(table: pd.DataFrame, caption: str = "", note: str = "", decimals: int 
     numbers = [c for c in table if pd.api.types.is_numeric_dtype(table[c])]
     words = [c for c in table if c not in numbers]
     styled = table.style.format({
-        c: partial(_written, decimals=_decimals(table, c, decimals)) for c in numbers
+        c: partial(written, decimals=_decimals(table, c, decimals)) for c in numbers
     }).set_properties(
         subset=words, **{"text-align": "left", "max-width": "34em", "white-space": "normal"}
     )
@@ -111,10 +111,10 @@ def _decimals(table: pd.DataFrame, column, decimals: int | dict) -> int:
     return decimals.get(column, 1) if isinstance(decimals, dict) else decimals
 
 
-def _written(value, decimals: int) -> str:
+def written(value, decimals: int) -> str:
     """A number as every table shows it: a dash for none, a true minus, ∞, commas at thousands.
 
-    >>> [_written(v, 1) for v in (-1234.56, float("nan"), float("inf"))]
+    >>> [written(v, 1) for v in (-1234.56, float("nan"), float("inf"))]
     ['−1,234.6', '–', '∞']
     """
     if pd.isna(value):
@@ -158,7 +158,7 @@ def markdown(table: pd.DataFrame, decimals: int | dict = 1) -> str:
         column = table[name]
         right = pd.api.types.is_numeric_dtype(column)
         places = _decimals(table, name, decimals)
-        texts = [_written(v, places) if right else str(v) for v in column]
+        texts = [written(v, places) if right else str(v) for v in column]
         width = max(2, *map(len, (name, *texts)))
         pad = str.rjust if right else str.ljust
         rule = "-" * (width - 1) + ":" if right else ":" + "-" * (width - 1)

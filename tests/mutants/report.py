@@ -1,0 +1,45 @@
+"""Wrong versions of the report and of alt texts; every one must fail its test file."""
+
+MUTANTS = [(name, "report.py", snippet, replacement, "test_report.py")
+           for name, snippet, replacement in [
+    ("report: a failure is not named", "    if failure := execute.failure(path):",
+     "    if failure := None:"),
+    ("report: an unfinished notebook is whole", 'return "" if done else', 'return "" if True else'),
+    ("report: never current", "return stamp.exists() and", "return False and"),
+    ("report: always current once built", " and stamp.read_text() == made_from(out)", ""),
+    ("report: verdicts don't count", '("settings.json", "claims.csv", ', '("settings.json", '),
+    ("report: the old one goes first", "            aside = out / \".report\"\n",
+     "            aside = out / \".report\"\n"
+     "            shutil.rmtree(out / \"report\", ignore_errors=True)\n"),
+    ("report: places are shown", "        text = re.sub(rf\"{re.escape(place)}", "        re.sub(rf\"{re.escape(place)}"),
+    ("report: parameters are not folded", '[*tags, "hide-input"]', "[*tags]"),
+    ("report: views without a kernel", '.pop("application/vnd.jupyter.widget-view+json", None)',
+     '.get("application/vnd.jupyter.widget-view+json", None)'),
+    ("report: no alt texts", '    app.connect("doctree-read", set_alts)\n', ""),
+    ("report: summaries are fetched", '"html_show_search_summary": False,', ""),
+    ("report: the index below the letter", r"{\\\1 \2\\hspace{0em}}", r"{\\\1 \2}"),
+    ("report: dots are unknown", 'tex.replace("…", r"\\ldots ")', "tex"),
+    ("report: shared runs count twice", "own[~own.run.isin(counted)].drop_duplicates(\"run\")", "own"),
+    ("report: images' interval over seeds", 'interval(each, "query_"), "seeds"',
+     'interval(each), "seeds"'),
+    ("report: no label on the world", "return explore.comparable(book) + smoke", 'return "" + smoke'),
+    ("report: the oldest results", "return max(found, key=found.get)",
+     "return min(found, key=found.get)"),
+]] + [(name, "figures.py", snippet, replacement, "test_figures.py")
+      for name, snippet, replacement in [
+    ("figures: shown twice", "    plt.close(figure)  #", "    #"),
+    ("figures: no alt text", 'metadata={"image/png": {"alt": alt or describe(figure)}}',
+     "metadata={}"),
+    ("figures: files without words", '"Software": None, "Description": alt', '"Software": None'),
+    ("figures: endless alt text", 'textwrap.shorten(f"Figure: {what.rstrip(\'.\')}", LONGEST, placeholder=" …")',
+     'f"Figure: {what}"'),
+    ("figures: a scale for each matrix", "vmin=low, vmax=high)", ")"),
+    ("figures: another axis for each cost", "+ 2, 3.8), sharey=True)", "+ 2, 3.8))"),
+    ("figures: other data beside", "data.to_csv(target", "data.iloc[1:].to_csv(target"),
+]] + [
+    ("figures: another scale for each arm's map", "covalign_sheet.py", "vmin=0, vmax=100 * most,",
+     "", "test_figures.py"),
+    ("figures: another axis for each method", "gsl_sheet.py",
+     "figsize=(3.5 * len(shares), 3.3), sharex=True,\n                                sharey=True,",
+     "figsize=(3.5 * len(shares), 3.3),", "test_figures.py"),
+]
