@@ -1,0 +1,221 @@
+"""The explorer in JupyterLab: one widget around the functions of `explorer`.
+
+Moves go in and results come out through traits, so that it works the same from Python as from the
+page: set `caption`, `image`, `swap` and so on, and read `shown` and `maps`. The page's part is
+`explorer.js`, which draws what it is sent and computes nothing.
+"""
+
+import base64
+import io
+import os
+import time
+from functools import lru_cache
+from pathlib import Path
+
+import anywidget
+import numpy as np
+import traitlets
+from IPython.display import Markdown
+from matplotlib import colormaps
+from PIL import Image
+
+from alignbook import explorer
+from alignbook.explorer import HARD, SIDE, SOFT
+
+HERE = Path(__file__).parent
+INPUTS = ("data", "seed", "left", "right", "caption", "image", "swap")
+
+
+def show(book):
+    """The explorer; in a batch run, where nobody can use it, a line that says so."""
+    if "ALIGNBOOK_LIFELINE" in os.environ and "JPY_SESSION_NAME" not in os.environ:
+        return Markdown("*In JupyterLab the explorer stands here. Its views follow as figures.*")
+    return Explorer(book)
+
+
+class Explorer(anywidget.AnyWidget):
+    """Two methods side by side on a caption and a picture.
+
+    Attributes
+    ----------
+    data, seed, left, right : which models; names are those of `explorer.places` and `methods`.
+    caption : None is the picture's own first one.
+    image : a picture of the test split, from 0; −1 is the caption's best one by the left method.
+    word : place of the word whose map is shown.
+    swap : [place, other word], or [].
+    offers : data set → method → seeds. shown : what the page shows, plain numbers and texts.
+    maps : `(2, L, SIDE, SIDE) uint8`, left then right; 255 is all of a word's attention.
+    note : what is wrong with the last move, "" if nothing is; what was shown then stays.
+    """
+
+    _esm = HERE / "explorer.js"
+    _css = HERE / "explorer.css"
+
+    data = traitlets.Unicode().tag(sync=True)
+    seed = traitlets.Int(0).tag(sync=True)
+    left = traitlets.Unicode().tag(sync=True)
+    right = traitlets.Unicode().tag(sync=True)
+    caption = traitlets.Unicode(None, allow_none=True).tag(sync=True)
+    image = traitlets.Int(0).tag(sync=True)
+    word = traitlets.Int(0).tag(sync=True)
+    swap = traitlets.List().tag(sync=True)
+    offers = traitlets.Dict().tag(sync=True)
+    shown = traitlets.Dict().tag(sync=True)
+    maps = traitlets.Bytes().tag(sync=True)
+    colours = traitlets.Bytes().tag(sync=True)
+    note = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, book, **moves):
+        self.places = explorer.places(book)
+        offers = {data: {label: sorted(keys) for label, keys in place.methods.items()}
+                  for data, place in self.places.items()}  # fmt: skip
+        colours = (255 * colormaps[explorer.WARM](np.linspace(0, 1, 256))[:, :3]).astype(np.uint8)
+        self._shown_for, self._busy = None, False
+        super().__init__(offers=offers, colours=colours.tobytes(), data=next(iter(offers)),
+                         left=HARD, right=SOFT)  # fmt: skip
+        self.observe(lambda _: self._move(), INPUTS)
+        self._move()
+        for name, value in moves.items():
+            setattr(self, name, value)
+
+    def galleries(self) -> dict:
+        """The two methods' galleries by name: one, where both sides show the same."""
+        book, domain, methods = self.places[self.data]
+        return {label: explorer.opened(book, domain, methods[label][self.seed])
+                for label in (self.left, self.right)}  # fmt: skip
+
+    def words(self) -> list[str]:
+        """The caption's words as they are shown, an exchange included."""
+        return self.shown["words"]
+
+    def _move(self) -> None:
+        """Compute and send what the traits ask for; what cannot be done is told in `note`."""
+        state = tuple(repr(getattr(self, name)) for name in INPUTS)
+        if self._busy or state == self._shown_for:
+            return
+        self._busy, began = True, time.perf_counter()
+        try:
+            with self.hold_sync():
+                self._settle()
+                found, pixels = self._found()
+                found["milliseconds"] = round(1000 * (time.perf_counter() - began), 1)
+                self.note, self.maps, self.shown = "", pixels, found
+        except (ValueError, OSError) as error:
+            self.note = str(error)
+        finally:
+            self._shown_for = tuple(repr(getattr(self, name)) for name in INPUTS)
+            self._busy = False
+
+    def _settle(self) -> None:
+        """Take methods and a seed that there are for the data set that was chosen."""
+        if self.data not in self.offers:
+            raise ValueError(f"no results of {self.data!r}; there are: {', '.join(self.offers)}")
+        labels = self.offers[self.data]
+        for side, usual in (("left", HARD), ("right", SOFT)):
+            if getattr(self, side) not in labels:
+                setattr(self, side, usual if usual in labels else next(iter(labels)))
+        both = set(labels[self.left]) & set(labels[self.right])
+        if not both:
+            raise ValueError(f"{self.left} and {self.right} have no seed in common")
+        if self.seed not in both:
+            self.seed = min(both)
+
+    def _found(self) -> tuple[dict, bytes]:
+        """What to show: numbers and texts, and the maps."""
+        galleries = self.galleries()
+        first, pictures = galleries[self.left], len(galleries[self.left].images)
+        if not -1 <= self.image < pictures:
+            raise ValueError(f"no picture {self.image + 1}: there are 1 to {pictures}")
+        if self.caption is None:
+            self.caption = first.captions(max(self.image, 0))[0]
+        said = explorer.read(self.caption, first.vocabulary)
+        words, notes = said.words, list(said.notes)
+        if self.swap:
+            words = explorer.exchanged(words, int(self.swap[0]), str(self.swap[1]))
+        looks = {self.left: explorer.look(first, self.image, words)}
+        self.image = looks[self.left].image
+        before = {}
+        for name, gallery in galleries.items():
+            looks[name] = explorer.look(gallery, self.image, words)
+            if self.swap:
+                before[name] = explorer.look(gallery, self.image, said.words)
+        self.word = min(max(self.word, 0), len(words) - 1)
+        panels = [
+            _panel(name, galleries[name], looks[name], before.get(name), self.image)
+            for name in (self.left, self.right)
+        ]
+        own = first.captions(self.image)
+        found = {
+            "words": words, "was": said.words, "unknown": said.unknown, "notes": notes,
+            "image": self.image, "images": pictures, "picture": _png(first, self.image),
+            "captions": own, "own": self.caption in own,
+            "exchanges": [explorer.exchanges(first, word) for word in said.words],
+            "panels": panels,
+        }  # fmt: skip
+        return found, b"".join(
+            _maps(looks[name], galleries[name], len(words)) for name in (self.left, self.right)
+        )
+
+
+def _panel(name: str, gallery, found, before, image: int) -> dict:
+    """A method's side of the page."""
+    p, boxes = found.pair, None if gallery.boxes is None else gallery.boxes[image]
+    ranked = _ranked(gallery, image)
+    panel = {
+        "method": name, "score": p.score, "rank": found.rank, "mapped": boxes is not None,
+        "before": before and {"score": before.pair.score, "rank": before.rank},
+        "scale": _scale(gallery.config),
+        "top": [{"image": int(i), "score": float(s), "picture": _png(gallery, int(i))}
+                for i, s in zip(found.best, found.top, strict=True)],
+        "ranked": ranked, "own rank": ranked[0]["own rank"],
+    }  # fmt: skip
+    if p.weights is not None:
+        panel |= {
+            "contributions": p.contributions.tolist(), "best": p.best.tolist(),
+            "scores": [None if np.isnan(s) else float(s) for s in p.scores],
+            "shares": p.weights.max(1).tolist(),
+            "boxes": [] if boxes is None else boxes[p.best].tolist(),
+        }  # fmt: skip
+    return panel
+
+
+def _scale(config) -> str:
+    """How the words' scores become the caption's."""
+    pooling = getattr(config, "pooling", "")
+    if not pooling:
+        return "cosine of two vectors"
+    named = {"lse": f"LogSumExp of cosines, λ = {config.scale:g}", "mean": "mean cosine",
+             "sum": "sum of cosines", "max": "largest cosine",
+             "softmax": f"softmax-weighted cosines, λ = {config.scale:g}"}[pooling]  # fmt: skip
+    return named + (f", τ = {config.temperature:.3g}" if config.coding == "soft" else "")
+
+
+@lru_cache(maxsize=64)
+def _ranked(gallery, image: int) -> list[dict]:
+    """A picture's ranked captions, plain; a move of the caption alone doesn't change them."""
+    table = explorer.ranked_captions(gallery, image)
+    return [
+        {"rank": line.rank, "own": line.own, "score": line.score, "words": line.words,
+         "own rank": table.attrs["rank"],
+         "contributions": None if line.contributions is None else line.contributions.tolist()}
+        for line in table.itertuples()
+    ]  # fmt: skip
+
+
+def _maps(found, gallery, words: int) -> bytes:
+    """Maps of a method's words, `(L, SIDE, SIDE) uint8`; zeros where there are none."""
+    if gallery.boxes is None:
+        return bytes(words * SIDE * SIDE)
+    drawn = explorer.maps(found.pair, gallery.boxes[found.image])
+    return (255 * drawn.clip(0, 1)).round().astype(np.uint8).tobytes()
+
+
+@lru_cache(maxsize=512)
+def _png(gallery, image: int) -> str:
+    """A picture as a data URL; "" where there is none."""
+    picture = explorer.picture_of(gallery, image)
+    if picture is None:
+        return ""
+    buffer = io.BytesIO()
+    Image.fromarray(np.asarray(picture)).save(buffer, "PNG")
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
