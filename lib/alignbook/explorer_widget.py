@@ -9,6 +9,7 @@ import base64
 import io
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from pathlib import Path
 
@@ -132,43 +133,41 @@ class Explorer(anywidget.AnyWidget):
         words, notes = said.words, list(said.notes)
         if self.swap:
             words = explorer.exchanged(words, int(self.swap[0]), str(self.swap[1]))
-        looks = {self.left: explorer.look(first, self.image, words)}
-        self.image = looks[self.left].image
-        before = {}
-        for name, gallery in galleries.items():
-            looks[name] = explorer.look(gallery, self.image, words)
-            if self.swap:
-                before[name] = explorer.look(gallery, self.image, said.words)
+        if self.image < 0:
+            self.image = explorer.look(first, -1, words).image
         self.word = min(max(self.word, 0), len(words) - 1)
-        panels = [
-            _panel(name, galleries[name], looks[name], before.get(name), self.image)
-            for name in (self.left, self.right)
-        ]
+        before = said.words if self.swap else None
+        with ThreadPoolExecutor(2) as side_by_side:
+            sides = list(side_by_side.map(
+                lambda name: _side(name, galleries[name], self.image, words, before),
+                (self.left, self.right),
+            ))  # fmt: skip
         own = first.captions(self.image)
         found = {
             "words": words, "was": said.words, "unknown": said.unknown, "notes": notes,
             "image": self.image, "images": pictures, "picture": _png(first, self.image),
             "captions": own, "own": self.caption in own,
             "exchanges": [explorer.exchanges(first, word) for word in said.words],
-            "panels": panels,
+            "panels": [panel for panel, _ in sides],
         }  # fmt: skip
-        return found, b"".join(
-            _maps(looks[name], galleries[name], len(words)) for name in (self.left, self.right)
-        )
+        return found, b"".join(pixels for _, pixels in sides)
 
 
-def _panel(name: str, gallery, found, before, image: int) -> dict:
-    """A method's side of the page."""
+def _side(name: str, gallery, image: int, words: list[str], before) -> tuple[dict, bytes]:
+    """A method's side of the page, and its maps; `before` are the words before an exchange."""
+    found = explorer.look(gallery, image, words)
     p, boxes = found.pair, None if gallery.boxes is None else gallery.boxes[image]
     ranked = _ranked(gallery, image)
     panel = {
         "method": name, "score": p.score, "rank": found.rank, "mapped": boxes is not None,
-        "before": before and {"score": before.pair.score, "rank": before.rank},
-        "scale": _scale(gallery.config),
+        "before": None, "scale": _scale(gallery.config), "ranked": ranked,
+        "own rank": ranked[0]["own rank"],
         "top": [{"image": int(i), "score": float(s), "picture": _png(gallery, int(i))}
                 for i, s in zip(found.best, found.top, strict=True)],
-        "ranked": ranked, "own rank": ranked[0]["own rank"],
     }  # fmt: skip
+    if before:
+        was = explorer.look(gallery, image, before)
+        panel["before"] = {"score": was.pair.score, "rank": was.rank}
     if p.weights is not None:
         panel |= {
             "contributions": p.contributions.tolist(), "best": p.best.tolist(),
@@ -176,7 +175,10 @@ def _panel(name: str, gallery, found, before, image: int) -> dict:
             "shares": p.weights.max(1).tolist(),
             "boxes": [] if boxes is None else boxes[p.best].tolist(),
         }  # fmt: skip
-    return panel
+    if boxes is None:
+        return panel, bytes(len(words) * SIDE * SIDE)
+    drawn = explorer.maps(p, boxes).clip(0, 1)
+    return panel, (255 * drawn).round().astype(np.uint8).tobytes()
 
 
 def _scale(config) -> str:
@@ -200,14 +202,6 @@ def _ranked(gallery, image: int) -> list[dict]:
          "contributions": None if line.contributions is None else line.contributions.tolist()}
         for line in table.itertuples()
     ]  # fmt: skip
-
-
-def _maps(found, gallery, words: int) -> bytes:
-    """Maps of a method's words, `(L, SIDE, SIDE) uint8`; zeros where there are none."""
-    if gallery.boxes is None:
-        return bytes(words * SIDE * SIDE)
-    drawn = explorer.maps(found.pair, gallery.boxes[found.image])
-    return (255 * drawn.clip(0, 1)).round().astype(np.uint8).tobytes()
 
 
 @lru_cache(maxsize=512)
