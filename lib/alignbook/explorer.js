@@ -30,16 +30,24 @@ function shaded(word, part, largest) {
   }, word);
 }
 
-function choice(label, values, chosen, pick) {
-  const select = h("select", { onchange: () => pick(select.value) });
-  for (const value of values) {
-    select.append(h("option", { value, selected: String(value) === String(chosen) }, String(value)));
-  }
-  return h("label", { class: "ab-field" }, h("span", {}, label), select);
+/** A menu that stays where it is, and keeps its focus, while what it offers changes. */
+function menu(pick) {
+  const select = h("select", { onchange: () => pick(select.value) }), name = h("span");
+  const fill = (label, values, chosen) => {
+    name.textContent = label;
+    if ([...select.options].map((each) => each.value).join("\n") !== values.join("\n")) {
+      select.replaceChildren(...values.map((value) => h("option", { value }, String(value))));
+    }
+    select.value = String(chosen);
+  };
+  return { element: h("label", { class: "ab-field" }, name, select), fill };
 }
 
 function render({ model, el }) {
-  const root = h("section", { class: "ab-explorer", "aria-label": "Explorer of captions and pictures" });
+  const root = h("section", {
+    class: "ab-explorer", "aria-label": "Explorer of captions and pictures",
+    "data-lm-suppress-shortcuts": "true", // keys typed here are none of the notebook's
+  });
   const top = h("div", { class: "ab-row" });
   const asking = h("div", { class: "ab-row" });
   const own = h("div", { class: "ab-own" });
@@ -54,38 +62,47 @@ function render({ model, el }) {
   let drawn = []; // of each panel: what `look` updates when another word is looked at
   const pictures = new Map(); // data URL → loaded image
 
+  const busy = (yes) => {
+    root.classList.toggle("ab-busy", yes);
+    root.setAttribute("aria-busy", String(yes));
+    if (yes) foot.textContent = "Computing; a model that is looked at for the first time takes some seconds …";
+  };
   const move = (changes) => {
+    const same = (name) => JSON.stringify(model.get(name)) === JSON.stringify(changes[name]);
+    if (Object.keys(changes).every(same)) return;
     for (const [name, value] of Object.entries(changes)) model.set(name, value);
-    root.classList.add("ab-busy");
-    root.setAttribute("aria-busy", "true");
+    busy(true);
     model.save_changes();
   };
   const take = (changes) => move({ swap: [], word: 0, ...changes });
   const browse = (image) => take({ image, caption: null });
 
+  const data = menu((name) => take({ data: name, caption: null, image: 0 }));
+  const seed = menu((number) => move({ seed: Number(number) }));
+  const left = menu((method) => move({ left: method })), right = menu((method) => move({ right: method }));
+  top.append(data.element, seed.element, left.element, right.element);
+
   function fields() {
     const offers = model.get("offers"), labels = offers[model.get("data")] || {};
-    const seeds = labels[model.get("left")] || [];
-    top.replaceChildren(
-      choice("data set", Object.keys(offers), model.get("data"), (data) => take({ data, caption: null, image: 0 })),
-      choice("seed", seeds, model.get("seed"), (seed) => move({ seed: Number(seed) })),
-      choice("left", Object.keys(labels), model.get("left"), (left) => move({ left })),
-      choice("right", Object.keys(labels), model.get("right"), (right) => move({ right })),
-    );
+    data.fill("data set", Object.keys(offers), model.get("data"));
+    seed.fill("seed", labels[model.get("left")] || [], model.get("seed"));
+    left.fill("left", Object.keys(labels), model.get("left"));
+    right.fill("right", Object.keys(labels), model.get("right"));
   }
+
+  const other = menu((word) => move({ swap: word === "–" ? [] : [model.get("word"), word] }));
+  const undo = h("button", { onclick: () => move({ swap: [] }) }, "undo the exchange");
+  const nothing = h("span", { class: "ab-scale" });
+  swapping.append(other.element, nothing, undo);
 
   const typed = h("input", {
     type: "text", class: "ab-caption", maxlength: 600, spellcheck: false,
     "aria-label": "Caption: type one and press Enter", placeholder: "type a caption and press Enter",
-    onkeydown: (event) => {
-      event.stopPropagation(); // not a shortcut of the notebook's
-      if (event.key === "Enter") type();
-    },
+    onkeydown: (event) => event.key === "Enter" && type(),
   });
   const type = () => take({ caption: typed.value, image: -1 });
   const page = h("input", {
     type: "number", min: 1, class: "ab-page", "aria-label": "Number of the picture",
-    onkeydown: (event) => event.stopPropagation(),
     onchange: () => browse(Math.max(1, Math.round(Number(page.value) || 1)) - 1),
   });
   const of = h("span");
@@ -103,39 +120,34 @@ function render({ model, el }) {
   );
 
   function show() {
-    const shown = model.get("shown");
-    root.classList.remove("ab-busy");
-    root.setAttribute("aria-busy", "false");
+    const shown = model.get("shown"), focused = root.getRootNode().activeElement?.dataset?.key;
     tell();
     fields();
-    if (!shown.words) return;
     typed.value = model.get("caption") ?? "";
     page.value = shown.image + 1;
     page.max = shown.images;
     of.textContent = `of ${count(shown.images)}`;
     own.replaceChildren(
       h("span", {}, "its captions:"),
-      ...shown.captions.map((text) => h("button", {
-        class: "ab-link", "aria-pressed": String(text === model.get("caption")),
+      ...shown.captions.map((text, i) => h("button", {
+        class: "ab-link", "data-key": `own ${i}`, "aria-pressed": String(text === model.get("caption")),
         onclick: () => take({ caption: text }),
       }, text)),
     );
-    const focused = [...words.children].indexOf(document.activeElement);
     words.replaceChildren(...shown.words.map((word, i) => h("button", {
       class: "ab-word" + (shown.unknown[i] ? " ab-unknown" : "") + (word !== shown.was[i] ? " ab-new" : ""),
-      title: shown.unknown[i] ? "not in the vocabulary" : "", "data-place": i,
+      title: shown.unknown[i] ? "not in the vocabulary" : "", "data-key": `word ${i}`,
       onmouseenter: () => at(i), onfocus: () => at(i), onclick: () => at(i),
       onkeydown: (event) => {
         const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
         if (by) words.children[(i + by + shown.words.length) % shown.words.length].focus();
         if (by) event.preventDefault();
-        event.stopPropagation();
       },
     }, word)));
     drawn = shown.panels.map((panel, side) => panelOf(panel, side, shown));
     panels.replaceChildren(...drawn.map((each) => each.element));
-    if (focused >= 0) words.children[Math.min(focused, shown.words.length - 1)].focus();
     look();
+    if (focused) root.querySelector(`[data-key="${focused}"]`)?.focus({ preventScroll: true });
     foot.textContent = `Computed in ${Math.round(shown.milliseconds)} ms. A caption's score is what its words add; `
       + "✓ marks the picture's own captions and the picture that is shown.";
   }
@@ -144,7 +156,6 @@ function render({ model, el }) {
     const shown = model.get("shown"), note = model.get("note");
     told.textContent = [note, ...(note ? [] : shown.notes || [])].filter(Boolean).join(". ");
     told.hidden = !told.textContent;
-    if (note) root.classList.remove("ab-busy");
   }
 
   function at(place) {
@@ -178,14 +189,17 @@ function render({ model, el }) {
       h("h5", {}, "Best pictures for the caption"),
       h("div", { class: "ab-top" }, ...panel.top.map((each, k) => h("button", {
         "aria-label": `picture ${each.image + 1}, place ${k + 1}, score ${number(each.score)}`,
-        class: each.image === shown.image ? "ab-here" : "",
+        class: each.image === shown.image ? "ab-here" : "", "data-key": `${side} top ${k}`,
         onclick: () => move({ image: each.image }),
       }, each.picture ? h("img", { src: each.picture, alt: "" }) : `picture ${each.image + 1}`,
         h("span", { class: "ab-small" }, `${each.image === shown.image ? "✓ " : ""}${number(each.score)}`)))),
       h("h5", {}, `Best captions for picture ${count(shown.image + 1)}`),
       h("p", { class: "ab-scale" }, `the best of its own comes ${ordinal(panel["own rank"])}`),
-      h("ol", { class: "ab-ranked" }, ...panel.ranked.map((each) => h("li", {},
-        h("button", { class: "ab-link", onclick: () => take({ caption: each.words.join(" ") }) },
+      h("ol", { class: "ab-ranked" }, ...panel.ranked.map((each, k) => h("li", {},
+        h("button", {
+          class: "ab-link", "data-key": `${side} ranked ${k}`,
+          onclick: () => take({ caption: each.words.join(" ") }),
+        },
           h("span", { class: "ab-small" }, `${each.own ? "✓ " : ""}${number(each.score)} `),
           ...each.words.flatMap((word, i) => [
             each.contributions ? shaded(word, each.contributions[i], best(panel.ranked)) : word, " "]))))),
@@ -217,18 +231,12 @@ function render({ model, el }) {
           : `Its cosine is ${number(cosine)}; the best region has ${percent(panel.shares[place])} of its attention.`);
       canvas.setAttribute("aria-label", `Where “${word}” looks, ${panel.method}: ${line.textContent}`);
     }
-    const others = shown.exchanges[place] || [], was = shown.was[place];
-    const swapped = model.get("swap").length > 0;
-    const key = JSON.stringify([place, was, model.get("swap")]);
-    if (swapping.dataset.key === key) return; // a menu that is open stays open
-    swapping.dataset.key = key;
-    swapping.replaceChildren(
-      others.length
-        ? choice(`exchange “${was}” for`, ["–", ...others], swapped && model.get("swap")[0] === place ? word : "–",
-            (other) => move({ swap: other === "–" ? [] : [place, other] }))
-        : h("span", { class: "ab-scale" }, `nothing is known that could stand for “${was}”: try a colour, a shape, a size`),
-      swapped ? h("button", { onclick: () => move({ swap: [] }) }, "undo the exchange") : "",
-    );
+    const others = shown.exchanges[place], was = shown.was[place];
+    other.fill(`exchange “${was}” for`, ["–", ...others], word === was ? "–" : word);
+    other.element.hidden = !others.length;
+    nothing.textContent = others.length ? ""
+      : `nothing is known that could stand for “${was}”: try a colour, a shape or a size`;
+    undo.hidden = !model.get("swap").length;
   }
 
   function paint(canvas, shown, panel, side, place) {
@@ -267,6 +275,7 @@ function render({ model, el }) {
       }
     }
     context.putImageData(data, 0, 0);
+    if (panel.scores[place] === null) return; // no region chose the word
     const [x0, y0, x1, y1] = panel.boxes[place].map((edge) => edge * CANVAS);
     for (const [colour, width] of [[INK, 6], [YELLOW, 3]]) {
       context.strokeStyle = colour;
@@ -285,13 +294,15 @@ function render({ model, el }) {
   bar.querySelector("i").style.background = `linear-gradient(to right, ${stops.join(", ")})`;
   root.insertBefore(bar, panels);
 
-  model.on("change:shown", show);
-  model.on("change:note", tell);
+  const idle = () => {
+    busy(false);
+    show();
+  };
+  model.on("change:answered", idle); // sent with all that is shown
   model.on("change:word", look);
-  show();
+  idle();
   return () => {
-    model.off("change:shown", show);
-    model.off("change:note", tell);
+    model.off("change:answered", idle);
     model.off("change:word", look);
   };
 }

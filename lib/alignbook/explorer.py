@@ -162,6 +162,12 @@ def opened(book, domain: str, key: str) -> Gallery:
     return gallery(run, book.inputs(domain))
 
 
+def side_by_side(book, domain: str = "A", seed: int = 0) -> dict[str, Gallery]:
+    """Galleries of hard coding and cross-attention, trained if they are not there."""
+    found = methods(book, domain, train=True)
+    return {name: opened(book, domain, found[name][seed]) for name in (HARD, SOFT)}
+
+
 def gallery(run, inputs, split: str = "test") -> Gallery:
     """Load a run of CHAN or of one of its rivals and encode a split, which takes a second or two.
 
@@ -258,6 +264,20 @@ def exchanged(words: list[str], place: int, other: str) -> list[str]:
     return [*words[:place], other, *words[place + 1 :]]
 
 
+def example(gallery: Gallery) -> tuple[int, list[str], int]:
+    """A caption to begin with: the split's first with a colour. Its picture, words, their place.
+
+    Where no caption has one the first caption and its first word.
+    """
+    for image in range(len(gallery.images)):
+        for caption in gallery.captions(image):
+            words = read(caption, gallery.vocabulary).words
+            for place, word in enumerate(words):
+                if {"red", "blue"} & {word, *exchanges(gallery, word)}:
+                    return image, words, place
+    return 0, read(gallery.captions(0)[0], gallery.vocabulary).words, 0
+
+
 # --- Scores --------------------------------------------------------------------------------------
 
 
@@ -341,7 +361,7 @@ class Pair(NamedTuple):
     """A caption against a picture. Where both are one vector, all but the score is None.
 
     `score` float; `contributions` `(L,)`, which add up to it; `scores` `(L,)` of the words, NaN of
-    a word that no region chose; `weights` `(L, K)`, ω; `best` `(L,)` the region of largest weight.
+    a word that no region chose; `weights` `(L, K)`, ω; `best` `(L,)` the word's best region.
     """
 
     score: float
@@ -356,7 +376,7 @@ def pair(config, regions: torch.Tensor, words: torch.Tensor) -> Pair:
     """A caption's words against a picture's regions, step by step (CHAN Eq. 1 to 6 and 8).
 
     With the visual codebook a word's weights are its attention ω. With the textual one each region
-    chooses a word: a word's weights say which of the regions that chose it count how much.
+    chooses a word: a word's weights are alike on those that chose it, its score is their mean.
 
     Parameters
     ----------
@@ -370,14 +390,13 @@ def pair(config, regions: torch.Tensor, words: torch.Tensor) -> Pair:
     if config.coding != "hard":
         scores = (unit(queries) * unit(omega @ unit(codewords))).sum(1)
     parts = _in_units(config, contributions(scores, config.pooling, config.scale))
-    weights = omega
+    weights, best = omega, omega.argmax(1)
     if not visual:
-        counted = omega.T  # (L, K): regions that chose the word
-        scores = (counted * scores).sum(1) / counted.sum(1)
-        parts, shares = counted @ parts, counted * parts
-        weights = shares / shares.sum(1, keepdim=True).where(counted.sum(1, keepdim=True) > 0,
-                                                             torch.ones(()))  # fmt: skip
-    found = parts, scores, weights, weights.argmax(1)
+        chose = omega.T  # (L, K): which regions a word is the best of
+        parts, best = chose @ parts, (chose * (2 + scores)).argmax(1)
+        scores = (chose * scores).sum(1) / chose.sum(1)
+        weights = chose / chose.sum(1, keepdim=True).clamp(min=1)
+    found = parts, scores, weights, best
     return Pair(float(parts.sum()), *(each.numpy() for each in found))
 
 

@@ -46,7 +46,8 @@ class Explorer(anywidget.AnyWidget):
     swap : [place, other word], or [].
     offers : data set → method → seeds. shown : what the page shows, plain numbers and texts.
     maps : `(2, L, SIDE, SIDE) uint8`, left then right; 255 is all of a word's attention.
-    note : what is wrong with the last move, "" if nothing is; what was shown then stays.
+    note : what is wrong with the last move, "" if nothing is; then nothing else has changed.
+    answered : moves that were computed or refused.
     """
 
     _esm = HERE / "explorer.js"
@@ -65,19 +66,18 @@ class Explorer(anywidget.AnyWidget):
     maps = traitlets.Bytes().tag(sync=True)
     colours = traitlets.Bytes().tag(sync=True)
     note = traitlets.Unicode("").tag(sync=True)
+    answered = traitlets.Int(0).tag(sync=True)
 
-    def __init__(self, book, **moves):
+    def __init__(self, book):
         self.places = explorer.places(book)
         offers = {data: {label: sorted(keys) for label, keys in place.methods.items()}
                   for data, place in self.places.items()}  # fmt: skip
         colours = (255 * colormaps[explorer.WARM](np.linspace(0, 1, 256))[:, :3]).astype(np.uint8)
-        self._shown_for, self._busy = None, False
+        self._good, self._busy = {}, False
         super().__init__(offers=offers, colours=colours.tobytes(), data=next(iter(offers)),
                          left=HARD, right=SOFT)  # fmt: skip
         self.observe(lambda _: self._move(), INPUTS)
         self._move()
-        for name, value in moves.items():
-            setattr(self, name, value)
 
     def galleries(self) -> dict:
         """The two methods' galleries by name: one, where both sides show the same."""
@@ -91,21 +91,33 @@ class Explorer(anywidget.AnyWidget):
 
     def _move(self) -> None:
         """Compute and send what the traits ask for; what cannot be done is told in `note`."""
-        state = tuple(repr(getattr(self, name)) for name in INPUTS)
-        if self._busy or state == self._shown_for:
+        if self._busy or self._asked() == self._good:
             return
         self._busy, began = True, time.perf_counter()
         try:
             with self.hold_sync():
-                self._settle()
-                found, pixels = self._found()
-                found["milliseconds"] = round(1000 * (time.perf_counter() - began), 1)
-                self.note, self.maps, self.shown = "", pixels, found
-        except (ValueError, OSError) as error:
-            self.note = str(error)
+                self._answer(began)
+                self.answered += 1
         finally:
-            self._shown_for = tuple(repr(getattr(self, name)) for name in INPUTS)
             self._busy = False
+
+    def _asked(self) -> dict:
+        return {name: getattr(self, name) for name in INPUTS}
+
+    def _answer(self, began: float) -> None:
+        """Show what is asked for; if it cannot be done, say so and take the last move back."""
+        try:
+            self._settle()
+            found, pixels = self._found()
+        except (ValueError, OSError) as error:
+            if not self._good:
+                raise
+            self.note = str(error)
+            for name, value in self._good.items():
+                setattr(self, name, value)
+            return
+        found["milliseconds"] = round(1000 * (time.perf_counter() - began), 1)
+        self.note, self.maps, self.shown, self._good = "", pixels, found, self._asked()
 
     def _settle(self) -> None:
         """Take methods and a seed that there are for the data set that was chosen."""
