@@ -190,7 +190,7 @@ def check(seen: dict) -> None:
     assert all(left != right for left, right in seen["maps"])
     assert seen["focused"] == "word 1" and seen["words"][1] in seen["told by keyboard"]
     before, after = seen["exchanged"]
-    assert all("before" in each for each in after) and before[0] != after[0]
+    assert all("by the exchange" in each for each in after) and before[0] != after[0]
     other, words = seen["words after"]
     assert other in words and sum(a != b for a, b in zip(words, seen["words"], strict=True)) == 1
     assert "not in the vocabulary: purpel" in seen["unknown"]

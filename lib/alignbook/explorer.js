@@ -52,7 +52,9 @@ function render({ model, el }) {
   const asking = h("div", { class: "ab-row" });
   const own = h("div", { class: "ab-own" });
   const told = h("p", { class: "ab-told", role: "status", "aria-live": "polite" });
-  const words = h("div", { class: "ab-words", role: "group", "aria-label": "Words of the caption" });
+  const words = h("div", {
+    class: "ab-words", role: "group", "aria-label": "Words of the caption",
+  });
   const swapping = h("div", { class: "ab-row ab-swap" });
   const panels = h("div", { class: "ab-panels" });
   const foot = h("p", { class: "ab-foot" });
@@ -65,7 +67,7 @@ function render({ model, el }) {
   const busy = (yes) => {
     root.classList.toggle("ab-busy", yes);
     root.setAttribute("aria-busy", String(yes));
-    if (yes) foot.textContent = "Computing; a model that is looked at for the first time takes some seconds …";
+    if (yes) foot.textContent = "Computing … a model that is new here takes some seconds.";
   };
   const move = (changes) => {
     const same = (name) => JSON.stringify(model.get(name)) === JSON.stringify(changes[name]);
@@ -79,7 +81,8 @@ function render({ model, el }) {
 
   const data = menu((name) => take({ data: name, caption: null, image: 0 }));
   const seed = menu((number) => move({ seed: Number(number) }));
-  const left = menu((method) => move({ left: method })), right = menu((method) => move({ right: method }));
+  const left = menu((method) => move({ left: method }));
+  const right = menu((method) => move({ right: method }));
   top.append(data.element, seed.element, left.element, right.element);
 
   function fields() {
@@ -97,7 +100,8 @@ function render({ model, el }) {
 
   const typed = h("input", {
     type: "text", class: "ab-caption", maxlength: 600, spellcheck: false,
-    "aria-label": "Caption: type one and press Enter", placeholder: "type a caption and press Enter",
+    "aria-label": "Caption: type one and press Enter",
+    placeholder: "type a caption and press Enter",
     onkeydown: (event) => event.key === "Enter" && type(),
   });
   const type = () => take({ caption: typed.value, image: -1 });
@@ -112,11 +116,13 @@ function render({ model, el }) {
   };
   asking.append(
     h("label", { class: "ab-field ab-wide" }, h("span", {}, "caption"), typed),
-    h("button", { onclick: type, title: "Look for the picture that fits best" }, "find its picture"),
+    h("button", { onclick: type, title: "Turn to the picture that fits best" }, "find its picture"),
     h("span", { class: "ab-field" }, h("span", {}, "picture"),
       h("button", { onclick: step(-1), "aria-label": "previous picture" }, "‹"), page, of,
       h("button", { onclick: step(1), "aria-label": "next picture" }, "›"),
-      h("button", { onclick: () => browse(Math.floor(Math.random() * model.get("shown").images)) }, "any")),
+      h("button", {
+        onclick: () => browse(Math.floor(Math.random() * model.get("shown").images)),
+      }, "any")),
   );
 
   function show() {
@@ -130,12 +136,13 @@ function render({ model, el }) {
     own.replaceChildren(
       h("span", {}, "its captions:"),
       ...shown.captions.map((text, i) => h("button", {
-        class: "ab-link", "data-key": `own ${i}`, "aria-pressed": String(text === model.get("caption")),
+        class: "ab-link", "data-key": `own ${i}`,
+        "aria-pressed": String(text === model.get("caption")),
         onclick: () => take({ caption: text }),
       }, text)),
     );
     words.replaceChildren(...shown.words.map((word, i) => h("button", {
-      class: "ab-word" + (shown.unknown[i] ? " ab-unknown" : "") + (word !== shown.was[i] ? " ab-new" : ""),
+      class: `ab-word ${shown.unknown[i] ? "ab-unknown" : ""} ${word === shown.was[i] ? "" : "ab-new"}`,
       title: shown.unknown[i] ? "not in the vocabulary" : "", "data-key": `word ${i}`,
       onmouseenter: () => at(i), onfocus: () => at(i), onclick: () => at(i),
       onkeydown: (event) => {
@@ -148,8 +155,8 @@ function render({ model, el }) {
     panels.replaceChildren(...drawn.map((each) => each.element));
     look();
     if (focused) root.querySelector(`[data-key="${focused}"]`)?.focus({ preventScroll: true });
-    foot.textContent = `Computed in ${Math.round(shown.milliseconds)} ms. A caption's score is what its words add; `
-      + "✓ marks the picture's own captions and the picture that is shown.";
+    foot.textContent = `Computed in ${Math.round(shown.milliseconds)} ms. A caption's score is the `
+      + "sum of what its words add. ✓: the picture that is shown, and its own captions.";
   }
 
   function tell() {
@@ -170,16 +177,17 @@ function render({ model, el }) {
     const canvas = h("canvas", { width: CANVAS, height: CANVAS, role: "img", class: "ab-canvas" });
     const line = h("p", { class: "ab-line", "data-role": "word" });
     const moved = panel.before
-      ? ` (before ${number(panel.before.score)}, ${signed(panel.score - panel.before.score)}; rank before `
-        + `${count(panel.before.rank)})`
+      ? `, ${signed(panel.score - panel.before.score)} by the exchange `
+        + `(before: ${number(panel.before.score)}, ${ordinal(panel.before.rank)})`
       : "";
     const parts = panel.contributions || [], largest = Math.max(...parts, 0);
-    const best = (panels) => Math.max(...panels.flatMap((each) => each.contributions || [0]), 0);
+    const most = Math.max(...panel.ranked.flatMap((each) => each.contributions || []), 0);
     const element = h("div", { class: "ab-panel", "data-side": side ? "right" : "left" },
       h("h4", {}, panel.method), canvas, line,
       h("p", { class: "ab-score" }, h("strong", {}, `score ${number(panel.score)}`),
         h("span", { class: "ab-moved" }, moved),
-        h("br"), `picture ${count(shown.image + 1)} comes ${ordinal(panel.rank)} of ${count(shown.images)}`),
+        h("br"), `picture ${count(shown.image + 1)} comes ${ordinal(panel.rank)} of `
+          + `${count(shown.images)} for this caption`),
       h("p", { class: "ab-scale" }, panel.scale),
       h("h5", {}, "What each word adds to the score"),
       parts.length
@@ -192,7 +200,8 @@ function render({ model, el }) {
         class: each.image === shown.image ? "ab-here" : "", "data-key": `${side} top ${k}`,
         onclick: () => move({ image: each.image }),
       }, each.picture ? h("img", { src: each.picture, alt: "" }) : `picture ${each.image + 1}`,
-        h("span", { class: "ab-small" }, `${each.image === shown.image ? "✓ " : ""}${number(each.score)}`)))),
+        h("span", { class: "ab-small" },
+          `${each.image === shown.image ? "✓ " : ""}${number(each.score)}`)))),
       h("h5", {}, `Best captions for picture ${count(shown.image + 1)}`),
       h("p", { class: "ab-scale" }, `the best of its own comes ${ordinal(panel["own rank"])}`),
       h("ol", { class: "ab-ranked" }, ...panel.ranked.map((each, k) => h("li", {},
@@ -202,7 +211,7 @@ function render({ model, el }) {
         },
           h("span", { class: "ab-small" }, `${each.own ? "✓ " : ""}${number(each.score)} `),
           ...each.words.flatMap((word, i) => [
-            each.contributions ? shaded(word, each.contributions[i], best(panel.ranked)) : word, " "]))))),
+            each.contributions ? shaded(word, each.contributions[i], most) : word, " "]))))),
     );
     return { element, canvas, line, panel, side };
   }
@@ -217,7 +226,9 @@ function render({ model, el }) {
     const shown = model.get("shown");
     if (!shown.words) return;
     const place = Math.min(model.get("word"), shown.words.length - 1), word = shown.words[place];
-    [...words.children].forEach((each, i) => each.setAttribute("aria-pressed", String(i === place)));
+    [...words.children].forEach((each, i) => {
+      each.setAttribute("aria-pressed", String(i === place));
+    });
     for (const { canvas, line, panel, side } of drawn) {
       paint(canvas, shown, panel, side, place);
       if (!panel.best) {
@@ -228,8 +239,9 @@ function render({ model, el }) {
       line.replaceChildren(
         h("strong", {}, `“${word}”`), ` adds ${number(panel.contributions[place])}. `,
         cosine === null ? "No region chose it."
-          : `Its cosine is ${number(cosine)}; the best region has ${percent(panel.shares[place])} of its attention.`);
-      canvas.setAttribute("aria-label", `Where “${word}” looks, ${panel.method}: ${line.textContent}`);
+          : `Its own score is ${number(cosine)}; the best region has `
+            + `${percent(panel.shares[place])} of its attention.`);
+      canvas.setAttribute("aria-label", `${panel.method}, where it looks: ${line.textContent}`);
     }
     const others = shown.exchanges[place], was = shown.was[place];
     other.fill(`exchange “${was}” for`, ["–", ...others], word === was ? "–" : word);
@@ -247,7 +259,8 @@ function render({ model, el }) {
       context.fillStyle = INK;
       context.font = "14px sans-serif";
       context.fillText("region features without a picture", 12, CANVAS / 2);
-      if (panel.best) context.fillText(`best region: number ${panel.best[place] + 1}`, 12, CANVAS / 2 + 22);
+      const best = panel.best ? `the best is region ${panel.best[place] + 1}` : "";
+      context.fillText(best, 12, CANVAS / 2 + 22);
       return;
     }
     const picture = pictures.get(url) || new Image();
@@ -270,7 +283,8 @@ function render({ model, el }) {
       const row = start + Math.floor((y * cells) / CANVAS) * cells;
       for (let x = 0; x < CANVAS; x++, i += 4) {
         const heat = 3 * maps.getUint8(row + Math.floor((x * cells) / CANVAS));
-        const grey = (0.4 * ((data.data[i] + data.data[i + 1] + data.data[i + 2]) / 3 + 60) * 255) / 315;
+        const light = (data.data[i] + data.data[i + 1] + data.data[i + 2]) / 3;
+        const grey = (0.4 * 255 * (light + 60)) / 315;
         for (let c = 0; c < 3; c++) data.data[i + c] = grey + 0.6 * colours.getUint8(heat + c);
       }
     }
@@ -285,7 +299,7 @@ function render({ model, el }) {
   }
 
   const bar = h("div", { class: "ab-bar", role: "img", "aria-label":
-    "Colours of the maps: pale is 0 % of the word's attention in regions that cover the pixel, dark is 100 %" },
+    "Colours of the maps: pale, no attention in regions that cover the pixel; dark, all of it" },
     h("span", {}, "0 %"), h("i"), h("span", {}, "100 % of the word's attention"),
     h("b"), h("span", {}, "best region"));
   const colours = model.get("colours");

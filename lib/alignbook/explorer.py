@@ -30,6 +30,7 @@ LONGEST = 40  # words that a vocabulary encodes of a caption
 SIDE = 64  # pixels of a map, either way
 EXHIBITS = ("chan-T3", "chan-T1", "chan-T2")  # whose arms can be looked at
 HARD, SOFT = "hard coding", "cross-attention"
+START = ("visual-codebook", "cross-attention")  # the two that are looked at first
 LABELS = {
     "visual-codebook": HARD, "chan": HARD, "cross-attention": SOFT, "scan": SOFT,
     "textual-codebook": f"{HARD}, textual codebook", "max": f"{HARD}, max pooling",
@@ -106,10 +107,10 @@ def methods(book, domain: str = "A", train: bool = False) -> dict:
             if arm in LABELS and file.exists():
                 lines.append(pd.read_csv(file, dtype={"key": str}))
     listed = set().union(*(each.arm for each in lines))
-    if train and not {"visual-codebook", "cross-attention"} <= listed:
-        lines = [collect.arm(book, "chan-T3", arm) for arm in ("visual-codebook", "cross-attention")]
+    if train and not listed.issuperset(START):
+        lines = [collect.arm(book, "chan-T3", arm) for arm in START]
     found = {HARD: {}, SOFT: {}}
-    for arm, role, seed, key in (line[1:] for each in lines for line in each.itertuples(index=False)):
+    for _, arm, role, seed, key in pd.concat(lines).itertuples(index=False) if lines else ():
         if role == "report" and runs.is_stored(key) and _is_of_this_code(runs.stored(key)):
             found.setdefault(LABELS[arm], {}).setdefault(int(seed), key)
     return {label: keys for label, keys in found.items() if keys}
@@ -171,7 +172,7 @@ def side_by_side(book, domain: str = "A", seed: int = 0) -> dict[str, Gallery]:
 def gallery(run, inputs, split: str = "test") -> Gallery:
     """Load a run of CHAN or of one of its rivals and encode a split, which takes a second or two.
 
-    `inputs` are the workbook's. Everything stays on the CPU, so that scores are the same everywhere.
+    `inputs` are the workbook's. All stays on the CPU, so that scores are the same everywhere.
     """
     module = importlib.import_module(run.record["module"])
     return encoded(*module.load(run, *inputs), inputs, split)
@@ -236,7 +237,7 @@ def read(text: str, vocabulary) -> Said:
 
 @lru_cache(maxsize=8)
 def _lexicon(gallery: Gallery) -> dict:
-    """The world's describing words: word → attribute and meaning; plurals are shapes of their own."""
+    """The world's describing words: word → attribute and meaning; plurals are an attribute."""
     told = base.lexicon(gallery.dataset.objects)
     return told | {plural: ("shapes", shape) for shape, plural in PLURALS.items()}
 
@@ -315,7 +316,7 @@ def _in_units(config, scores: torch.Tensor) -> torch.Tensor:
 
 @lru_cache(maxsize=32)
 def _against_all(gallery: Gallery, words: tuple) -> tuple:
-    """A caption encoded, and its `image_scores`; kept, as pictures and exchanges change by turns."""
+    """A caption encoded, and its `image_scores`; kept, as pictures and exchanges take turns."""
     vectors = encode(gallery, words)
     return vectors, image_scores(gallery, vectors)
 
@@ -415,7 +416,7 @@ def maps(found: Pair, boxes: np.ndarray, side: int = SIDE) -> np.ndarray:
     return np.stack([attention.pixel_map(each, boxes, side) for each in found.weights])
 
 
-# --- A move: all that is shown of a caption and a picture -------------------------------------------
+# --- A move: all that is shown of a caption and a picture -----------------------------------------
 
 
 class Look(NamedTuple):
@@ -468,7 +469,7 @@ def ranked_captions(gallery: Gallery, image: int, k: int = 8) -> pd.DataFrame:
     return table
 
 
-# --- Static forms ----------------------------------------------------------------------------------
+# --- Static forms --------------------------------------------------------------------------------
 
 
 def telling(looks: dict, k: int = 6) -> list[int]:
@@ -523,12 +524,14 @@ def _words_figure(galleries, looks, image, words, shown):
     for line, (name, found) in zip(axes, looks.items(), strict=True):
         line[0].imshow(picture, extent=extent)
         line[0].set_title(name, fontsize=8.5)
-        line[0].set_xlabel(f"score {found.pair.score:.3f}\nrank {found.rank:,} of "
-                           f"{len(galleries[name].images):,}", fontsize=7.5, loc="left")  # fmt: skip
+        rank_of = f"rank {found.rank:,} of {len(galleries[name].images):,}"
+        told = f"score {found.pair.score:.3f}\n{rank_of}"
+        line[0].set_xlabel(told, fontsize=7.5, loc="left")
         boxes, drawn = galleries[name].boxes[image], maps(found.pair, galleries[name].boxes[image])
         for axis, i in zip(line[1:], shown):
             axis.imshow(picture.mean(-1), cmap="gray", vmin=-60, vmax=255, extent=extent)
-            heat = axis.imshow(100 * drawn[i], cmap=WARM, vmin=0, vmax=100, alpha=0.6, extent=extent)
+            heat = axis.imshow(100 * drawn[i], cmap=WARM, vmin=0, vmax=100, alpha=0.6,
+                               extent=extent)  # fmt: skip
             x0, y0, x1, y1 = side * boxes[found.pair.best[i]]
             axis.add_patch(plt.Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False, clip_on=False,
                                          color=YELLOW, lw=1.8, path_effects=halo))  # fmt: skip
@@ -540,7 +543,8 @@ def _words_figure(galleries, looks, image, words, shown):
             axis.set_xticks([]), axis.set_yticks([]), axis.grid(False)
     bar = figure.add_axes((0.4, -0.1 * 2 / n, 0.6, 0.018 * 2 / n))
     figure.colorbar(heat, cax=bar, orientation="horizontal")
-    bar.set_xlabel("attention in regions that cover the pixel, %. Yellow: the best region", fontsize=8)
+    bar.set_xlabel("attention in regions that cover the pixel, %. Yellow: the best region",
+                   fontsize=8)  # fmt: skip
     return figure
 
 
@@ -551,7 +555,7 @@ def picture_of(gallery: Gallery, image: int) -> np.ndarray | None:
 
 
 def captions_table(galleries: dict, image: int, k: int = 5) -> pd.DataFrame:
-    """`ranked_captions` of each method for reading: own ones are marked, numbers behind the words."""
+    """`ranked_captions` of each method for reading: own ones marked, numbers behind the words."""
     lines = []
     for name, each in galleries.items():
         for line in ranked_captions(each, image, k).itertuples():
