@@ -142,7 +142,8 @@ function render({ model, el }) {
       }, text)),
     );
     words.replaceChildren(...shown.words.map((word, i) => h("button", {
-      class: `ab-word ${shown.unknown[i] ? "ab-unknown" : ""} ${word === shown.was[i] ? "" : "ab-new"}`,
+      class: `ab-word ${shown.unknown[i] ? "ab-unknown" : ""} `
+        + (word === shown.was[i] ? "" : "ab-new"),
       title: shown.unknown[i] ? "not in the vocabulary" : "", "data-key": `word ${i}`,
       onmouseenter: () => at(i), onfocus: () => at(i), onclick: () => at(i),
       onkeydown: (event) => {
