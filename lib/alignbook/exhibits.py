@@ -383,6 +383,11 @@ NOTEBOOKS = {
         printed=True, data=("world",), expected={"smoke": 15, "laptop": 15},
         modules=("alignbook.benchmarked", "alignbook.kernels", "alignbook.similarity", *TEACHING),
     ),
+    "60_explorer": Notebook(
+        needs=("base",), reads=("chan-T3", "chan-T2"),
+        modules=("alignbook.explorer", "alignbook.explorer_widget", *TEACHING),
+        expected={"smoke": 15, "laptop": 20},
+    ),
     "90_claims": Notebook(
         needs=("base",), reads=tuple(EXHIBITS), printed=True, expected={"smoke": 20, "laptop": 20}
     ),

@@ -34,6 +34,8 @@ PRESENTATION = (
     "alignbook.exercises",
     "alignbook.exhibits",
     "alignbook.explore",
+    "alignbook.explorer",
+    "alignbook.explorer_widget",
     "alignbook.figures",
     "alignbook.fingerprint",
     "alignbook.gsl_cost",

@@ -266,6 +266,7 @@ NOTEBOOKS = {
     "43_gsl_identification": Needs("coco_precomp", optional=("noise_index",), settings=GSL),
     "44_gsl_retrieval": Needs("f30k_precomp", optional=("noise_index",), settings=GSL),
     "50_kernels": Needs(""),
+    "60_explorer": Needs("coco_precomp"),
     "90_claims": Needs("coco_precomp"),
 }  # fmt: skip
 
