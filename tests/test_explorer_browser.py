@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -19,9 +20,9 @@ from conftest import skip_unless_required
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 QUIET = ("--ServerApp.ip=127.0.0.1", "--no-browser", "--ServerApp.port_retries=0", "--allow-root",
          "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-         "--LabApp.news_url=")  # fmt: skip
+         "--LabApp.news_url=", "--MappingKernelManager.kernel_info_timeout=600")  # fmt: skip
 CANVASES = "[...document.querySelectorAll('.ab-canvas')].map((each) => each.toDataURL())"
-WAIT = 120_000  # milliseconds, on a machine with other work to do
+WAIT = 300_000  # milliseconds, on a machine with other work to do
 
 
 def smoke_copy(root: Path, target: Path) -> None:
@@ -61,11 +62,14 @@ def lab(root: Path, home: Path):
         yield address, token
     finally:
         server.terminate()
-        server.wait(30)
+        try:
+            server.wait(60)
+        except subprocess.TimeoutExpired:
+            server.kill()
 
 
 @contextlib.contextmanager
-def page_of(address: str, seen: dict):
+def page_of(pictures: Path, seen: dict):
     """A page of Chromium's; what it asks for and complains about goes into `seen`."""
     from playwright.sync_api import sync_playwright
 
@@ -80,8 +84,27 @@ def page_of(address: str, seen: dict):
         page.on("websocket", lambda socket: seen["hosts"].add(urlsplit(socket.url).netloc))
         page.on("console", lambda said: said.type == "error" and seen["errors"].append(said.text))
         page.on("pageerror", lambda error: seen["errors"].append(str(error)))
-        yield page
-        browser.close()
+        try:
+            yield page
+        except Exception:
+            page.screenshot(path=pictures / "failed.png")
+            raise
+        finally:
+            browser.close()
+
+
+def run_all(page) -> None:
+    """Run every cell; once more if the kernel wasn't up: then a dialog asks for one first."""
+    begun = page.locator(".jp-InputArea-prompt", has_text=re.compile(r"\[(\*|\d+)\]"))
+    dialog = page.locator(".jp-Dialog-button.jp-mod-accept")
+    for _ in range(5):
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        begun.or_(dialog).first.wait_for()
+        if not dialog.is_visible():
+            return
+        dialog.click()
+        page.wait_for_timeout(2000)
 
 
 def settled(page) -> None:
@@ -110,11 +133,10 @@ def milliseconds(page, action) -> float:
 def use(root: Path, notebook: Path, pictures: Path) -> dict:
     """Open the notebook, run it, and move everything; what was seen, and how long moves took."""
     seen = {"hosts": set(), "errors": [], "took": {}}
-    with lab(root, pictures) as (address, token), page_of(address, seen) as page:
+    with lab(root, pictures) as (address, token), page_of(pictures, seen) as page:
         page.goto(f"{address}/lab/tree/{notebook.name}?token={token}")
         page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
-        page.get_by_role("menuitem", name="Run", exact=True).click()
-        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        run_all(page)
         page.wait_for_selector(".ab-explorer .ab-word")
         settled(page)
         page.wait_for_function(f"new Set({CANVASES}).size === 2")  # the pictures are loaded

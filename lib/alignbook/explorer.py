@@ -514,10 +514,11 @@ def _words_figure(galleries, looks, image, words, shown):
 
     figures.use_style()
     picture, side = picture_of(next(iter(galleries.values())), image), SIDE
-    n, columns = len(looks), 1 + len(shown)
+    n, columns, wide = len(looks), 1 + len(shown), 1.5
+    high = wide * (1.5 * n - 0.5)
     figure, axes = plt.subplots(
-        n, columns, figsize=(1.55 * columns, 2.25 * n + 0.8), squeeze=False,
-        gridspec_kw=dict(hspace=0.42, wspace=0.06, left=0, right=1, bottom=0, top=1),
+        n, columns, figsize=(wide * columns, high), squeeze=False,
+        gridspec_kw=dict(hspace=0.5, wspace=0.06, left=0, right=1, bottom=0, top=1),
     )  # fmt: skip
     halo = [patheffects.withStroke(linewidth=4, foreground=figures.INK)]
     extent = (0, side, side, 0)
@@ -541,7 +542,7 @@ def _words_figure(galleries, looks, image, words, shown):
                             fontsize=7.5, loc="left")  # fmt: skip
         for axis in line:
             axis.set_xticks([]), axis.set_yticks([]), axis.grid(False)
-    bar = figure.add_axes((0.4, -0.1 * 2 / n, 0.6, 0.018 * 2 / n))
+    bar = figure.add_axes((0.4, -0.7 / high, 0.6, 0.09 / high))
     figure.colorbar(heat, cax=bar, orientation="horizontal")
     bar.set_xlabel("attention in regions that cover the pixel, %. Yellow: the best region",
                    fontsize=8)  # fmt: skip
