@@ -29,7 +29,7 @@ def smoke_copy(root: Path, target: Path) -> None:
     """Notebook 60 with the smoke profile in its parameters cell."""
     notebook = nbformat.read(root / "notebooks/60_explorer.ipynb", as_version=4)
     cell = next(c for c in notebook.cells if "parameters" in c.metadata.get("tags", ()))
-    cell.source = cell.source.replace('profile = "laptop"', 'profile = "smoke"')
+    cell.source = cell.source.replace('profile = ""', 'profile = "smoke"')
     nbformat.write(notebook, target)
 
 
