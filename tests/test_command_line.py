@@ -189,6 +189,22 @@ def test_one_run_at_a_time(workbook_copy):
     assert "another run is at work" in done.stderr and "4711" in done.stderr
 
 
+@pytest.mark.parametrize("done, rounds", [
+    (["metrics.csv"], ["smoke", "laptop"]),  # stopped before the last notebook
+    (["metrics.csv", "notebooks/00_start_here.done"], ["laptop"]),
+])  # fmt: skip
+def test_the_smoke_profile_goes_first_until_it_is_whole(tmp_path, monkeypatch, done, rounds):
+    smoke, walked, settings = tmp_path / "results/world-smoke", [], {"profile": "laptop", "data": "world"}
+    (smoke / "notebooks").mkdir(parents=True)
+    for name in done:
+        (smoke / name).touch()
+    monkeypatch.setattr(command_line, "ROOT", tmp_path)
+    monkeypatch.setattr(command_line, "check", lambda _: (["02_data"], settings))
+    monkeypatch.setattr(command_line, "walk", lambda each, *_: walked.append(each["profile"]) or 0)
+    assert command_line.run(command_line.parser().parse_args([])) == 0
+    assert walked == rounds
+
+
 def test_targets():
     assert exhibits.resolve([]) == list(exhibits.NOTEBOOKS)
     assert exhibits.resolve(["chan"]) == CHAPTER

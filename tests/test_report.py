@@ -8,6 +8,7 @@ import re
 import shutil
 import socket
 import sys
+import time
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -348,17 +349,23 @@ def test_the_newest_results_are_taken_unless_others_are_named(tmp_path, monkeypa
 SETTINGS = {"data": "flickr8k=/photographs", "profile": "smoke"}
 
 
-def test_there_is_a_report_before_a_long_job_ends(tmp_path, monkeypatch):
-    monkeypatch.setattr(command_line, "ROOT", tmp_path)
-    monkeypatch.setattr(command_line, "FIRST_LOOK", 0.2)
-    made, asked = tmp_path / "results/flickr8k-smoke/report", []
-    monkeypatch.setattr(command_line, "write_report",
-                        lambda settings: asked.append(settings) or made.mkdir(parents=True))
-    waits = "import os, sys, time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.1)"
-    assert command_line.finish([sys.executable, "-c", waits, str(made)], SETTINGS) == 0
-    assert asked == [SETTINGS]
-    assert command_line.finish([sys.executable, "-c", "raise SystemExit(3)"], SETTINGS) == 3
-    assert len(asked) == 1
+def test_there_is_a_report_before_a_long_job_ends_and_it_grows(tmp_path, monkeypatch):
+    monkeypatch.setattr(command_line, "FIRST_LOOK", 0.1)
+    asked, ends = [], tmp_path / "ends"
+
+    def written(settings):
+        asked.append(settings)
+        if len(asked) == 3:
+            ends.touch()
+
+    monkeypatch.setattr(command_line, "write_report", written)
+    waits = "import os, sys, time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)"
+    began = time.monotonic()
+    assert command_line.finish([sys.executable, "-c", waits, str(ends)], SETTINGS) == 0
+    assert asked == [SETTINGS] * 3
+    assert time.monotonic() - began >= 0.1 + 0.2 + 0.4
+    assert command_line.finish([sys.executable, "-c", "raise SystemExit(3)"]) == 3
+    assert len(asked) == 3
 
 
 def test_the_main_job_asks_for_a_report_where_it_is_not_current(out, built, tmp_path, monkeypatch):

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 from alignbook import ROOT, execute, exhibits, lifeline, profiles
@@ -189,7 +190,7 @@ def run(asked: argparse.Namespace) -> int:
     rounds = [settings]
     if not asked.targets and settings["profile"] != "smoke":
         smoke = {**settings, "profile": "smoke", "seeds": None, "set": {}}
-        if not (results_folder(smoke) / "metrics.csv").exists():
+        if not (results_folder(smoke) / "notebooks/00_start_here.done").exists():  # the last one
             print("the smoke profile first: everything in small, then on to the profile itself")
             rounds = [smoke, settings]
     with only_run():
@@ -444,23 +445,23 @@ def walk(settings: dict, notebooks: list[str], spread: str | None, cores: int) -
     return 1 if code else 0
 
 
-FIRST_LOOK = 200  # seconds after which there is a report of what is there
+FIRST_LOOK = 200  # seconds after which there is a report of what is there; then twice as many
 
 
 def finish(command: list[str], settings: dict | None = None) -> int:
     """Run a program to its end, which Ctrl-C ends too; returns its exit code.
 
-    If it fills the results folder of some settings, the first report is there before it ends.
+    If it fills the results folder of some settings, their report is there before it ends, and grows
+    with it.
     """
     # A session of its own: Ctrl-C reaches this process alone, which then ends the others.
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
-        while settings and not (results_folder(settings) / "report").exists():
+        for doubled in count():
             try:
-                return child.wait(FIRST_LOOK)
+                return child.wait(FIRST_LOOK * 2**doubled if settings else None)
             except subprocess.TimeoutExpired:
                 write_report(settings)
-        return child.wait()
     except KeyboardInterrupt:
         end(child)
         raise

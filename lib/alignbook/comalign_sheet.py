@@ -33,7 +33,7 @@ def matrices(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
         _, source_run, target, target_run = comalign_arms.inputs(book, exhibit, line.arm)
         shown = runs.stored(line.key)
         model = comalign.load(runs.stored(shown.metrics["head"]), source_run)
-        images, slots, places = shown.array("pairs")[: comalign_inspection.BLOCK].T
+        images, slots, places = shown.array("pairs")[: comalign_inspection.BLOCK].T.copy()
         captions = images * target.captions_per_image + comalign_inspection.FULL
         x, y = comalign_inspection.encoded(model, target_run, images, captions)
         at = np.arange(len(images))

@@ -128,7 +128,7 @@ def main(arguments: list[str]) -> int:
     try:
         for path, exercises in write_editions(ROOT / "notebooks", folder).items():
             print(f"{os.path.relpath(path)}: {exercises} exercise{'s' * (exercises != 1)}")
-        print(f"begin with 00_start_here.ipynb in {os.path.relpath(folder)}: ./run_all.sh lab")
+        print(f"./run_all.sh lab, then open {os.path.relpath(folder)}/00_start_here.ipynb there")
     except ValueError as error:
         print(f"run_all.sh: {error}", file=sys.stderr)
         return 2

@@ -234,6 +234,7 @@ function render({ model, el }) {
       paint(canvas, shown, panel, side, place);
       if (!panel.best) {
         line.textContent = "no map: the picture is one vector";
+        canvas.setAttribute("aria-label", `${panel.method}: ${line.textContent}`);
         continue;
       }
       const cosine = panel.scores[place];

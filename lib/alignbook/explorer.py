@@ -95,8 +95,9 @@ def _others(book):
 def methods(book, domain: str = "A", train: bool = False) -> dict:
     """Stored models: label → seed → key of the run, hard coding and cross-attention first.
 
-    They are those that the results folder lists and this code made. With `train`, and where the two
-    that the explorer starts with are not listed, these are trained.
+    They are those that the results folder lists, that are in the store and that this code made. With
+    `train`, and where one of the two that the explorer starts with is not among them, these are
+    trained.
     """
     lines = []
     for exhibit in EXHIBITS:
@@ -106,9 +107,14 @@ def methods(book, domain: str = "A", train: bool = False) -> dict:
             file = book.out / "arms" / exhibit / f"{exhibits.slug(arm)}.csv"
             if arm in LABELS and file.exists():
                 lines.append(pd.read_csv(file, dtype={"key": str}))
-    listed = set().union(*(each.arm for each in lines))
-    if train and not listed.issuperset(START):
-        lines = [collect.arm(book, "chan-T3", arm) for arm in START]
+    found = _usable(lines)
+    if train and not found.keys() >= {HARD, SOFT}:
+        found = _usable([*(collect.arm(book, "chan-T3", arm) for arm in START), *lines])
+    return found
+
+
+def _usable(lines: list[pd.DataFrame]) -> dict:
+    """What of some arms' lists can be looked at: label → seed → key."""
     found = {HARD: {}, SOFT: {}}
     for _, arm, role, seed, key in pd.concat(lines).itertuples(index=False) if lines else ():
         if role == "report" and runs.is_stored(key) and _is_of_this_code(runs.stored(key)):

@@ -109,10 +109,10 @@ class Explorer(anywidget.AnyWidget):
         try:
             self._settle()
             found, pixels = self._found()
-        except (ValueError, OSError) as error:
+        except Exception as error:  # whatever it is, the page shall not wait for ever
             if not self._good:
                 raise
-            self.note = str(error)
+            self.note = str(error) or type(error).__name__
             for name, value in self._good.items():
                 setattr(self, name, value)
             return

@@ -427,13 +427,13 @@ def regenerated(book, notebooks: list[str]) -> str:
         ran = papermill(book.out / "notebooks" / f"{name}.ipynb")
         lines.append({
             "notebook": page(name), "exhibits": ", ".join(exhibits.NOTEBOOKS[name].exhibits) or "–",
-            "executed": (ran.get("end_time") or "–")[:16].replace("T", " "),
+            "executed (UTC)": (ran.get("end_time") or "–")[:16].replace("T", " "),
             "its seconds": ran.get("duration") or float("nan"), "runs": len(own) if trained else 0,
             "their core-seconds": trained,
         })  # fmt: skip
     shown = pd.DataFrame(lines)
     total = shown[["its seconds", "runs", "their core-seconds"]].sum()
-    shown.loc[len(shown)] = {"notebook": "**in all**", "exhibits": "", "executed": "", **total}
+    shown.loc[len(shown)] = {"notebook": "**in all**", "exhibits": "", "executed (UTC)": "", **total}
     from alignbook import tables
 
     return tables.markdown(shown.astype({"runs": int}), decimals=0)

@@ -1,0 +1,305 @@
+"""The workbook as a new user meets it, in a real browser: Lab opens on the map, notebook 11 runs,
+the explorer follows the pointer, the report's links and search work; nothing is asked elsewhere.
+"""
+
+import contextlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from conftest import Copy, skip_unless_required
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+CANVASES = "[...document.querySelectorAll('.ab-canvas')].map((each) => each.toDataURL())"
+WAIT = 300_000  # milliseconds, on a machine with other work to do
+
+
+@contextlib.contextmanager
+def lab(copy: Copy, home: Path):
+    """`./run_all.sh lab` of a workbook; the address it opens, token included."""
+    folders = {f"JUPYTER_{name}_DIR": str(home / name) for name in ("CONFIG", "DATA", "RUNTIME")}
+    folders |= {"IPYTHONDIR": str(home / "ipython"), "OMP_NUM_THREADS": "1"}
+    server = copy.start("lab", "--no-browser", "--allow-root",
+                        "--MappingKernelManager.kernel_info_timeout=600", **folders)  # fmt: skip
+    try:
+        end = time.monotonic() + 180
+        while not (said := "".join(map(Path.read_text, home.glob("RUNTIME/jpserver-*.json")))):
+            assert server.poll() is None and time.monotonic() < end, "Lab does not come up"
+            time.sleep(0.2)
+        at = json.loads(said)
+        yield f"http://127.0.0.1:{at['port']}", at["token"]
+    finally:
+        server.terminate()
+        try:
+            server.wait(60)
+        except subprocess.TimeoutExpired:
+            server.kill()
+
+
+@contextlib.contextmanager
+def page_of(pictures: Path, seen: dict):
+    """A page of Chromium's; what it asks for and complains about goes into `seen`."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
+        )
+        page = browser.new_page(viewport={"width": 1400, "height": 1500})
+        page.set_default_timeout(WAIT)
+        page.on("request", lambda request: seen["hosts"].add(urlsplit(request.url).netloc))
+        page.on("websocket", lambda socket: seen["hosts"].add(urlsplit(socket.url).netloc))
+        page.on("console", lambda said: said.type == "error" and seen["errors"].append(said.text))
+        page.on("pageerror", lambda error: seen["errors"].append(str(error)))
+        try:
+            yield page
+        except Exception:
+            page.screenshot(path=pictures / "failed.png")
+            raise
+        finally:
+            browser.close()
+
+
+def run_all(page) -> None:
+    """Run every cell; once more if the kernel wasn't up: then a dialog asks for one first."""
+    begun = page.locator(".jp-InputArea-prompt", has_text=re.compile(r"\[(\*|\d+)\]"))
+    dialog = page.locator(".jp-Dialog-button.jp-mod-accept")
+    for _ in range(5):
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        begun.or_(dialog).first.wait_for()
+        if not dialog.is_visible():
+            return
+        dialog.click()
+        page.wait_for_timeout(2000)
+
+
+def settled(page) -> None:
+    """Wait until the kernel has answered the last move."""
+    page.wait_for_selector(".ab-explorer[aria-busy=false]")
+
+
+def milliseconds(page, action) -> float:
+    """How long the page waits for the answer to a move."""
+    page.evaluate("""() => {
+        const root = document.querySelector('.ab-explorer');
+        window.took = new Promise((done) => {
+            let began = 0;
+            const watch = new MutationObserver(() => {
+                const busy = root.getAttribute('aria-busy') === 'true';
+                if (busy && !began) began = performance.now();
+                if (!busy && began) { watch.disconnect(); done(performance.now() - began); }
+            });
+            watch.observe(root, { attributes: true, attributeFilter: ['aria-busy'] });
+        });
+    }""")
+    action()
+    return page.evaluate("window.took")
+
+
+def opened(page, address: str, token: str, name: str) -> None:
+    """Open a notebook in Lab and run all of it."""
+    page.goto(f"{address}/lab/workspaces/{name}/tree/notebooks/{name}.ipynb?token={token}")
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
+    run_all(page)
+
+
+def executed(path: Path) -> list[dict]:
+    """Code cells of a notebook as they were saved, none before one of them ran."""
+    cells = json.loads(path.read_text())["cells"]
+    cells = [cell for cell in cells if cell["cell_type"] == "code"]
+    return cells if any(cell["outputs"] for cell in cells) else []
+
+
+def map_and_11(copy: Copy, pictures: Path) -> dict:
+    """Open Lab as it opens by itself, then run notebook 11; what was seen."""
+    seen = {"hosts": set(), "errors": []}
+    with lab(copy, pictures) as (address, token), page_of(pictures, seen) as page:
+        page.goto(f"{address}/?token={token}")
+        page.wait_for_selector(".jp-NotebookPanel h1")
+        seen["first"] = page.locator(".jp-NotebookPanel h1").first.text_content()
+        page.screenshot(path=pictures / "lab.png")
+
+        opened(page, address, token, "11_chan_ablations")
+        page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]")
+        page.locator(".jp-OutputArea img").last.scroll_into_view_if_needed()
+        page.screenshot(path=pictures / "11.png")
+        page.keyboard.press("Control+s")
+        path = copy.root / "notebooks/11_chan_ablations.ipynb"
+        end = time.monotonic() + 60
+        while not (cells := executed(path)):
+            assert time.monotonic() < end, "Lab did not save the notebook"
+            time.sleep(0.5)
+        seen["cells"] = cells
+    return seen
+
+
+def explore(copy: Copy, pictures: Path) -> dict:
+    """Run the explorer's notebook and move everything; what was seen, how long moves took."""
+    seen = {"hosts": set(), "errors": [], "took": {}}
+    with lab(copy, pictures) as (address, token), page_of(pictures, seen) as page:
+        opened(page, address, token, "60_explorer")
+        page.wait_for_selector(".ab-explorer .ab-word")
+        settled(page)
+        page.wait_for_function(f"new Set({CANVASES}).size === 2")  # the pictures are loaded
+        page.locator(".ab-explorer").scroll_into_view_if_needed()
+        words = page.locator(".ab-word")
+        seen["words"] = words.all_text_contents()
+
+        maps = [page.evaluate(CANVASES)]
+        for place in range(words.count()):
+            words.nth(place).hover()
+            page.wait_for_function(
+                f"document.querySelectorAll('.ab-word')[{place}].ariaPressed === 'true'"
+            )
+            maps.append(page.evaluate(CANVASES))
+        seen["maps"] = maps
+        page.locator(".ab-explorer").screenshot(path=pictures / "hover.png")
+
+        words.nth(0).focus()
+        page.keyboard.press("ArrowRight")
+        seen["focused"] = page.evaluate("document.activeElement.dataset.key")
+        seen["told by keyboard"] = page.locator("[data-role=word]").first.text_content()
+
+        exchange = page.locator(".ab-swap select")
+        for place in range(words.count()):
+            words.nth(place).hover()
+            if exchange.is_visible():
+                break
+        before = page.locator(".ab-score").all_text_contents()
+        other = exchange.locator("option").nth(1).get_attribute("value")
+        seen["took"]["exchange"] = milliseconds(page, lambda: exchange.select_option(other))
+        seen["exchanged"] = before, page.locator(".ab-score").all_text_contents()
+        seen["words after"] = other, words.all_text_contents()
+        page.locator(".ab-explorer").screenshot(path=pictures / "exchange.png")
+
+        typed = page.locator(".ab-caption")
+        typed.fill("a purpel star above a ring")
+        seen["took"]["typed"] = milliseconds(page, lambda: typed.press("Enter"))
+        seen["unknown"] = page.locator(".ab-told").text_content()
+        seen["place of the found"] = page.locator(".ab-score").first.text_content()
+        typed.fill("   ")
+        typed.press("Enter")
+        page.wait_for_function("document.querySelector('.ab-told').textContent.includes('no word')")
+        seen["kept"] = words.all_text_contents()
+        page.locator(".ab-explorer").screenshot(path=pictures / "typed.png")
+
+        following = page.get_by_label("next picture")
+        for k in range(5):
+            seen["took"][f"browsed {k}"] = milliseconds(page, following.click)
+        seen["captions"] = page.locator(".ab-own .ab-link").count()
+        page.locator(".ab-explorer").screenshot(path=pictures / "browsed.png")
+        page.wait_for_timeout(1000)  # whatever is still asked for
+    return seen
+
+
+def follow(report: Path, pictures: Path) -> dict:
+    """From the report's front page to a difference with its verdict, to the notebook, and a search."""
+    seen = {"hosts": set(), "errors": []}
+    with page_of(pictures, seen) as page:
+        page.goto((report / "index.html").as_uri())
+        page.screenshot(path=pictures / "front.png")
+        page.get_by_role("link", name="Hard coding (visual-codebook) or cross-attention").click()
+        section = page.locator("#chan-codings")
+        seen["in view"] = section.evaluate("each => each.getBoundingClientRect().top")
+        seen["verdict"] = section.inner_text()
+        page.screenshot(path=pictures / "verdicts.png")
+        section.get_by_role("link", name="chan-T3").click()
+        seen["title"] = page.locator("h1").inner_text()
+        seen["pictures"] = page.evaluate(
+            "[...document.images].filter((each) => !each.complete || !each.naturalWidth).length"
+        )
+        page.screenshot(path=pictures / "notebook.png")
+        page.locator("input.sidebar-search").fill("codebook")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("ul.search li a")
+        seen["found"] = page.locator("ul.search li a").all_text_contents()
+        page.screenshot(path=pictures / "search.png")
+        page.locator("ul.search li a").first.click()
+        page.wait_for_selector("article h1")
+        seen["after"] = page.locator("article").inner_text().lower()
+    return seen
+
+
+# --- What has to be true of what was seen --------------------------------------------------------
+
+
+def nothing_else(seen: dict) -> None:
+    """No error in the console, no request that leaves the machine."""
+    assert seen["errors"] == []
+    assert {host.partition(":")[0] for host in seen["hosts"]} <= {"127.0.0.1", ""}
+
+
+def check_lab(seen: dict) -> None:
+    nothing_else(seen)
+    assert "Start here" in seen["first"]
+    assert all(cell["execution_count"] for cell in seen["cells"] if cell["source"])
+    outputs = [output for cell in seen["cells"] for output in cell["outputs"]]
+    assert {each["output_type"] for each in outputs} <= {"stream", "display_data", "execute_result"}
+    assert sum("image/png" in each.get("data", {}) for each in outputs) >= 5
+
+
+def check_report(seen: dict) -> None:
+    nothing_else(seen)
+    assert seen["hosts"] == {""}  # files only
+    assert 0 <= seen["in view"] < 1000
+    assert "visual-codebook − cross-attention" in seen["verdict"]
+    assert "over seeds" in seen["verdict"] and "[" in seen["verdict"]
+    assert seen["title"].startswith("11") and seen["pictures"] == 0
+    assert len(seen["found"]) >= 3 and "codebook" in seen["after"]
+
+
+def check_explorer(seen: dict) -> None:
+    nothing_else(seen)
+    for side in (0, 1):  # words have maps of their own, and the sides differ
+        assert len({maps[side] for maps in seen["maps"]}) > 2
+    assert all(left != right for left, right in seen["maps"])
+    assert seen["focused"] == "word 1" and seen["words"][1] in seen["told by keyboard"]
+    before, after = seen["exchanged"]
+    assert all("by the exchange" in each for each in after) and before[0] != after[0]
+    other, words = seen["words after"]
+    assert other in words and sum(a != b for a, b in zip(words, seen["words"], strict=True)) == 1
+    assert "not in the vocabulary: purpel" in seen["unknown"]
+    assert "comes 1st of" in seen["place of the found"]
+    assert seen["kept"] == "a purpel star above a ring".split()
+    assert seen["captions"] == 5
+
+
+@pytest.fixture
+def copy(request, tmp_path) -> Copy:
+    """The finished smoke run, to be opened in a browser."""
+    if CHROMIUM is None:
+        skip_unless_required("browser", "there is no chromium (Debian: apt-get install chromium)")
+    return request.getfixturevalue("finished").twin(tmp_path / "work book")
+
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def test_lab_opens_on_the_map_and_notebook_11_runs(copy, tmp_path):
+    check_lab(map_and_11(copy, tmp_path))
+
+
+def test_the_explorer_follows_the_pointer(copy, tmp_path):
+    check_explorer(explore(copy, tmp_path))
+
+
+def test_the_report_leads_to_the_answer_in_two_clicks_and_is_searched(copy, tmp_path):
+    check_report(follow(copy.smoke / "report", tmp_path))
+
+
+if __name__ == "__main__":  # by hand: python tests/test_browser.py WORKBOOK PICTURES
+    root, pictures = (Path(each).resolve() for each in sys.argv[1:])
+    for do, check, what in ((map_and_11, check_lab, Copy(root)), (explore, check_explorer, Copy(root)),
+                            (follow, check_report, root / "results/world-smoke/report")):  # fmt: skip
+        (pictures / do.__name__).mkdir(parents=True, exist_ok=True)
+        found = do(what, pictures / do.__name__)
+        print({name: str(value)[:300] for name, value in found.items()})
+        check(found)
