@@ -63,6 +63,8 @@ def test_lab_opens_on_the_map_with_a_token_on_a_free_port(workbook_copy, tmp_pat
                 assert urlsplit(first.url).path == "/lab/tree/notebooks/00_start_here.ipynb"
                 page = first.read().decode()
             assert '"news": {"disabled": true}' in page
+            asks = f"{address}/lab/api/settings/@jupyterlab/apputils-extension:notification{token}"
+            assert json.loads(ask(asks)[1])["schema"]["properties"]["fetchNews"]["default"] == "false"
         finally:
             lab.terminate()
             lab.wait(20)
