@@ -196,6 +196,13 @@ def explore(copy: Copy, pictures: Path) -> dict:
             seen["took"][f"browsed {k}"] = milliseconds(page, following.click)
         seen["captions"] = page.locator(".ab-own .ab-link").count()
         page.locator(".ab-explorer").screenshot(path=pictures / "browsed.png")
+        scores = page.locator(".ab-score")
+        seen["switched"] = [scores.all_text_contents()]
+        for menu, choice in (("left", "VSE++, one vector a picture"), ("data set", "world B")):
+            seen["took"][menu] = milliseconds(
+                page, lambda: page.get_by_label(re.compile(f"^{menu}")).select_option(choice)
+            )
+            seen["switched"].append(scores.all_text_contents())
         page.wait_for_timeout(1000)  # whatever is still asked for
     return seen
 
@@ -256,8 +263,8 @@ def check_report(seen: dict) -> None:
 
 def check_explorer(seen: dict) -> None:
     nothing_else(seen)
-    for side in (0, 1):  # words have maps of their own, and the sides differ
-        assert len({maps[side] for maps in seen["maps"]}) > 2
+    for side in (0, 1):  # another word, another map; and the sides differ
+        assert len({maps[side] for maps in seen["maps"]}) >= 2
     assert all(left != right for left, right in seen["maps"])
     assert seen["focused"] == "word 1" and seen["words"][1] in seen["told by keyboard"]
     before, after = seen["exchanged"]
@@ -268,6 +275,8 @@ def check_explorer(seen: dict) -> None:
     assert "comes 1st of" in seen["place of the found"]
     assert seen["kept"] == "a purpel star above a ring".split()
     assert seen["captions"] == 5
+    before, other, elsewhere = seen["switched"]
+    assert before[0] != other[0] and before[1] == other[1] and other[1] != elsewhere[1]
 
 
 @pytest.fixture
