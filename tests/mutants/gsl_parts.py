@@ -16,7 +16,8 @@ MUTANTS += [(name, "mixtures.py", snippet, replacement, "test_mixtures.py")
             for name, snippet, replacement in [
     # What both have in common.
     ("one round more", "ITERATIONS = 10", "ITERATIONS = 11"),
-    ("scaled by the largest alone", "= losses.min(), losses.max()", "= 0.0, losses.max()"),
+    ("scaled by the largest alone", "super()._scaled(losses).clip(EDGE,",
+     "np.clip(losses / self.high, EDGE,"),
     ("losses beyond are not held back", "(self.high - self.low), 0, 1)",
      "(self.high - self.low), -9, 9)"),
     ("shares are 0 or 1", "self._update(x, np.exp(joint - likelihood))\n            if",
