@@ -274,7 +274,7 @@ def test_the_table_is_measured_once_and_a_failure_told(tmp_path, monkeypatch):
     commands = []
 
     def run(command, cwd):
-        commands.append(command[1:5])
+        commands.append(command[1:-2])
         file = tmp_path / "benchmarks/kernels.csv"
         file.parent.mkdir(exist_ok=True)
         TABLE.assign(dtype="fp32").to_csv(file, index=False)
@@ -287,7 +287,10 @@ def test_the_table_is_measured_once_and_a_failure_told(tmp_path, monkeypatch):
     book.profile.name = "laptop"
     with pytest.raises(ValueError, match="benchmarks.kernels ended with 1"):
         benchmarked.measure(book)
-    assert commands[1][3] == "full"
+    book.profile.name = "overnight"
+    with pytest.raises(ValueError, match="benchmarks.kernels ended with 2"):
+        benchmarked.measure(book)
+    assert [command[3:] for command in commands[1:]] == [["full", "--starts", "2"], ["full"]]
 
 
 # --- The guard -----------------------------------------------------------------------------------
