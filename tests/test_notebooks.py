@@ -55,6 +55,12 @@ def test_starts_with_a_title(notebook):
     assert first.cell_type == "markdown" and first.source.startswith("# ")
 
 
+def test_says_what_is_learnt_from_it(notebook):
+    before_code = itertools.takewhile(lambda cell: cell.cell_type == "markdown", notebook.cells)
+    told = "\n".join(cell.source for cell in before_code)
+    assert "**Objectives.** After this" in told or "# 00" in told
+
+
 def test_has_one_cell_of_scalar_parameters(notebook):
     tagged = [cell for cell in code(notebook) if "parameters" in cell.metadata.get("tags", [])]
     assert len(tagged) == 1
