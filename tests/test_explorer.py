@@ -1,5 +1,7 @@
 """The explorer: its numbers against slow loops and retrieval, its moves without a browser."""
 
+import base64
+import io
 import math
 import time
 from dataclasses import replace
@@ -11,6 +13,7 @@ import pandas as pd
 import pytest
 import torch
 from conftest import ROOT
+from PIL import Image
 
 from alignbook import baselines, chan, explorer, explorer_widget, retrieval, runs
 from alignbook.encoders import BiGRU
@@ -463,6 +466,18 @@ def test_a_typed_caption_finds_its_picture(widget):
     assert shown["unknown"] == [False, False, True, False]
     assert shown["notes"][0].startswith("not in the vocabulary: purpel")
     assert shown["panels"][0]["rank"] == 1
+
+
+def test_pictures_that_are_found_are_sent_small(widget, inputs, monkeypatch):
+    def size(url):
+        return Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))).size
+
+    large = np.zeros((7, 300, 200, 3), np.uint8)
+    monkeypatch.setattr(inputs[0], "images", large)
+    explorer_widget._png.cache_clear()
+    shown = send(widget, caption="the ring", image=2)
+    assert size(shown["picture"]) == (200, 300)
+    assert {size(top["picture"]) for panel in shown["panels"] for top in panel["top"]} == {(69, 104)}
 
 
 def test_a_picture_comes_with_its_own_captions(widget):

@@ -25,6 +25,7 @@ from alignbook.explorer import HARD, SIDE, SOFT
 
 HERE = Path(__file__).parent
 INPUTS = ("data", "seed", "left", "right", "caption", "image", "swap")
+THUMBNAIL = 104  # pixels a side of the pictures that were found; of fine screens two make one
 
 
 def show(book):
@@ -174,7 +175,7 @@ def _side(name: str, gallery, image: int, words: list[str], before) -> tuple[dic
         "method": name, "score": p.score, "rank": found.rank, "mapped": boxes is not None,
         "before": None, "scale": _scale(gallery.config), "ranked": ranked,
         "own rank": ranked[0]["own rank"],
-        "top": [{"image": int(i), "score": float(s), "picture": _png(gallery, int(i))}
+        "top": [{"image": int(i), "score": float(s), "picture": _png(gallery, int(i), THUMBNAIL)}
                 for i, s in zip(found.best, found.top, strict=True)],
     }  # fmt: skip
     if before:
@@ -217,11 +218,14 @@ def _ranked(gallery, image: int) -> list[dict]:
 
 
 @lru_cache(maxsize=512)
-def _png(gallery, image: int) -> str:
-    """A picture as a data URL; "" where there is none."""
+def _png(gallery, image: int, most: int = 0) -> str:
+    """A picture as a data URL, of `most` pixels a side if told; "" where there is none."""
     picture = explorer.picture_of(gallery, image)
     if picture is None:
         return ""
     buffer = io.BytesIO()
-    Image.fromarray(np.asarray(picture)).save(buffer, "PNG")
+    drawn = Image.fromarray(np.asarray(picture))
+    if most:
+        drawn.thumbnail((most, most))
+    drawn.save(buffer, "PNG")
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -227,7 +227,9 @@ def without_places(text: str, data: str) -> str:
     """An executed notebook's JSON without the folders of the machine that ran it."""
     ran = json.loads(text)["metadata"].get("papermill", {}).get("parameters", {})
     out = Path(ran.get("out") or ROOT / "results" / "here")
-    places = {str(out.parents[1]): ".", str(ROOT): ".", sys.prefix: "env", str(Path.home()): "~"}
+    places = {str(out.parents[1]): ".", str(ROOT): ".", sys.prefix: "env"}
+    if len(Path.home().parts) > 1:  # in a container it may be "/"
+        places[str(Path.home())] = "~"
     for said in (data, *ran.get("settings", "").split()):
         folder = said.partition("=")[2].rpartition(":")[2]
         if folder.startswith("/"):
