@@ -35,7 +35,7 @@ MUTANTS += [(name, "mixtures.py", snippet, replacement, "test_mixtures.py")
     ("undivided counts as noisy", "return np.ones(len(losses))", "return np.zeros(len(losses))"),
     ("separation by the mean deviation", "np.sqrt(np.mean(self.deviations**2))",
      "np.mean(self.deviations)"),
-    ("infinite losses pass", "~np.isfinite(x)", "np.isnan(x)"),
+    ("NaN passes", "~np.isfinite(x)", "np.isinf(x)"),
     ("means not by shares", "share @ x / total", "share @ x / len(x)"),
     ("variance about 0", "(share * (x - means[:, None]) ** 2)", "(share * x**2)"),
     # Beta distributions.
