@@ -12,9 +12,11 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pandas as pd
 import pytest
 from conftest import Copy, skip_unless_required
-from playwright.sync_api import TimeoutError, sync_playwright
+from playwright.sync_api import TimeoutError as TookTooLong
+from playwright.sync_api import sync_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 CANVASES = "[...document.querySelectorAll('.ab-canvas')].map((each) => each.toDataURL())"
@@ -74,7 +76,7 @@ def run_all(page) -> None:
     for _ in range(5):
         page.get_by_role("menuitem", name="Run", exact=True).click()
         page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-        with contextlib.suppress(TimeoutError):
+        with contextlib.suppress(TookTooLong):
             ran.or_(dialog).first.wait_for(timeout=WAIT / 5)
             if not dialog.is_visible():
                 return
@@ -161,6 +163,10 @@ def explore(copy: Copy, pictures: Path) -> dict:
             )
             maps.append(page.evaluate(CANVASES))
         seen["maps"] = maps
+        numbers = pd.read_csv(copy.root / "results/world-smoke/figures/explorer-words.csv")
+        assert list(numbers.word[: len(seen["words"])]) == seen["words"]  # of the same caption
+        hard = numbers[numbers.method == "hard coding"]
+        seen["best regions"] = len(hard[["x0", "y0", "x1", "y1"]].drop_duplicates())
         page.locator(".ab-explorer").screenshot(path=pictures / "hover.png")
 
         words.nth(0).focus()
@@ -263,8 +269,8 @@ def check_report(seen: dict) -> None:
 
 def check_explorer(seen: dict) -> None:
     nothing_else(seen)
-    for side in (0, 1):  # another word, another map; and the sides differ
-        assert len({maps[side] for maps in seen["maps"]}) >= 2
+    hard, soft = ({maps[side] for maps in seen["maps"]} for side in (0, 1))
+    assert len(hard) == seen["best regions"] > 1 and len(soft) > 2  # another word, another map
     assert all(left != right for left, right in seen["maps"])
     assert seen["focused"] == "word 1" and seen["words"][1] in seen["told by keyboard"]
     before, after = seen["exchanged"]

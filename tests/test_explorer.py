@@ -532,6 +532,16 @@ def test_what_cannot_be_done_is_told_and_nothing_else_changes(widget, changes, w
     assert widget.answered == 3
 
 
+def test_a_fault_of_ours_is_told_and_logged_and_the_page_goes_on(widget, monkeypatch, caplog):
+    shown = widget.shown
+    with monkeypatch.context() as broken:
+        broken.setattr(explorer, "look", lambda *_, **__: {}["gone"])
+        send(widget, caption="a ring")
+    assert widget.note == "KeyError: 'gone'" and "Traceback" in caplog.text
+    assert widget.shown is shown and widget.caption == "a red star" and widget.answered == 2
+    assert send(widget, caption="a ring")["words"] == ["a", "ring"]
+
+
 def test_a_word_to_look_at_stays_within_the_caption(widget):
     send(widget, word=2)
     assert send(widget, caption="a ring")["words"] == ["a", "ring"] and widget.word == 1

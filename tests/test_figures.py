@@ -102,6 +102,19 @@ for name in ("one", "two"):
     assert expected[1] in (tmp_path / "figures/two.svg").read_text()
 
 
+def test_what_is_saved_and_shown_has_the_alt_text(tmp_path, monkeypatch):
+    """In this process, where wrong versions of the library are tried."""
+    shown = []
+    monkeypatch.setattr("IPython.get_ipython", lambda: True)
+    monkeypatch.setattr("IPython.display.display", lambda _, metadata: shown.append(metadata))
+    figures.save(figures.curves(CURVES, "K", "regions", "RSUM", ""), tmp_path, "f", CURVES)
+    alt = ("Figure: x axis: regions; y axis: RSUM; marked: hard, soft. "
+           "The numbers: figures/f.csv.")  # fmt: skip
+    assert shown == [{"image/png": {"alt": alt}}]
+    assert Image.open(tmp_path / "figures/f.png").info["Description"] == alt
+    assert alt in (tmp_path / "figures/f.svg").read_text()
+
+
 def test_a_saved_figure_is_closed_and_nothing_is_shown_outside_notebooks(tmp_path, capsys):
     before = plt.get_fignums()
     figures.save(figures.curves(CURVES, "K", "regions", "RSUM", ""), tmp_path, "f")
@@ -149,7 +162,7 @@ def test_arms_side_by_side_have_the_same_limits():
     one, two = (pd.DataFrame([[low, high]]) for low, high in ((0.0, 0.2), (0.5, 0.9)))
     assert colour_limits(figures.matrices({"a": one, "b": two}, "t", "n").axes) == {(0.0, 0.9)}
 
-    costs = COSTS.assign(curve=["hard", "hard", "soft"])
+    costs = COSTS.assign(curve=["hard", "hard", "soft"], MB=[100.0, 100.0, NAN])
     assert len({axis.get_ylim() for axis in
                 figures.trade_off(costs, "RSUM", ["ms/pair", "MB"], "n").axes}) == 1  # fmt: skip
 

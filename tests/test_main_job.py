@@ -135,6 +135,7 @@ def test_every_figure_has_its_numbers_beside_it_and_an_alt_text(finished):
     for path in (finished.smoke / "notebooks").glob("*.ipynb"):
         for cell in nbformat.read(path, as_version=4).cells:
             for output in cell.get("outputs", []):
+                assert output.get("name") != "stderr", (path.name, output.text)  # no warnings
                 if "image/png" in output.get("data", {}):
                     assert len(output.metadata["image/png"]["alt"]) > 20, (path.name, cell.source)
 

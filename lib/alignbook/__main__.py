@@ -123,7 +123,8 @@ def lab(arguments: list[str]) -> int:
                   "8888:127.0.0.1:8888 HOST, then the printed address there. A token of your own: "
                   "JUPYTER_TOKEN=… ./run_all.sh lab", file=sys.stderr)  # fmt: skip
             return 2
-    ours = ROOT / "lib/alignbook/jupyter", os.environ.get("JUPYTER_CONFIG_PATH")  # nor asks about news
+    # Lab's settings of ours, by which it doesn't ask whether to fetch news either.
+    ours = ROOT / "lib/alignbook/jupyter", os.environ.get("JUPYTER_CONFIG_PATH")
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(str(each) for each in ours if each)
     hand_over("jupyterlab", f"--ServerApp.root_dir={ROOT}", *LAB, *arguments)
 

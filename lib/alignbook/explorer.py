@@ -95,9 +95,9 @@ def _others(book):
 def methods(book, domain: str = "A", train: bool = False) -> dict:
     """Stored models: label → seed → key of the run, hard coding and cross-attention first.
 
-    They are those that the results folder lists, that are in the store and that this code made. With
-    `train`, and where one of the two that the explorer starts with is not among them, these are
-    trained.
+    They are those that the results folder lists, that are in the store and that this code made.
+    With `train`, and where one of the two that the explorer starts with is not among them, these
+    are trained.
     """
     lines = []
     for exhibit in EXHIBITS:

@@ -7,6 +7,7 @@ page: set `caption`, `image`, `swap` and so on, and read `shown` and `maps`. The
 
 import base64
 import io
+import logging
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -113,7 +114,10 @@ class Explorer(anywidget.AnyWidget):
         except Exception as error:  # whatever it is, the page shall not wait for ever
             if not self._good:
                 raise
-            self.note = str(error) or type(error).__name__
+            self.note = str(error)
+            if not isinstance(error, (ValueError, OSError)):  # no fault of the user's
+                self.note = f"{type(error).__name__}: {error}"
+                logging.getLogger(__name__).exception("the explorer could not answer a move")
             for name, value in self._good.items():
                 setattr(self, name, value)
             return

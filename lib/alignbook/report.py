@@ -435,7 +435,8 @@ def regenerated(book, notebooks: list[str]) -> str:
         })  # fmt: skip
     shown = pd.DataFrame(lines)
     total = shown[["its seconds", "runs", "their core-seconds"]].sum()
-    shown.loc[len(shown)] = {"notebook": "**in all**", "exhibits": "", "executed (UTC)": "", **total}
+    in_all = {"notebook": "**in all**", "exhibits": "", "executed (UTC)": "", **total}
+    shown.loc[len(shown)] = in_all
     from alignbook import tables
 
     return tables.markdown(shown.astype({"runs": int}), decimals=0)

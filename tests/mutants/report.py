@@ -1,38 +1,67 @@
-"""Wrong versions of the report, of figures and of the explorer; every one must fail its test file."""
+"""Wrong versions of the report, figures and the explorer; every one must fail its test file."""
 
-MUTANTS = [
-    (name, file, snippet, replacement, f"test_{file.removesuffix('_widget.py').removesuffix('.py')}.py")
-    for name, file, snippet, replacement in [
-        ("report: a failure is not named", "report.py", "    if failure := execute.failure(path):",
-         "    if failure := None:"),
-        ("report: always current once built", "report.py",
-         " and stamp.read_text() == made_from(out)", ""),
-        ("report: the old one goes first", "report.py", "            aside = out / \".report\"\n",
-         "            aside = out / \".report\"\n"
-         "            shutil.rmtree(out / \"report\", ignore_errors=True)\n"),
-        ("report: images' interval over seeds", "report.py", 'interval(each, "query_"), "seeds"',
-         'interval(each), "seeds"'),
-        ("report: shared runs count twice", "report.py",
-         "own[~own.run.isin(counted)].drop_duplicates(\"run\")", "own"),
-        ("report: no alt texts", "report.py", '    app.connect("doctree-read", set_alts)\n', ""),
-        ("figures: a scale for each matrix", "figures.py", "vmin=low, vmax=high)", ")"),
-        ("figures: other data beside", "figures.py", "data.to_csv(target",
-         "data.iloc[1:].to_csv(target"),
-        ("explorer: a tie counts for it", "explorer.py", ">= scores[own].max()",
-         "> scores[own].max()"),
-        ("explorer: own ones first in a tie", "explorer.py", "np.lexsort((own, -scores))",
-         "np.lexsort((~own, -scores))"),
-        ("explorer: LogSumExp's shares without λ", "explorer.py",
-         "shares = (scale * scores).softmax(0)", "shares = scores.softmax(0)"),
-        ("explorer: the mixture's words not of unit length", "explorer.py",
-         "unit(omega @ unit(codewords))", "unit(omega @ codewords)"),
-        ("explorer: always divided by λ", "explorer.py",
-         "scores if config.divided or config.pooling", "scores if True or config.pooling"),
-        ("explorer: what other code made", "explorer.py",
-         "runs.is_stored(key) and _is_of_this_code(runs.stored(key))", "runs.is_stored(key)"),
-        ("explorer: both sides show the left", "explorer_widget.py",
-         "lambda name: _side(name, galleries[name],", "lambda name: _side(name, galleries[self.left],"),
-        ("explorer: a move that failed is kept", "explorer_widget.py",
-         "                setattr(self, name, value)\n            return", "                pass\n            return"),
-    ]
-]  # fmt: skip
+MUTANTS = [(name, "report.py", snippet, replacement, "test_report.py")
+           for name, snippet, replacement in [
+    ("report: a failure is not named", "    if failure := execute.failure(path):",
+     "    if failure := None:"),
+    ("report: an unfinished notebook is whole", 'return "" if done else', 'return "" if True else'),
+    ("report: never current", "return stamp.exists() and", "return False and"),
+    ("report: always current once built", " and stamp.read_text() == made_from(out)", ""),
+    ("report: verdicts don't count", '("settings.json", "claims.csv", ', '("settings.json", '),
+    ("report: the old one goes first", "            aside = out / \".report\"\n",
+     "            aside = out / \".report\"\n"
+     "            shutil.rmtree(out / \"report\", ignore_errors=True)\n"),
+    ("report: places are shown", "        text = re.sub(rf\"{re.escape(place)}", "        re.sub(rf\"{re.escape(place)}"),
+    ("report: parameters are not folded", '[*tags, "hide-input"]', "[*tags]"),
+    ("report: views without a kernel", '.pop("application/vnd.jupyter.widget-view+json", None)',
+     '.get("application/vnd.jupyter.widget-view+json", None)'),
+    ("report: no alt texts", '    app.connect("doctree-read", set_alts)\n', ""),
+    ("report: summaries are fetched", '"html_show_search_summary": False,', ""),
+    ("report: the index below the letter", r"{\\\1 \2\\hspace{0em}}", r"{\\\1 \2}"),
+    ("report: dots are unknown", 'tex.replace("…", r"\\ldots ")', "tex"),
+    ("report: shared runs count twice", "own[~own.run.isin(counted)].drop_duplicates(\"run\")", "own"),
+    ("report: images' interval over seeds", 'interval(each, "query_"), "seeds"',
+     'interval(each), "seeds"'),
+    ("report: no label on the world", "return explore.comparable(book) + smoke", 'return "" + smoke'),
+    ("report: the oldest results", "return max(found, key=found.get)",
+     "return min(found, key=found.get)"),
+]] + [(name, "figures.py", snippet, replacement, "test_figures.py")
+      for name, snippet, replacement in [
+    ("figures: shown twice", "    plt.close(figure)  #", "    #"),
+    ("figures: no alt text", 'metadata={"image/png": {"alt": alt or describe(figure)}}',
+     "metadata={}"),
+    ("figures: files without words", '"Software": None, "Description": alt', '"Software": None'),
+    ("figures: endless alt text", 'textwrap.shorten(f"Figure: {what.rstrip(\'.\')}", LONGEST, placeholder=" …")',
+     'f"Figure: {what}"'),
+    ("figures: a scale for each matrix", "vmin=low, vmax=high)", ")"),
+    ("figures: another axis for each cost", "+ 2, 3.8), sharey=True)", "+ 2, 3.8))"),
+    ("figures: other data beside", "data.to_csv(target", "data.iloc[1:].to_csv(target"),
+]] + [
+    ("figures: another scale for each arm's map", "covalign_sheet.py", "vmin=0, vmax=100 * most,",
+     "", "test_figures.py"),
+    ("figures: another axis for each method", "gsl_sheet.py",
+     "figsize=(3.5 * len(shares), 3.3), sharex=True,\n                                sharey=True,",
+     "figsize=(3.5 * len(shares), 3.3),", "test_figures.py"),
+] + [(name, "explorer.py", snippet, replacement, "test_explorer.py")
+     for name, snippet, replacement in [
+    ("explorer: a tie counts for it", ">= scores[own].max()", "> scores[own].max()"),
+    ("explorer: own ones first in a tie", "np.lexsort((own, -scores))",
+     "np.lexsort((~own, -scores))"),
+    ("explorer: LogSumExp's shares without λ", "shares = (scale * scores).softmax(0)",
+     "shares = scores.softmax(0)"),
+    ("explorer: the mixture's words not of unit length", "unit(omega @ unit(codewords))",
+     "unit(omega @ codewords)"),
+    ("explorer: always divided by λ", "scores if config.divided or config.pooling",
+     "scores if True or config.pooling"),
+    ("explorer: what other code made",
+     "runs.is_stored(key) and _is_of_this_code(runs.stored(key))", "runs.is_stored(key)"),
+]] + [(name, "explorer_widget.py", snippet, replacement, "test_explorer.py")
+      for name, snippet, replacement in [
+    ("explorer: both sides show the left", "_side(name, galleries[name],",
+     "_side(name, galleries[self.left],"),
+    ("explorer: a move that failed is kept",
+     "                setattr(self, name, value)\n            return",
+     "                pass\n            return"),
+    ("explorer: pictures that were found are whole", "_png(gallery, int(i), THUMBNAIL)",
+     "_png(gallery, int(i))"),
+]]  # fmt: skip
