@@ -73,11 +73,11 @@ def run_all(page) -> None:
     page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]")
     ran = page.locator(".jp-InputArea-prompt", has_text=re.compile(r"\[\d+\]")).first
     dialog = page.locator(".jp-Dialog-button.jp-mod-accept")
-    for _ in range(5):
+    for _ in range(15):
         page.get_by_role("menuitem", name="Run", exact=True).click()
         page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         with contextlib.suppress(TookTooLong):
-            ran.or_(dialog).first.wait_for(timeout=WAIT / 5)
+            ran.or_(dialog).first.wait_for(timeout=WAIT / 15)
             if not dialog.is_visible():
                 return
             dialog.click()  # which asks for a kernel
