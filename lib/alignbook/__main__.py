@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-from alignbook import ROOT, execute, exhibits, lifeline, profiles
+from alignbook import ROOT, execute, exhibits, lifeline, profiles, warm
 
 EPILOG = """\
 targets:
@@ -440,7 +440,8 @@ def walk(settings: dict, notebooks: list[str], spread: str | None, cores: int) -
     log = out / "snakemake.log"
     command = snakemake(settings, out / "settings.json", out, log, notebooks, spread, cores)
     # Elsewhere some jobs are measured alone on the machine.
-    code = finish(command, settings if settings["profile"] == "smoke" else None)
+    with warm.keep():
+        code = finish(command, settings if settings["profile"] == "smoke" else None)
     if code:
         tell_failures(out, log)
     elif "Nothing to be done" in log.read_text():

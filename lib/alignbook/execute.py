@@ -43,7 +43,16 @@ def run_notebook(source: Path, target: Path, parameters: dict) -> None:
     logging.getLogger("papermill").setLevel(logging.ERROR)
     sys.modules.setdefault("rfc3987_syntax", None)  # 2 s for a check of addresses, that none needs
     import papermill  # 1 s: only a process that runs a notebook waits for it
+    from jupyter_client.manager import AsyncKernelManager
     from nbclient.exceptions import CellControlSignal, DeadKernelError
+
+    class Warm(AsyncKernelManager):
+        """Kernels that begin warm."""
+
+        def format_kernel_cmd(self, extra_arguments=None):
+            command = super().format_kernel_cmd(extra_arguments)
+            module = command.index("-m") + 1
+            return [sys.executable, "-m", "alignbook.warm", *command[module:]]
 
     target.parent.mkdir(parents=True, exist_ok=True)
     unfinished = target.with_name(f".{target.name}")
@@ -58,6 +67,7 @@ def run_notebook(source: Path, target: Path, parameters: dict) -> None:
                 language="python",
                 progress_bar=False,
                 cwd=str(source.parent),
+                kernel_manager_class=Warm,
                 extra_arguments=[
                     "--IPKernelApp.exec_lines=__import__('alignbook')",  # watches the lifeline
                     "--log-level=CRITICAL",  # loopback without encryption is no news

@@ -29,15 +29,23 @@ from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 
-import hypothesis.extra.numpy  # imported here once, for all forks
-import matplotlib.pyplot  # noqa: F401
-import numpy  # noqa: F401
-import open_clip  # noqa: F401
-import pandas.io.formats.style  # noqa: F401
-import pytest
-import scipy.stats  # noqa: F401
-import torch
-import torch.utils.checkpoint  # noqa: F401
+sys.modules["rfc3987_syntax"] = None  # 2 s for a check of addresses, that none needs
+
+import anywidget  # noqa: E402, F401, imported here once, for all forks
+import hypothesis.extra.numpy  # noqa: E402
+import matplotlib.pyplot  # noqa: E402, F401
+import nbclient  # noqa: E402, F401
+import nbformat.v4  # noqa: E402, F401
+import numpy  # noqa: E402, F401
+import open_clip  # noqa: E402, F401
+import pandas.io.formats.style  # noqa: E402, F401
+import pyarrow.parquet  # noqa: E402, F401
+import pytest  # noqa: E402
+import scipy.stats  # noqa: E402, F401
+import spacy  # noqa: E402, F401
+import sphinx.application  # noqa: E402, F401
+import torch  # noqa: E402
+import torch.utils.checkpoint  # noqa: E402, F401
 
 TESTS = Path(__file__).parent.parent
 SECONDS = 150  # of a mutant's processor time: one that runs on and on is not killed by a test
