@@ -23,6 +23,7 @@ SHOWN = list(dict.fromkeys(  # exhibits
 SOURCES = os.path.relpath(ROOT / "notebooks")  # relative: the project folder may be moved
 TIMED = [name for name in EXHIBITS if EXHIBITS[name].timed]  # alone on the machine
 READ = ("chan-F3", "gsl-T2")  # of them, those that other notebooks take times from
+FROM_DATA = {"world-clip-large", "world-coca"}  # arms that don't wait for the profile's base model
 MEASURING = sorted((ROOT / "benchmarks").glob("*.py"))
 REPORTED = Path(os.path.relpath(ROOT / "data/reported"))
 PYTHON = sys.executable
@@ -137,7 +138,7 @@ else:
                 name:
                     f"arms_{name.replace('-', '_')}_{number}"
                 input:
-                    "base.json",
+                    "data.json" if FROM_DATA.issuperset(some) else "base.json",
                 output:
                     [file_of(name, arm) for arm in some],
                 params:

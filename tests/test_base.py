@@ -70,6 +70,24 @@ def test_the_text_embedding_is_read_at_the_end_token(clip):
     assert not torch.allclose(model.encode_text(last, lengths)[0], out[0], atol=1e-3)
 
 
+@pytest.mark.parametrize("lengths", [[3, 1, 5], [2, 40, 27], [27, 27, 27]])
+@pytest.mark.parametrize("name", ["clip", "coca"])
+def test_texts_are_embedded_as_open_clip_does_it(name, lengths, request):
+    """Although it sees them without what stands after the longest one's end; gradients too."""
+    model, _ = request.getfixturevalue(name)
+    ids = torch.randint(2, 400, (3, max(lengths)), generator=torch.Generator().manual_seed(1))
+    lengths = torch.tensor(lengths)
+    ids[torch.arange(max(lengths)) >= lengths[:, None]] = PAD
+    expected = model.clip.encode_text(model.tokens(ids, lengths), normalize=True)
+    found = model.encode_text(ids, lengths)
+    torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
+    way = torch.randn(found.shape, generator=torch.Generator().manual_seed(2))
+    parts = list(model.clip.transformer.parameters()) + [model.clip.token_embedding.weight]
+    ours, theirs = (torch.autograd.grad((each * way).sum(), parts) for each in (found, expected))
+    for one, other in zip(ours, theirs):
+        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
+
+
 @torch.no_grad()
 def test_a_caption_longer_than_the_context_is_cut(clip):
     model, vocabulary = clip

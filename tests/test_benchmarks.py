@@ -290,7 +290,7 @@ def test_the_table_is_measured_once_and_a_failure_told(tmp_path, monkeypatch):
     book.profile.name = "overnight"
     with pytest.raises(ValueError, match="benchmarks.kernels ended with 2"):
         benchmarked.measure(book)
-    assert [command[3:] for command in commands[1:]] == [["full", "--starts", "2"], ["full"]]
+    assert [command[3:] for command in commands[1:]] == [["full", "--starts", "1"], ["full"]]
 
 
 # --- The guard -----------------------------------------------------------------------------------

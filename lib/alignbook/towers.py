@@ -93,8 +93,22 @@ class WorldCLIP(nn.Module):
         return tokens
 
     def encode_text(self, ids, lengths):
-        """ids `(B, L) int64` → `(B, d) float`, normalised."""
-        return self.clip.encode_text(self.tokens(ids, lengths), normalize=True)
+        """ids `(B, L) int64` → `(B, d) float`, normalised.
+
+        That is open_clip's `encode_text`, without what stands after the longest caption's end: no
+        token looks ahead.
+        """
+        tokens = self.tokens(ids, lengths)
+        end = (tokens == self.eos).int().argmax(1)
+        states = self._states(tokens[:, : int(end.max()) + 1])
+        found = states[torch.arange(len(states)), end] @ self.clip.text_projection
+        return F.normalize(found, dim=-1)
+
+    def _states(self, tokens):
+        """Tokens `(B, T)` → what the text tower makes of each, `(B, T, width)`."""
+        clip, length = self.clip, tokens.shape[1]
+        states = clip.token_embedding(tokens) + clip.positional_embedding[:length]
+        return clip.ln_final(clip.transformer(states, attn_mask=clip.attn_mask[:length, :length]))
 
     def scale(self):
         """The factor on the cosines, learnt, at most 100."""
@@ -138,11 +152,7 @@ class WorldCoCa(WorldCLIP):
 
     def caption_logits(self, regions: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         """What comes next: region map `(B, 128, h, w)`, tokens `(B, T)` → `(B, T, words)`."""
-        clip = self.clip
-        states = clip.token_embedding(tokens) + clip.positional_embedding[: tokens.shape[1]]
-        mask = clip.attn_mask[: tokens.shape[1], : tokens.shape[1]]
-        states = clip.ln_final(clip.transformer(states, attn_mask=mask))
-        return self.decoder(regions.flatten(2).transpose(1, 2), states)
+        return self.decoder(regions.flatten(2).transpose(1, 2), self._states(tokens))
 
     def caption_loss(self, regions, ids, lengths) -> torch.Tensor:
         """Cross-entropy of each word and of the end token, given all before it → scalar."""
