@@ -123,6 +123,16 @@ def test_with_nobody_to_fork_it_is_done_all_the_same(folder, kept):
     assert ', false, false, ' in asked(folder, environment, "told").stdout
 
 
+def test_elsewhere_it_is_done_without_a_socket(folder):
+    """macOS has none of this kind."""
+    source = ("import socket, sys; socket.socket = None; from alignbook import warm; "
+              "warm.ask(['told', 'x'])")  # fmt: skip
+    environment = {name: each for name, each in os.environ.items() if name != warm.VARIABLE}
+    done = subprocess.run([sys.executable, "-c", source], cwd=folder, env=environment,
+                          capture_output=True, text=True)  # fmt: skip
+    assert '"x"], ' in done.stdout, done.stderr
+
+
 def test_others_are_refused(folder, monkeypatch):
     """Whoever asks has to be the user who keeps the packages loaded."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -70,16 +70,15 @@ def ask(arguments: list[str]) -> int:
     Does it in this process if there is nobody to fork. The fork has this process's files 0 to 2,
     folder and environment, and ends if this process does.
     """
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
-        try:
-            line.connect(f"\0{os.environ[VARIABLE]}")
-            wanted = {"arguments": arguments, "folder": os.getcwd(), "leads": _leads(),
-                      "environment": dict(os.environ)}  # fmt: skip
-            socket.send_fds(line, [json.dumps(wanted).encode()], [0, 1, 2])
-        except (KeyError, OSError):
-            os.execv(sys.executable, [sys.executable, "-m", *arguments])
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a kernel is sent one when it shall end
-        code = int(line.recv(16) or 1)
+    wanted = {"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ),
+              "leads": os.getsid(0) == os.getpid()}  # fmt: skip
+    try:
+        line = _line(os.environ[VARIABLE])
+        socket.send_fds(line, [json.dumps(wanted).encode()], [0, 1, 2])
+    except (KeyError, OSError):
+        os.execv(sys.executable, [sys.executable, "-m", *arguments])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a kernel is sent one when it shall end
+    code = int(line.recv(16) or 1)
     if code < 0:  # by a signal
         if -code != signal.SIGKILL:
             signal.signal(-code, signal.SIG_DFL)
@@ -87,8 +86,10 @@ def ask(arguments: list[str]) -> int:
     return code
 
 
-def _leads() -> bool:
-    return os.getsid(0) == os.getpid()
+def _line(name: str) -> socket.socket:
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    line.connect(f"\0{name}")
+    return line
 
 
 def serve(listening: socket.socket) -> dict:
