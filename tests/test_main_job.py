@@ -228,7 +228,7 @@ def test_photographs_go_through_the_same_notebooks(workbook_copy, realdata):
         assert execute.failure(out / f"notebooks/{name}.ipynb") is None
     metrics = pd.read_csv(out / "metrics.csv")
     assert len(recalls(metrics)) == 7 * arms_with_recalls("flickr8k", {"parser": "none"})
-    assert (metrics[["dataset", "profile"]] == ["flickr8k", "smoke"]).all(None)
+    assert (metrics[["dataset", "profile"]] == ["flickr8k", "smoke"]).to_numpy().all()
     assert set(recalls(metrics).split) == {"test"} and set(metrics.split) == {"test", "train"}
     assert set(metrics[metrics.split == "train"].exhibit) <= {  # whether noise was found
         name for name in exhibits.EXHIBITS if name.startswith("gsl-")}

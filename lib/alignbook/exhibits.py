@@ -293,103 +293,103 @@ TEACHING = ("alignbook.exercises", "alignbook.shapes")
 
 NOTEBOOKS = {
     "00_start_here": Notebook(
-        modules=("alignbook.startsheet",), last=True, expected={"smoke": 10, "laptop": 10}
+        modules=("alignbook.startsheet",), last=True, expected={"smoke": 5, "laptop": 5}
     ),
-    "01_reported_numbers": Notebook(printed=True, expected={"smoke": 10, "laptop": 10}),
-    "02_data": Notebook(needs=("data",), expected={"smoke": 15, "laptop": 25}),
+    "01_reported_numbers": Notebook(printed=True, expected={"smoke": 5, "laptop": 5}),
+    "02_data": Notebook(needs=("data",), expected={"smoke": 5, "laptop": 25}),
     "03_base_models": Notebook(
-        needs=("base",), exhibits=("base-models",), expected={"smoke": 20, "laptop": 25}
+        needs=("base",), exhibits=("base-models",), expected={"smoke": 10, "laptop": 15}
     ),
     "10_chan": Notebook(
         needs=("base",), exhibits=("chan-T1", "chan-T2"), modules=TEACHING,
-        expected={"smoke": 15, "laptop": 20},
+        expected={"smoke": 10, "laptop": 10},
     ),
     "11_chan_ablations": Notebook(
         needs=("base",), exhibits=("chan-T3",), printed=True, modules=TEACHING,
-        expected={"smoke": 15, "laptop": 30},
+        expected={"smoke": 10, "laptop": 10},
     ),
     "12_chan_codebook": Notebook(
         needs=("base",), exhibits=("chan-F4",), modules=TEACHING,
-        expected={"smoke": 15, "laptop": 15},
+        expected={"smoke": 5, "laptop": 10},
     ),
     "13_chan_efficiency": Notebook(
         needs=("base",), exhibits=("chan-F3",), modules=TEACHING,
-        expected={"smoke": 15, "laptop": 15},
+        expected={"smoke": 5, "laptop": 5},
     ),
     "14_chan_attention": Notebook(
         needs=("base",), reads=("chan-T3",),
         modules=("alignbook.attention", "alignbook.attentionsheet", *TEACHING),
-        expected={"smoke": 20, "laptop": 35},
+        expected={"smoke": 10, "laptop": 25},
     ),
     "20_comalign": Notebook(
         needs=("base",), exhibits=("comalign-TI",), printed=True, data=_PARSED["data"],
-        modules=("alignbook.comalign_sheet", *TEACHING), expected={"smoke": 15, "laptop": 20},
+        modules=("alignbook.comalign_sheet", *TEACHING), expected={"smoke": 5, "laptop": 10},
     ),
     "21_comalign_compositional": Notebook(
         needs=("base",), exhibits=("comalign-TII",), printed=True, data=_PARSED["data"],
-        modules=TEACHING, expected={"smoke": 15, "laptop": 20},
+        modules=TEACHING, expected={"smoke": 5, "laptop": 5},
     ),
     "22_comalign_ablations": Notebook(
         needs=("base",), exhibits=("comalign-TIII", "comalign-TIV", "comalign-TV", "comalign-TVI"),
-        printed=True, data=_PARSED["data"], modules=TEACHING, expected={"smoke": 15, "laptop": 20},
+        printed=True, data=_PARSED["data"], modules=TEACHING, expected={"smoke": 5, "laptop": 10},
     ),
     "23_comalign_similarity": Notebook(
         needs=("base",), exhibits=("comalign-F4", "comalign-F5"), data=("world",),
-        modules=("alignbook.comalign_sheet", *TEACHING), expected={"smoke": 15, "laptop": 20},
+        modules=("alignbook.comalign_sheet", *TEACHING), expected={"smoke": 5, "laptop": 5},
     ),
     "24_comalign_hyperparameters": Notebook(
         needs=("base",), exhibits=("comalign-F6", "comalign-F7"), data=_PARSED["data"],
-        modules=("alignbook.comalign_sheet", *TEACHING), expected={"smoke": 15, "laptop": 20},
+        modules=("alignbook.comalign_sheet", *TEACHING), expected={"smoke": 5, "laptop": 5},
     ),
     "30_covalign": Notebook(
         needs=("base",), exhibits=("covalign-ladder",), data=_PICTURES,
         modules=("alignbook.covalign_cost", "alignbook.covalign_sheet", *TEACHING),
-        expected={"smoke": 15, "laptop": 20},
+        expected={"smoke": 5, "laptop": 10},
     ),
     "31_covalign_loss_weights": Notebook(
         needs=("base",), exhibits=("covalign-T5",), printed=True, data=_PICTURES,
-        modules=("alignbook.covalign_sheet", *TEACHING), expected={"smoke": 12, "laptop": 15},
+        modules=("alignbook.covalign_sheet", *TEACHING), expected={"smoke": 5, "laptop": 10},
     ),
     "32_covalign_regions": Notebook(
         needs=("base",), exhibits=("covalign-T3",), data=_PICTURES,
-        modules=("alignbook.covalign_sheet", *TEACHING), expected={"smoke": 12, "laptop": 15},
+        modules=("alignbook.covalign_sheet", *TEACHING), expected={"smoke": 5, "laptop": 10},
     ),
     "33_covalign_projection": Notebook(
         needs=("base",), exhibits=("covalign-T6", "covalign-F5"), printed=True, data=_PICTURES,
-        modules=("alignbook.covalign_sheet", *TEACHING), expected={"smoke": 15, "laptop": 20},
+        modules=("alignbook.covalign_sheet", *TEACHING), expected={"smoke": 10, "laptop": 15},
     ),
     "40_gsl": Notebook(
         needs=("base",), exhibits=("gsl-F1", "gsl-switches"),
-        modules=("alignbook.gsl_sheet", *TEACHING), expected={"smoke": 15, "laptop": 20},
+        modules=("alignbook.gsl_sheet", *TEACHING), expected={"smoke": 10, "laptop": 10},
     ),
     "41_gsl_threshold": Notebook(
         needs=("base",), exhibits=("gsl-T1",), printed=True,
-        modules=("alignbook.gsl_sheet", *TEACHING), expected={"smoke": 12, "laptop": 15},
+        modules=("alignbook.gsl_sheet", *TEACHING), expected={"smoke": 5, "laptop": 5},
     ),
     "42_gsl_cost": Notebook(
         needs=("base",), exhibits=("gsl-T2",), printed=True,
         modules=("alignbook.gsl_cost", "alignbook.gsl_sheet", *TEACHING),
-        expected={"smoke": 12, "laptop": 15},
+        expected={"smoke": 5, "laptop": 5},
     ),
     "43_gsl_identification": Notebook(
         needs=("base",), exhibits=("gsl-T3", "gsl-F2"), printed=True,
-        modules=("alignbook.gsl_sheet", *TEACHING), expected={"smoke": 12, "laptop": 15},
+        modules=("alignbook.gsl_sheet", *TEACHING), expected={"smoke": 5, "laptop": 5},
     ),
     "44_gsl_retrieval": Notebook(
         needs=("base",), reads=("gsl-F1",), modules=("alignbook.gsl_sheet", *TEACHING),
-        expected={"smoke": 12, "laptop": 20},
+        expected={"smoke": 10, "laptop": 10},
     ),
     "50_kernels": Notebook(
-        printed=True, data=("world",), expected={"smoke": 15, "laptop": 15},
+        printed=True, data=("world",), expected={"smoke": 5, "laptop": 5},
         modules=("alignbook.benchmarked", "alignbook.kernels", "alignbook.similarity", *TEACHING),
     ),
     "60_explorer": Notebook(
         needs=("base",), reads=("chan-T3", "chan-T2"),
         modules=("alignbook.explorer", "alignbook.explorer_widget", *TEACHING),
-        expected={"smoke": 15, "laptop": 20},
+        expected={"smoke": 10, "laptop": 10},
     ),
     "90_claims": Notebook(
-        needs=("base",), reads=tuple(EXHIBITS), printed=True, expected={"smoke": 20, "laptop": 20}
+        needs=("base",), reads=tuple(EXHIBITS), printed=True, expected={"smoke": 25, "laptop": 30}
     ),
 }
 
