@@ -74,14 +74,16 @@ def run_all(page) -> None:
     ran = page.locator(".jp-InputArea-prompt", has_text=re.compile(r"\[\d+\]")).first
     dialog = page.locator(".jp-Dialog-button.jp-mod-accept")
     for _ in range(15):
-        page.get_by_role("menuitem", name="Run", exact=True).click()
-        page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         with contextlib.suppress(TookTooLong):
+            if dialog.is_visible():  # which asks for a kernel, also some time after the order
+                dialog.click()
+                page.wait_for_timeout(2000)
+            for name in ("Run", "Run All Cells"):
+                item = page.get_by_role("menuitem", name=name, exact=True)
+                item.click(timeout=WAIT / 15)
             ran.or_(dialog).first.wait_for(timeout=WAIT / 15)
             if not dialog.is_visible():
                 return
-            dialog.click()  # which asks for a kernel
-            page.wait_for_timeout(2000)
     raise AssertionError("no cell was run")
 
 
