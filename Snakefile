@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from alignbook import ROOT, profiles
-from alignbook.exhibits import EXHIBITS, NOTEBOOKS, jobs, slug
+from alignbook.exhibits import EXHIBITS, NOTEBOOKS, jobs, row_and_target, slug
 from alignbook.exhibits import arms as arms_of
 from alignbook.fingerprint import code_hash, key
 
@@ -46,6 +46,15 @@ def file_of(exhibit, arm):
 def arms(exhibit):
     """Files of an exhibit's arms."""
     return [file_of(exhibit, arm) for arm in arms_of(exhibit, KIND, PROFILE)]
+
+
+def beforehand(some):
+    """What a job of some arms waits for: the base models they start from."""
+    if FROM_DATA.issuperset(some):
+        return ["data.json"]
+    rows = [row_and_target(arm)[0] for arm in some if KIND == "world"]
+    others = {f"world-{row.partition('+')[0]}" for row in rows} & FROM_DATA
+    return ["base.json", *(file_of("base-models", base) for base in sorted(others))]
 
 
 def exhibit_code(exhibit):
@@ -138,7 +147,7 @@ else:
                 name:
                     f"arms_{name.replace('-', '_')}_{number}"
                 input:
-                    "data.json" if FROM_DATA.issuperset(some) else "base.json",
+                    beforehand(some),
                 output:
                     [file_of(name, arm) for arm in some],
                 params:
