@@ -1,5 +1,6 @@
 """Forks that begin with the packages loaded do what a process of their own does, and end as it does."""
 
+import json
 import os
 import signal
 import socket
@@ -50,8 +51,6 @@ def asked(folder, environment, *arguments, start=subprocess.run, **more):
 
 
 def test_a_fork_is_told_what_a_process_is_told(folder, kept):
-    import json
-
     environment = {**kept, "SAID": "ä b"}
     found = json.loads(asked(folder, environment, "told", "--x", "y z").stdout)
     here = str(folder)
@@ -133,7 +132,7 @@ def test_elsewhere_it_is_done_without_a_socket(folder):
     assert '"x"], ' in done.stdout, done.stderr
 
 
-def test_others_are_refused(folder, monkeypatch):
+def test_others_are_refused():
     """Whoever asks has to be the user who keeps the packages loaded."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     socket.send_fds(theirs, [b"{}"], [0, 1, 2])

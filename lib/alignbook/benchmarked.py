@@ -24,8 +24,8 @@ WORDS = ["dtype", "bar", "met", "note"]  # columns of text, which may be empty
 def measure(book) -> None:
     """Start the benchmark as a process of its own; its table goes to `book.out/benchmarks`.
 
-    A laptop starts it once, which takes three minutes; larger profiles five times. Raises ValueError if
-    it fails; its own message is printed before.
+    A laptop starts it once, which takes three minutes; larger profiles five times. Raises
+    ValueError if it fails; its own message is printed before.
     """
     asked = {"smoke": ["--size", "smoke"], "laptop": ["--size", "full", "--starts", "1"]}
     how = asked.get(book.profile.name, ["--size", "full"])

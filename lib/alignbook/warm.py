@@ -11,6 +11,8 @@ only, but for what `serve` loads.
 """
 
 import atexit
+import gc
+import importlib
 import json
 import os
 import runpy
@@ -22,6 +24,7 @@ import struct
 import subprocess
 import sys
 import traceback
+import warnings
 from contextlib import contextmanager
 
 VARIABLE = "ALIGNBOOK_WARM"
@@ -99,6 +102,8 @@ def serve(listening: socket.socket) -> dict:
     """
     _load()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that wait
+    # Arrow's allocator has a thread, and knows of forks; Python from 3.12 on doesn't know that.
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     while True:
         if sys.stdin in select.select([listening, sys.stdin], [], [])[0]:
             os._exit(0)
@@ -111,14 +116,10 @@ def serve(listening: socket.socket) -> dict:
 
 
 def _load() -> None:
-    import importlib
-
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
     sys.modules["rfc3987_syntax"] = None  # 2 s for a check of addresses, that none needs
     for name in LOADED:
         importlib.import_module(name)
-    import gc
-
     gc.freeze()  # pages that nobody writes to stay shared
 
 
@@ -128,12 +129,11 @@ def _attend(line: socket.socket) -> dict:
     said, files, *_ = socket.recv_fds(line, 2**20, 3)
     if user != os.getuid() or not said:
         os._exit(1)
-    alive, held = os.pipe()
+    alive, held = os.pipe()  # the job holds its end for as long as it lives
     job = os.fork()
     if job == 0:
         line.close()
         os.close(alive)
-        os.set_inheritable(held, False)
         for number, file in enumerate(files):
             os.dup2(file, number)
             os.close(file)
