@@ -1,4 +1,4 @@
-"""How long a move takes in the explorer, with as many pictures as the laptop profile tests on."""
+"""How long a move takes in the explorer, in a gallery of a thousand pictures."""
 
 import time
 from types import SimpleNamespace
@@ -12,7 +12,7 @@ from alignbook.explorer import HARD, SOFT
 
 @pytest.fixture
 def thousand():
-    """As many pictures as the laptop profile tests on, with captions of its length: noise."""
+    """A thousand pictures, more than the laptop profile tests on, with captions of its length: noise."""
     rng, rows, k = np.random.default_rng(0), 1000, 36
     dataset = Sample(
         name="sample", captions=[" ".join(rng.choice(WORDS, rng.integers(5, 20))) for _ in range(5 * rows)],
