@@ -520,10 +520,12 @@ def test_a_detector_that_was_killed_goes_on(home, tmp_path, monkeypatch):
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(progress, "show", die)
         computed(tmp_path / "killed", home, config)
-    steps = []
-    monkeypatch.setattr(progress, "show", lambda label, step, *_: steps.append(step))
+    shown = []
+    monkeypatch.setattr(progress, "show", lambda label, *done: shown.append((label, *done[:2])))
     killed = computed(tmp_path / "killed", home, config)
-    assert steps == [4] and same(whole, killed)
+    trained, *looked = shown  # the last step, then all pictures
+    assert trained[1:] == (4, 4) and looked == [("boxes of all pictures", 54, 54)]
+    assert same(whole, killed)
 
 
 def test_a_detector_of_another_data_set(home, tmp_path):

@@ -94,7 +94,8 @@ def test_what_captions_say_is_kept_for_the_images_that_count(tmp_path, monkeypat
 
 def test_phrases_are_encoded_in_their_own_order(monkeypatch):
     monkeypatch.setattr(vectors, "BATCH", 2)
-    batches = []
+    batches, bar = [], []
+    monkeypatch.setattr(vectors.progress, "show", lambda label, *done: bar.append(done))
 
     def embed(model, vocabulary, phrases):
         batches.append([len(phrase.split()) for phrase in phrases])
@@ -104,7 +105,7 @@ def test_phrases_are_encoded_in_their_own_order(monkeypatch):
     phrases = ["a b c", "dd", "e f", "ggg", "h i jj"]
     found = vectors.encode_phrases(None, None, phrases)
     assert found.dtype == np.float16 and found[:, 0].tolist() == [5, 2, 3, 3, 6]
-    assert batches == [[1, 1], [2, 3], [3]]
+    assert batches == [[1, 1], [2, 3], [3]] and bar == [(2, 5), (4, 5), (5, 5)]
 
 
 def run(**arrays):

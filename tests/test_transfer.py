@@ -100,7 +100,10 @@ def test_compute_counts_what_was_asked(homes, seeing, monkeypatch):
             return np.random.default_rng(seed).random(3)
 
     monkeypatch.setattr(base, "load", lambda run, dataset: (Model(Anything()), None))
+    bar = []
+    monkeypatch.setattr(transfer.progress, "show", lambda label, *done: bar.append(done))
     found = transfer.compute(transfer.Config(), 0, (Run(), *homes), None, "cpu")
+    assert bar == [(1, 3), (2, 3), (3, 3)]
     assert found["steps"] == 3 and found["test RSUM"] == 1.0
     asked = found["asked"]
     assert (asked["B test i2t R@5"], asked["B test t2i R@1"]) == (40, 200)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from alignbook import base
+from alignbook import base, progress
 
 
 BATCH = 64  # images at a time: a large model's pixels and maps stay below a gigabyte
@@ -86,6 +86,7 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
             raise FloatingPointError(f"features of images {start}… do not fit into float16")
         features[start : start + BATCH] = chosen.cpu().numpy()
         order[start : start + BATCH] = ranked.cpu().numpy()
+        progress.show(f"regions of {dataset.name}'s images", start + len(pixels), n)
     features.flush(), order.flush()
     return {"images": n, "regions": config.kept, "width": model.region_dim, "side": grid.shape[-1]}
 

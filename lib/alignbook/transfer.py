@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from alignbook import base, compositional, retrieval
+from alignbook import base, compositional, progress, retrieval
 from alignbook.datasets import gold
 
 
@@ -34,10 +34,12 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     images, captions = scores.shape
     queries = {"i2t": images, "t2i": captions, "RSUM": images + captions}
     asked = {name: queries[name.split()[2]] for name in found}
-    for prefix, dataset in (("", home), ("B ", away)):
+    progress.show("transfer and probes", 1, 3)
+    for part, (prefix, dataset) in enumerate((("", home), ("B ", away)), 2):
         for name, (value, n) in probes(model, vocabulary, dataset).items():
             found[f"{prefix}{config.split} {name}"] = value
             asked[f"{prefix}{config.split} {name}"] = n
+        progress.show("transfer and probes", part, 3)
     return run.metrics | found | {"asked": asked}
 
 

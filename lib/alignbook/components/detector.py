@@ -29,7 +29,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from alignbook import ROOT, training
+from alignbook import ROOT, progress, training
 from alignbook.components import image
 from alignbook.datasets.store import DataError
 from alignbook.runs import Run
@@ -259,6 +259,7 @@ def detect(model, images: np.ndarray, config: Config, device: str) -> image.Boxe
             rows.append(np.full(len(kept), row))
             boxes.append(corners[kept].cpu().numpy() / config.size)
             scores.append(sure[kept].cpu().numpy())
+        progress.show("boxes of all pictures", start + len(pixels), len(images))
     return image.pack(*map(np.concatenate, (rows, boxes, scores)), len(images))
 
 

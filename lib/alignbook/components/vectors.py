@@ -178,6 +178,7 @@ def encode_phrases(model, vocabulary, phrases: list[str]) -> np.ndarray:
         vectors = base.embed_captions(model, vocabulary, [phrases[i] for i in some]).cpu().numpy()
         out = np.zeros((len(phrases), vectors.shape[1]), np.float16) if out is None else out
         out[some] = vectors
+        progress.show("phrases", start + len(some), len(phrases))
     return out
 
 
