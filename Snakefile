@@ -53,7 +53,8 @@ def beforehand(some):
     if FROM_DATA.issuperset(some):
         return ["data.json"]
     rows = [row_and_target(arm)[0] for arm in some if KIND == "world"]
-    others = {f"world-{row.partition('+')[0]}" for row in rows} & FROM_DATA
+    trained = {*arms_of("base-models", KIND, PROFILE)} - {PROFILE.base}
+    others = {f"world-{row.partition('+')[0]}" for row in rows} & trained
     return ["base.json", *(file_of("base-models", base) for base in sorted(others))]
 
 

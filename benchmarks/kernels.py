@@ -6,7 +6,8 @@ from the project folder, with `lib` on PYTHONPATH. A *start* is a fresh process 
 It makes the data, warms every row up (the slow ones in small), then takes the time of every row
 once, and that of the row's *floor* before and after it: a ratio is to the mean of these two. Over
 the starts the table has medians, and the 20th and 80th percentiles. Memory, beyond the inputs, is
-looked at by the first start in a second pass, after all times.
+looked at by the first start: of slow rows while they are timed, which takes them no longer, of the
+others in a second pass, after all times.
 """
 
 import argparse
@@ -364,7 +365,7 @@ def start(small: bool, device: str, threads: int, with_memory: bool) -> list[dic
     for listed, make, d in groups(size, device):
         little = make(SMOKE, d, device)
         s = make(size, d, device)
-        lines = interleaved(listed, little, s, device)
+        lines = interleaved(listed, little, s, device, with_memory)
         if with_memory:
             remember_memory(listed, lines, s, device)
         found += [{"d": d, **line} for line in lines]
@@ -379,9 +380,10 @@ def pin(threads: int) -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-threads:])
 
 
-def interleaved(listed: list[Row], little, s, device: str = "cpu") -> list[dict]:
+def interleaved(listed: list[Row], little, s, device: str = "cpu", with_memory=False) -> list[dict]:
     """Each row's `ms`, and `floor`, the mean of its floor's before and after; or a `note` on why
-    there are none. Floors come last, with the mean of all their times.
+    there are none. Floors come last, with the mean of all their times. If asked to, slow rows have
+    their `MB` as well.
     """
     found, spent = [], {row.floor: [] for row in listed}
     for floor in spent:
@@ -400,7 +402,9 @@ def interleaved(listed: list[Row], little, s, device: str = "cpu") -> list[dict]
         if not line["note"]:
             try:
                 before = spent[row.floor][-1] if just == row.floor else of_floor(row.floor)
+                watch = Peak(device) if with_memory and row.slow and device == "cpu" else None
                 ms = timed(row.work, s, device)
+                line |= {"MB": watch.taken() / 2**20} if watch else {}
                 after, just = of_floor(row.floor), row.floor
                 line |= {"note": row.tells(s), "ms": ms, "floor": (before + after) / 2}
             except Exception as error:
@@ -440,7 +444,7 @@ def remember_memory(listed: list[Row], lines: list[dict], s, device: str) -> Non
     """Add to the lines of rows that could be timed how many MB they take beyond their inputs."""
     work = {row.name: row.work for row in listed}
     for line in lines:
-        if "ms" in line and line["row"] in work:
+        if "ms" in line and line["row"] in work and "MB" not in line:
             watch = Peak(device)
             work[line["row"]](s)
             line["MB"] = watch.taken() / 2**20

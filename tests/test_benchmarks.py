@@ -100,6 +100,17 @@ def test_a_ratio_is_to_the_rows_own_floor_before_and_after(clock, monkeypatch):
     assert found["a"]["ms"] == found["a"]["floor"] == 3000 and found["b"]["ms"] == 15000
 
 
+def test_a_slow_row_is_looked_at_while_it_is_timed(monkeypatch):
+    calls = []
+    monkeypatch.setattr(bench, "FLOORS", {"a": lambda s: None})
+    rows = [Row("slow", lambda s: calls.append("slow"), "a", slow=True),
+            Row("quick", lambda s: calls.append("quick"), "a")]
+    lines = bench.interleaved(rows, None, None, "cpu", with_memory=True)
+    bench.remember_memory(rows, lines, None, "cpu")
+    assert [("MB" in line) for line in lines] == [True, True, False]  # the last is the floor
+    assert (calls.count("slow"), calls.count("quick")) == (2, 3)  # warmed, timed; and looked at
+
+
 def test_a_row_that_fails_says_why_and_the_others_go_on(clock, monkeypatch):
     monkeypatch.setattr(bench, "FLOORS", {"a": clock(1)})
 

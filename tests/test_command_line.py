@@ -1,6 +1,8 @@
 """The command line: what is refused and how, help, dry runs, set-up, one run at a time."""
 
+import contextlib
 import fcntl
+import json
 import os
 import shutil
 import subprocess
@@ -210,6 +212,22 @@ def test_targets():
     assert exhibits.resolve(["chan"]) == CHAPTER
     assert exhibits.resolve(["chan-T3", "02_data"]) == ["02_data", "11_chan_ablations"]
     assert exhibits.resolve(["notebooks/02_data.ipynb"]) == ["02_data"]
+    drawn = ["14_chan_attention", "44_gsl_retrieval"]  # no arms of their own
+    assert exhibits.resolve(["gsl-F4", "chan-F5"]) == drawn
+
+
+def test_starts_are_noted_with_their_time_and_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr(command_line, "results_folder", lambda _: tmp_path)
+    said = {"profile": "laptop", "data": "world", "seeds": None, "set": {}, "device": "cpu"}
+    for words, code in (("Nothing to be done", 0), ("Finished", 0), ("Nothing to be done", 1)):
+        (tmp_path / "snakemake.log").write_text(words)
+        monkeypatch.setattr(command_line, "finish", lambda *_, code=code: code)
+        monkeypatch.setattr(command_line.warm, "keep", contextlib.nullcontext)
+        command_line.walk(said, [], None, 3)
+    starts = json.loads((tmp_path / "starts.json").read_text())
+    assert len(starts) == 2 and all(each["cores"] == 3 and each["seconds"] < 60 for each in starts)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "settings.json", "snakemake.log", "starts.json"]
 
 
 def test_what_only_the_world_has_is_not_made_for_every_data_set():

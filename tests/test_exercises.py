@@ -243,7 +243,7 @@ def test_the_command_writes_every_notebook(tmp_path, capsys):
 def test_answers_and_solutions_are_not_overwritten(tmp_path, capsys):
     answered = tmp_path / "11_chan_ablations.ipynb"
     answered.write_text("somebody's answers")
-    for folder, name in ((tmp_path, answered.name), (ROOT / "notebooks", "10_chan.ipynb")):
+    for folder, name in ((tmp_path, answered.name), (ROOT / "notebooks", "02_data.ipynb")):
         before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
         assert command_line.main(["student", "--out", str(folder)]) == 2
         told = capsys.readouterr()

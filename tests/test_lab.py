@@ -122,6 +122,32 @@ def test_an_interrupted_cell_leaves_the_store_whole(tmp_path):
     assert told.split()[0] == whole
 
 
+def test_saving_keeps_the_workbooks_notebooks_without_outputs(tmp_path):
+    """As committed, whatever was run in them; those elsewhere keep what they show."""
+    from jupyter_server.services.contents.largefilemanager import LargeFileManager
+    from traitlets.config import PyFileConfigLoader
+
+    ours = ROOT / "lib/alignbook/jupyter"
+    config = PyFileConfigLoader("jupyter_server_config.py", path=str(ours)).load_config()
+    manager = LargeFileManager(root_dir=str(tmp_path), config=config)
+    committed = (ROOT / "notebooks/11_chan_ablations.ipynb").read_text(encoding="utf-8")
+    ran = json.loads(committed)
+    ran["metadata"]["language_info"]["version"] = "3.99"
+    ran["metadata"]["widgets"] = {"state": {}}
+    for cell in ran["cells"]:
+        cell["metadata"] |= {"scrolled": True, "execution": {"iopub.execute_input": "now"}}
+        if cell["cell_type"] == "code":
+            cell["execution_count"] = 7
+            cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "said"}]
+    for folder in ("notebooks", "mine"):
+        (tmp_path / folder).mkdir()
+        model = {"type": "notebook", "format": "json", "content": json.loads(json.dumps(ran))}
+        manager.save(model, f"{folder}/x.ipynb")
+    saved, mine = ((tmp_path / name / "x.ipynb").read_text("utf-8") for name in ("notebooks", "mine"))
+    assert saved == committed
+    assert "said" in mine and "3.99" in mine
+
+
 def test_a_bar_begins_anew_after_an_interrupt(monkeypatch):
     from alignbook import progress
 

@@ -189,9 +189,8 @@ def test_every_number_says_what_it_was_measured_on(finished):
     assert set(late.role) == {"report"}  # untuned before the overnight profile
 
 
-def test_smoke_run_takes_ten_minutes_at_most(finished):
-    """Of four chapters; five are what it should take."""
-    assert finished.seconds <= 600, f"{finished.seconds:.0f} s"
+def test_the_smoke_run_and_its_report_take_five_minutes_at_most(finished):
+    assert finished.seconds <= 300, f"{finished.seconds:.0f} s"
 
 
 def test_every_notebook_runs_within_a_minute_from_a_filled_store(finished):

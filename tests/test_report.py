@@ -11,6 +11,7 @@ import sys
 import time
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -36,6 +37,7 @@ exhibit,row,role,seed,run,steps,training_seconds,seconds
 chan-T3,cross-attention,report,0,aa,12,3.0,4.0
 chan-T3,visual-codebook,report,0,bb,12,5.0,6.0
 chan-T3,lse,report,0,bb,12,5.0,6.0
+base-models,world-clip,report,0,cc,12,30.0,2.0
 """
 RUNS = """\
 exhibit,row,role,seed,run,versions,device,finished
@@ -71,6 +73,9 @@ def fill(out: Path) -> Path:
     (out / "notebooks").mkdir(parents=True)
     said = {"profile": "smoke", "data": "world", "seeds": None, "set": {}, "device": "cpu"}
     (out / "settings.json").write_text(json.dumps(said))
+    start = {"cores": 2, "machine": "Linux x86_64"}
+    starts = [start | {"seconds": 130.4}, start | {"seconds": 55.0}]
+    (out / "starts.json").write_text(json.dumps(starts))
     for name, text in (("claims", CLAIMS), ("contrasts", CONTRASTS), ("timings", TIMINGS),
                        ("runs", RUNS)):  # fmt: skip
         (out / f"{name}.csv").write_text(text)
@@ -248,10 +253,18 @@ def test_the_front_page_says_what_holds_and_where(built):
 def test_the_front_page_says_when_on_what_and_how_long(built):
     text = Page(built / "index.html").text
     for words in ("2031-05-06 07:08", "torch 9.8.7", "2031-05-06T07:08:09Z", "cpu", "3.12.3",
-                  "1,300 train", "smoke"):  # fmt: skip
+                  "1,300 train", "smoke", "Linux x86_64, 2 cores", "3 min 5 s, in 2 starts"):
         assert words in text, words
     row = re.search(r"11 · Coding and pooling\s+chan-T3\s+(.+?)\n\n", text, re.S)[1].split()
     assert row == ["2031-05-06", "07:08", "42", "2", "10"]  # seconds; a shared run counts once
+
+
+def test_a_base_models_time_is_that_of_its_training(tmp_path, monkeypatch):
+    """What is listed for it is the measuring of a run that was trained before."""
+    monkeypatch.setattr(report, "papermill", lambda path: {"end_time": "2031", "duration": 5.0})
+    (tmp_path / "timings.csv").write_text(TIMINGS)
+    told = report.regenerated(SimpleNamespace(out=tmp_path), ["03_base_models"])
+    assert re.search(r"base-models \|\s*2031\s*\|\s+5 \|\s+1 \|\s+30 \|", told), told
 
 
 def test_what_failed_and_what_is_missing_is_named(built):

@@ -1,5 +1,6 @@
 """The run store: what is stored is not computed again, what changed is, half is never whole."""
 
+import fcntl
 import json
 import sys
 from dataclasses import dataclass
@@ -107,6 +108,30 @@ def test_the_record_names_the_runs_that_a_run_asked_for(store, monkeypatch):
 def test_best_on_dev_takes_the_largest_and_the_first_of_equals(store):
     config, trials = runs.best_on_dev([Toy(2), Toy(7), Toy(5)], 1000, data())
     assert config == Toy(7) and len(trials) == 3 and {s for _, s in CALLS} == {1000}
+
+
+def test_what_another_process_computes_comes_last(store):
+    """Two that want the same runs share them; each has all of them in the order asked for."""
+    elsewhere = runs.get(Toy(4), 0, data())
+    (elsewhere.folder / "run.json").rename(store / "kept")
+    CALLS.clear()
+    as_ever = compute
+    with open(store / ".locks" / elsewhere.key, "w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(BlockingIOError):
+            runs.get(Toy(4), 0, data(), wait=False)
+
+        def compute_and_see(config, seed, inputs, folder, device):
+            if config.width == 5:  # the other process is done with its run meanwhile
+                (store / "kept").rename(elsewhere.folder / "run.json")
+                fcntl.flock(held, fcntl.LOCK_UN)
+            return as_ever(config, seed, inputs, folder, device)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(sys.modules[__name__], "compute", compute_and_see)
+            found = runs.several([(Toy(4), 0), (Toy(2), 0), (Toy(5), 0)], data())
+    assert [run.config["width"] for run in found] == [4, 2, 5]
+    assert CALLS == [(Toy(2), 0), (Toy(5), 0)]
 
 
 def arm(checksum, gradients):

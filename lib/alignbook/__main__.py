@@ -10,6 +10,7 @@ import difflib
 import fcntl
 import json
 import os
+import platform
 import re
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from itertools import count
 from pathlib import Path
 
 from alignbook import ROOT, execute, exhibits, lifeline, profiles, warm
+from alignbook.progress import clock
 
 EPILOG = """\
 targets:
@@ -439,14 +441,30 @@ def walk(settings: dict, notebooks: list[str], spread: str | None, cores: int) -
     write_settings(out / "settings.json", settings)
     log = out / "snakemake.log"
     command = snakemake(settings, out / "settings.json", out, log, notebooks, spread, cores)
-    # Elsewhere some jobs are measured alone on the machine.
-    with warm.keep():
-        code = finish(command, settings if settings["profile"] == "smoke" else None)
+    began, idle = time.monotonic(), False
+    try:
+        # Elsewhere some jobs are measured alone on the machine.
+        with warm.keep():
+            code = finish(command, settings if settings["profile"] == "smoke" else None)
+        idle = not code and "Nothing to be done" in log.read_text()
+    finally:
+        if not idle:
+            note_start(out, time.monotonic() - began, cores)
     if code:
         tell_failures(out, log)
-    elif "Nothing to be done" in log.read_text():
+    elif idle:
         print("nothing to compute: everything is up to date")
     return 1 if code else 0
+
+
+def note_start(out: Path, seconds: float, cores: int) -> None:
+    """Add to starts.json how long a start took and on what, for the report."""
+    file, machine = out / "starts.json", f"{platform.system()} {platform.machine()}"
+    starts = json.loads(file.read_text()) if file.exists() else []
+    starts.append({"seconds": round(seconds, 1), "cores": cores, "machine": machine})
+    aside = file.with_name(file.name + ".new")
+    aside.write_text(json.dumps(starts, indent=1) + "\n")
+    os.replace(aside, file)
 
 
 FIRST_LOOK = 200  # seconds after which there is a report of what is there; then twice as many
@@ -558,16 +576,6 @@ def tell_results(settings: dict, seconds: float) -> None:
     ):
         if (out / name).exists():
             print(f"  {what + ':':20}{os.path.relpath(out / name)}")
-
-
-def clock(seconds: float) -> str:
-    """Seconds for reading: 42 s, 3 min 5 s.
-
-    >>> clock(185.2)
-    '3 min 5 s'
-    """
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def dry_run(settings: dict, notebooks: list[str], spread: str | None, cores: int) -> int:

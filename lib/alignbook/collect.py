@@ -46,8 +46,9 @@ def arm(book, exhibit: str, name: str) -> pd.DataFrame:
         chosen, trials = runs.best_on_dev(candidates, TUNING_SEED, *tuned, device=book.device)
     chosen = replace(chosen, **changes)
     lines = [(exhibit, name, "trial", TUNING_SEED, run.key) for run in trials]
-    for seed in book.seeds[:1] if single else seeds_of(book, known):
-        run = runs.get(chosen, 0 if name in known.untrained else seed, *inputs, device=book.device)
+    seeds = book.seeds[:1] if single else seeds_of(book, known)
+    wanted = [(chosen, 0 if name in known.untrained else seed) for seed in seeds]
+    for seed, run in zip(seeds, runs.several(wanted, *inputs, device=book.device), strict=True):
         if known.measured:
             run = module.measured(book, exhibit, name, run, inputs)
         lines.append((exhibit, name, "report", seed, run.key))

@@ -13,21 +13,27 @@ class Notebook:
     """One file of notebooks/.
 
     ``needs`` names what has to stand before it runs ("data", "base"), ``exhibits`` the exhibits it
-    shows, ``reads`` those of other notebooks that it takes numbers from, ``printed`` whether it
-    takes the papers' numbers, ``modules`` those of the library that it alone shows things with,
-    ``data`` the data sets it is made on where these are not all, ``last`` whether it tells what the
-    others came to and waits for them, ``expected`` its own seconds on two cores by profile,
-    training not counted.
+    shows, ``drawn`` further ones, which have no arms of their own, ``reads`` those of other
+    notebooks that it takes numbers from, ``printed`` whether it takes the papers' numbers,
+    ``modules`` those of the library that it alone shows things with, ``data`` the data sets it is
+    made on where these are not all, ``last`` whether it tells what the others came to and waits for
+    them, ``expected`` its own seconds on two cores by profile, training not counted.
     """
 
     needs: tuple[str, ...] = ()
     exhibits: tuple[str, ...] = ()
+    drawn: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     printed: bool = False
     modules: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     last: bool = False
     expected: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """All exhibits it shows."""
+        return self.exhibits + self.drawn
 
 
 @dataclass(frozen=True)
@@ -317,7 +323,7 @@ NOTEBOOKS = {
         expected={"smoke": 5, "laptop": 5},
     ),
     "14_chan_attention": Notebook(
-        needs=("base",), reads=("chan-T3",),
+        needs=("base",), drawn=("chan-F5",), reads=("chan-T3",),
         modules=("alignbook.attention", "alignbook.attentionsheet", *TEACHING),
         expected={"smoke": 10, "laptop": 25},
     ),
@@ -376,7 +382,8 @@ NOTEBOOKS = {
         modules=("alignbook.gsl_sheet", *TEACHING), expected={"smoke": 5, "laptop": 5},
     ),
     "44_gsl_retrieval": Notebook(
-        needs=("base",), reads=("gsl-F1",), modules=("alignbook.gsl_sheet", *TEACHING),
+        needs=("base",), drawn=("gsl-F3", "gsl-F4"), reads=("gsl-F1",),
+        modules=("alignbook.gsl_sheet", *TEACHING),
         expected={"smoke": 10, "laptop": 10},
     ),
     "50_kernels": Notebook(
@@ -603,9 +610,8 @@ def resolve(targets: list[str] | tuple[str, ...], data: str = "world") -> list[s
     chosen = set() if targets else set(NOTEBOOKS)
     for target in targets:
         name = target.removesuffix(".ipynb").removeprefix("notebooks/")
-        if name in EXHIBITS:
-            chosen.add(EXHIBITS[name].notebook)
-        elif matching := [each for each in NOTEBOOKS if name in (each, chapter(each))]:
+        if matching := [each for each, notebook in NOTEBOOKS.items()
+                        if name in (each, chapter(each), *notebook.shown)]:  # fmt: skip
             chosen.update(matching)
         else:
             raise ValueError(_unknown(target))
@@ -619,7 +625,8 @@ def resolve(targets: list[str] | tuple[str, ...], data: str = "world") -> list[s
 
 
 def _unknown(target: str) -> str:
-    known = [*NOTEBOOKS, *dict.fromkeys(map(chapter, NOTEBOOKS)), *EXHIBITS]
+    shown = [name for notebook in NOTEBOOKS.values() for name in notebook.shown]
+    known = [*NOTEBOOKS, *dict.fromkeys(map(chapter, NOTEBOOKS)), *shown]
     lower = {name.lower(): name for name in known}
     near = [lower[name] for name in difflib.get_close_matches(target.lower(), lower, cutoff=0.5)]
     hint = f"did you mean {', '.join(near)}?" if near else f"there are: {', '.join(known)}"

@@ -83,6 +83,12 @@ def note_of(book, seeds: int = 0) -> str:
     return what + comparable(book)
 
 
+def note_by_row(book) -> str:
+    """As `note_of`, where rows have different numbers of seeds."""
+    several = "Means over the seeds a row has, 95 % intervals. "
+    return (several if book.profile.seeds > 1 else "One seed. ") + comparable(book)
+
+
 def comparable(book) -> str:
     """Whether our numbers may be held against the papers'."""
     if book.kind == "world":

@@ -88,7 +88,8 @@ function render({ model, el }) {
   function fields() {
     const offers = model.get("offers"), labels = offers[model.get("data")] || {};
     data.fill("data set", Object.keys(offers), model.get("data"));
-    seed.fill("seed", labels[model.get("left")] || [], model.get("seed"));
+    const seeds = ["left", "right"].map((side) => labels[model.get(side)] || []);
+    seed.fill("seed", seeds[0].filter((n) => seeds[1].includes(n)), model.get("seed"));
     left.fill("left", Object.keys(labels), model.get("left"));
     right.fill("right", Object.keys(labels), model.get("right"));
   }

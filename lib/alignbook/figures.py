@@ -148,7 +148,8 @@ def dots(lines: pd.DataFrame, title: str, note: str,
     return figure
 
 
-READINGS = {"holds": (OURS, "o"), "reversed": (PAPER, "X"), "open": ("#777777", "s")}
+READINGS = {"holds": (OURS, "o"), "reversed": (PAPER, "X"), "open": ("#777777", "s"),
+            "not corrected": ("#777777", "s")}
 
 
 def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str):

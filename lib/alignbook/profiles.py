@@ -116,7 +116,7 @@ WORLD = {
         comalign_batch=64, comalign_learning_rate=1e-3, comalign_trials=2, comalign_source="",
         probes="none",
         covalign_vit="base", covalign_tokens="frozen", covalign_dim=128, covalign_layers=2,
-        covalign_steps=90, covalign_batch=64, covalign_learning_rate=3e-3, covalign_trials=2,
+        covalign_steps=150, covalign_batch=32, covalign_learning_rate=3e-3, covalign_trials=2,
         covalign_dev_images=200, covalign_test_images=300,
         gsl_similarity="saf", gsl_images=400, gsl_dev_images=100, gsl_test_images=200,
         gsl_regions=16, gsl_dim=32, gsl_sim_dim=16, gsl_batch=24, gsl_learning_rate=7e-3,
@@ -129,8 +129,8 @@ WORLD["overnight"] = dataclasses.replace(
     WORLD["laptop"], name="overnight", seeds=5, dev_images=500, test_images=1000, base_epochs=16,
     base_seeds=3, chan_steps=1500, chan_batch=64, chan_dim=128, chan_trials=6, comalign_images=0,
     comalign_steps=500, comalign_batch=96, comalign_trials=3,
-    covalign_layers=3, covalign_steps=500, covalign_trials=3, covalign_dev_images=0,
-    covalign_test_images=0,
+    covalign_layers=3, covalign_steps=500, covalign_batch=64, covalign_trials=3,
+    covalign_dev_images=0, covalign_test_images=0,
     gsl_similarity="sgr", gsl_images=1000, gsl_dev_images=200, gsl_test_images=500, gsl_epochs=4,
     gsl_warm_up_epochs=5, gsl_epoch_steps=100, gsl_learning_rate=2e-3, gsl_after=0.1, gsl_trials=3,
 )
@@ -175,7 +175,8 @@ PHOTOGRAPHS = {
     "smoke": dict(size=80, base="photo-tower", **PARTS),
     "laptop": WHOLE | PARTS | dict(
         chan_steps=750, chan_batch=64, chan_dim=128, chan_trials=2, comalign_batch=96,
-        covalign_steps=300, gsl_images=1000, gsl_test_images=300, gsl_warm_up_epochs=10,
+        covalign_steps=300, covalign_batch=64, gsl_images=1000, gsl_test_images=300,
+        gsl_warm_up_epochs=10,
     ),
     "others": WHOLE | PARTS | dict(base_epochs=80),
 }

@@ -1,4 +1,4 @@
-"""A progress bar for work that takes more than two seconds."""
+"""A progress bar for work that takes more than two seconds, and times for reading."""
 
 import os
 
@@ -27,3 +27,13 @@ def show(label: str, done: int, total: int, loss: float | None = None) -> None:
     bar.update(done - bar.n)
     if done == total:
         BAR.pop(label).close()
+
+
+def clock(seconds: float) -> str:
+    """Seconds for reading: 42 s, 3 min 5 s.
+
+    >>> clock(185.2)
+    '3 min 5 s'
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -11,7 +11,6 @@ import hashlib
 import io
 import json
 import os
-import platform
 import re
 import shutil
 import sys
@@ -21,11 +20,11 @@ from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 
-from alignbook import ROOT, execute, exhibits, profiles
+from alignbook import ROOT, execute, exhibits, profiles, progress
 from alignbook.fingerprint import code_hash
 
 STYLE = ROOT / "docs" / "report"
-INPUTS = ("settings.json", "claims.csv", "contrasts.csv", "timings.csv", "runs.csv")
+INPUTS = ("settings.json", "starts.json", "claims.csv", "contrasts.csv", "timings.csv", "runs.csv")
 FOLDED = {  # tags of cells whose code is folded, and what stands there instead
     "parameters": "Parameters, as the notebook has them",
     "injected-parameters": "Parameters of this run",
@@ -424,11 +423,12 @@ def regenerated(book, notebooks: list[str]) -> str:
         if timings is not None:  # a run that several exhibits share counts for the first
             own = timings[timings.exhibit.isin(exhibits.NOTEBOOKS[name].exhibits)]
             own = own[~own.run.isin(counted)].drop_duplicates("run")
-            trained = own.seconds.sum()
+            whole = own[["seconds", "training_seconds"]].max(axis=1)  # of a base model, not of
+            trained = own.seconds.where(own.exhibit != "base-models", whole).sum()  # its measuring
             counted |= set(own.run)
         ran = papermill(book.out / "notebooks" / f"{name}.ipynb")
         lines.append({
-            "notebook": page(name), "exhibits": ", ".join(exhibits.NOTEBOOKS[name].exhibits) or "–",
+            "notebook": page(name), "exhibits": ", ".join(exhibits.NOTEBOOKS[name].shown) or "–",
             "executed (UTC)": (ran.get("end_time") or "–")[:16].replace("T", " "),
             "its seconds": ran.get("duration") or float("nan"), "runs": len(own) if trained else 0,
             "their core-seconds": trained,
@@ -447,11 +447,22 @@ def papermill(path: Path) -> dict:
     return json.loads(path.read_text(encoding="utf-8"))["metadata"].get("papermill", {})
 
 
+def computed(out: Path) -> list[tuple[str, str]]:
+    """On what and in how long the main job filled a results folder, if it did."""
+    file = out / "starts.json"
+    if not file.exists():
+        return []
+    starts = json.loads(file.read_text(encoding="utf-8"))
+    machines = dict.fromkeys(f"{each['machine']}, {each['cores']} cores" for each in starts)
+    took = progress.clock(sum(each["seconds"] for each in starts))
+    again = f", in {len(starts)} starts" if len(starts) > 1 else ""
+    return [("computed on", "; ".join(machines)), ("computed in", took + again)]
+
+
 def circumstances(book) -> str:
     """Data, profile, seeds, machine class and versions."""
     said = [json.loads(path.read_text(encoding="utf-8")) for path in executed(book.out)]
     language = {each["metadata"].get("language_info", {}).get("version", "?") for each in said}
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     settings = json.loads((book.out / "settings.json").read_text())
     lines = [
         ("data", describe_data(book)),
@@ -459,7 +470,7 @@ def circumstances(book) -> str:
         ("seeds", f"{book.profile.seeds} a reported arm, unless its notebook says otherwise"),
         ("changed settings", ", ".join(f"{k}={Path(v).name}" for k, v in settings["set"].items())
          or "none"),
-        ("put together on", f"{platform.system()} {platform.machine()}, {cores} cores"),
+        *computed(book.out),
         ("Python", ", ".join(sorted(language))),
     ]  # fmt: skip
     if (runs := results(book.out, "runs")) is not None:

@@ -60,7 +60,7 @@ class Run:
         return load_file(self.folder / "weights.safetensors")
 
 
-def get(config, seed: int, *inputs, device: str = "cpu") -> Run:
+def get(config, seed: int, *inputs, device: str = "cpu", wait: bool = True) -> Run:
     """The run of a config and a seed on its inputs, computed if it is not stored.
 
     Parameters
@@ -69,6 +69,7 @@ def get(config, seed: int, *inputs, device: str = "cpu") -> Run:
         the work, leaves files in `folder` and returns the metrics.
     inputs : data sets and other runs the computation reads, None where it goes without; their
         keys are part of the key.
+    wait : for another process that computes it; else BlockingIOError.
 
     Returns
     -------
@@ -91,7 +92,7 @@ def get(config, seed: int, *inputs, device: str = "cpu") -> Run:
         _computing[-1].append(name)
     if is_stored(name):
         return run
-    with _locked(name):
+    with _locked(name, wait):
         if not is_stored(name):
             _compute(config, seed, inputs, device, origin, run)
     return run
@@ -143,12 +144,23 @@ def _compute(config, seed, inputs, device, origin, run: Run) -> None:
 
 
 @contextlib.contextmanager
-def _locked(name: str):
+def _locked(name: str, wait: bool):
     """One process computes a run; others that want it wait. The lock ends with its holder."""
     (STORE / ".locks").mkdir(parents=True, exist_ok=True)
     with (STORE / ".locks" / name).open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
+
+
+def several(wanted: list[tuple], *inputs, device: str = "cpu") -> list[Run]:
+    """The runs of some (config, seed) on the same inputs.
+
+    One that another process is at work on is left for last: two that want the same share the work.
+    """
+    for config, seed in wanted:
+        with contextlib.suppress(BlockingIOError):
+            get(config, seed, *inputs, device=device, wait=False)
+    return [get(config, seed, *inputs, device=device) for config, seed in wanted]
 
 
 def best_on_dev(candidates, seed: int, *inputs, device: str = "cpu"):
@@ -156,7 +168,7 @@ def best_on_dev(candidates, seed: int, *inputs, device: str = "cpu"):
 
     A tie goes to the candidate named first. The test split is not looked at.
     """
-    trials = [get(config, seed, *inputs, device=device) for config in candidates]
+    trials = several([(config, seed) for config in candidates], *inputs, device=device)
     scores = [run.metrics["dev RSUM"] for run in trials]
     return candidates[int(np.argmax(scores))], trials
 

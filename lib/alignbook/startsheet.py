@@ -94,5 +94,5 @@ def notebooks(book) -> pd.DataFrame:
         state = "done" if executed.with_suffix(".done").exists() else "not yet"
         if state == "not yet" and executed.exists():
             state = execute.failure(executed) or state
-        lines.append((name, ", ".join(exhibits.NOTEBOOKS[name].exhibits) or "–", state))
+        lines.append((name, ", ".join(exhibits.NOTEBOOKS[name].shown) or "–", state))
     return pd.DataFrame(lines, columns=["notebook", "exhibits", "here"])
