@@ -29,7 +29,8 @@ def lab(copy: Copy, home: Path):
     folders = {f"JUPYTER_{name}_DIR": str(home / name) for name in ("CONFIG", "DATA", "RUNTIME")}
     folders |= {"IPYTHONDIR": str(home / "ipython"), "OMP_NUM_THREADS": "1"}
     server = copy.start("lab", "--no-browser", "--allow-root",
-                        "--MappingKernelManager.kernel_info_timeout=600", **folders)  # fmt: skip
+                        "--MappingKernelManager.kernel_info_timeout=600",
+                        "--LabApp.expose_app_in_browser=True", **folders)  # fmt: skip
     try:
         end = time.monotonic() + 180
         while not (said := "".join(map(Path.read_text, home.glob("RUNTIME/jpserver-*.json")))):
@@ -117,9 +118,9 @@ def opened(page, address: str, token: str, name: str) -> None:
     run_all(page)
 
 
-def code_cells(path: Path) -> list[dict]:
-    """Cells with code of a notebook as it was saved."""
-    cells = json.loads(path.read_text())["cells"]
+def code_cells(page) -> list[dict]:
+    """Cells with code of the notebook in front, as it stands."""
+    cells = page.evaluate("window.jupyterapp.shell.currentWidget.context.model.toJSON().cells")
     return [cell for cell in cells if cell["cell_type"] == "code" and cell["source"]]
 
 
@@ -134,14 +135,22 @@ def map_and_11(copy: Copy, pictures: Path) -> dict:
 
         opened(page, address, token, "11_chan_ablations")
         path = copy.root / "notebooks/11_chan_ablations.ipynb"
+        committed = path.read_text(encoding="utf-8")
         end = time.monotonic() + WAIT / 1000
-        while not all(cell["execution_count"] for cell in code_cells(path)):
+        while not all(cell["execution_count"] for cell in code_cells(page)):
             assert time.monotonic() < end, "notebook 11 does not come to its end"
             page.wait_for_timeout(1000)
-            page.keyboard.press("Control+s")
-        seen["outputs"] = [each for cell in code_cells(path) for each in cell["outputs"]]
+        seen["outputs"] = [each for cell in code_cells(page) for each in cell["outputs"]]
         page.locator(".jp-OutputArea img").last.scroll_into_view_if_needed()
         page.screenshot(path=pictures / "11.png")
+        before = path.stat().st_mtime_ns
+        page.keyboard.press("Control+s")
+        while path.stat().st_mtime_ns == before:
+            assert time.monotonic() < end, "notebook 11 is not saved"
+            page.wait_for_timeout(200)
+        page.wait_for_timeout(1000)  # for a dialog, if Lab minds what the file holds
+        seen["dialogs"] = page.locator(".jp-Dialog").all_text_contents()
+        seen["kept"] = committed == path.read_text(encoding="utf-8")
     return seen
 
 
@@ -255,6 +264,7 @@ def nothing_else(seen: dict) -> None:
 def check_lab(seen: dict) -> None:
     nothing_else(seen)
     assert "Start here" in seen["first"]
+    assert seen["kept"] and seen["dialogs"] == []
     assert {each["output_type"] for each in seen["outputs"]} <= {"stream", "display_data", "execute_result"}
     assert sum("image/png" in each.get("data", {}) for each in seen["outputs"]) == 4
 

@@ -133,6 +133,7 @@ def test_saving_keeps_the_workbooks_notebooks_without_outputs(tmp_path):
     committed = (ROOT / "notebooks/11_chan_ablations.ipynb").read_text(encoding="utf-8")
     ran = json.loads(committed)
     ran["metadata"]["language_info"]["version"] = "3.99"
+    ran["metadata"]["kernelspec"]["display_name"] = "Python 3 (ipykernel)"
     ran["metadata"]["widgets"] = {"state": {}}
     for cell in ran["cells"]:
         cell["metadata"] |= {"scrolled": True, "execution": {"iopub.execute_input": "now"}}

@@ -389,7 +389,7 @@ def test_editing_prose_reruns_that_notebook_alone(twin):
     assert done.returncode == 0, done.stderr
     assert changed(before, times(twin)) <= {
         "notebooks/11_chan_ablations.done",
-        *("metrics.csv", "summary.csv", "timings.csv", "runs.csv"),
+        *("metrics.csv", "summary.csv", "timings.csv", "runs.csv", "starts.json"),
     }
     assert "notebooks/11_chan_ablations.done" in changed(before, times(twin))
     assert folders(twin.root) == stored

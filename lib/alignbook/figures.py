@@ -316,7 +316,7 @@ def trade_off(lines: pd.DataFrame, value: str, costs: list[str], note: str):
             for i, (row, at) in enumerate(means.iterrows() if joined else ()):
                 axis.annotate(  # by turns above and below: neighbours may be close
                     row, at, (0, -14 if i % 2 else 7), textcoords="offset points", ha="center",
-                    fontsize=8,
+                    fontsize=8, bbox=dict(facecolor="white", lw=0, pad=0.4),
                 )  # fmt: skip
         axis.set_xscale("log")
         axis.margins(x=0.12, y=0.1)

@@ -7,7 +7,7 @@ MUTANTS = [(name, "report.py", snippet, replacement, "test_report.py")
     ("report: an unfinished notebook is whole", 'return "" if done else', 'return "" if True else'),
     ("report: never current", "return stamp.exists() and", "return False and"),
     ("report: always current once built", " and stamp.read_text() == made_from(out)", ""),
-    ("report: verdicts don't count", '("settings.json", "claims.csv", ', '("settings.json", '),
+    ("report: verdicts don't count", '"starts.json", "claims.csv", ', '"starts.json", '),
     ("report: the old one goes first", "            aside = out / \".report\"\n",
      "            aside = out / \".report\"\n"
      "            shutil.rmtree(out / \"report\", ignore_errors=True)\n"),

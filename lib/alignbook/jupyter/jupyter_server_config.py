@@ -15,6 +15,7 @@ def without_outputs(model, path, **_):
         cell["metadata"] = {k: v for k, v in cell["metadata"].items() if k == "tags"}
     metadata = model["content"]["metadata"]
     metadata["language_info"] = {"name": "python"}
+    metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata.pop("widgets", None)
 
 
