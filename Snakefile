@@ -28,7 +28,6 @@ MEASURING = sorted((ROOT / "benchmarks").glob("*.py"))
 REPORTED = Path(os.path.relpath(ROOT / "data/reported"))
 PYTHON = sys.executable
 JOB = "exec {PYTHON:q} -m alignbook.warm alignbook.jobs"
-MEASURE = "exec {PYTHON:q} -m alignbook.jobs"  # in a process that shares nothing
 
 DATA = ("alignbook.world", "alignbook.datasets", "alignbook.profiles")
 BASE = (*DATA, "alignbook.base", "alignbook.features", "alignbook.workbook")
@@ -171,7 +170,7 @@ rule efficiency:
         code=lambda wildcards: code_hash(*BASE, EXHIBITS[wildcards.exhibit].timed, "alignbook.runs"),
     threads: 1 if config["profile"] == "smoke" else workflow.cores  # alone on the machine
     shell:
-        "OMP_NUM_THREADS=1 " + MEASURE + " efficiency {wildcards.exhibit} --out ."
+        "OMP_NUM_THREADS=1 " + JOB + " efficiency {wildcards.exhibit} --out ."
 
 
 rule benchmark:
@@ -183,7 +182,7 @@ rule benchmark:
         files=key(*(path.read_text() for path in MEASURING)),
     threads: 1 if config["profile"] == "smoke" else workflow.cores  # alone on the machine
     shell:
-        "OMP_NUM_THREADS=1 " + MEASURE + " benchmark --out ."
+        "OMP_NUM_THREADS=1 " + JOB + " benchmark --out ."
 
 
 rule notebook:

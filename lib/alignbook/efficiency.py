@@ -170,7 +170,8 @@ def alone(book, listed: pd.DataFrame, measure, given) -> pd.DataFrame:
         if found[["row", "seed", "run"]].values.tolist() == wanted.values.tolist():
             return found
     lines, context = [], multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([measure.__module__])  # PyTorch is imported once, nothing run
+    # PyTorch is imported once, with what a kernel's first call imports, and nothing run.
+    context.set_forkserver_preload([measure.__module__, "torch._dynamo", "open_clip"])
     for i, (row, seed, key) in enumerate(wanted.itertuples(index=False), 1):
         with ProcessPoolExecutor(1, context) as fresh:
             measured = fresh.submit(measure, *given(row, key)).result()

@@ -32,6 +32,7 @@ LOADED = (
     "torch", "numpy", "pandas", "pandas.io.formats.style", "pyarrow.parquet", "scipy.stats",
     "scipy.optimize", "matplotlib.pyplot", "matplotlib.backends.backend_agg", "IPython",
     "ipykernel.kernelapp", "papermill", "nbclient", "ipywidgets", "yaml", "safetensors.torch",
+    "torch._dynamo", "open_clip",
 )  # fmt: skip
 # matplotlib asks once; a kernel would say so itself, too late.
 INLINE = "module://matplotlib_inline.backend_inline"
