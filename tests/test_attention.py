@@ -68,16 +68,18 @@ def test_every_caption_looks_at_its_own_picture(monkeypatch):
     regions[1] = regions[1].flip(0)
     words = torch.tensor([[1.0, 0], [0, 1], [1, 0], [1, 0]])[:, None].expand(4, 3, 2)
     lengths = torch.tensor([3, 1, 2, 3])
-    asked = []
+    asked, shown = [], []
     monkeypatch.setattr(chan, "load", lambda run, *inputs: (
         asked.append(inputs) or SimpleNamespace(config=run.config), "vocabulary"))
-    dataset = SimpleNamespace(captions_per_image=2, captions_of=lambda split: f"{split} captions")
+    dataset = SimpleNamespace(captions_per_image=2, captions_of=lambda split: [f"of {split}"] * 4)
+    monkeypatch.setattr(attention.progress, "show", lambda _, done, total: shown.append((done, total)))
     monkeypatch.setattr(chan, "encode_images", lambda model, *inputs: (
         asked.append(inputs) or regions))
     monkeypatch.setattr(chan, "encode_captions", lambda model, vocabulary, captions: (
         asked.append(captions) or iter([(words[:3], lengths[:3]), (words[3:, :2], lengths[3:])])))
     found, told, vocabulary = attention.look(SimpleNamespace(config=HARD), [dataset, "f", "base"])
-    assert asked == [(dataset, "f", "base"), (dataset, "f", "test"), "test captions"]
+    assert asked == [(dataset, "f", "base"), (dataset, "f", "test"), ["of test"] * 4]
+    assert shown == [(3, 4), (4, 4)]
     assert vocabulary == "vocabulary"
     assert found.shape == (4, 3, 2) and told.tolist() == [3, 1, 2, 3]
     assert found[:, 0].argmax(-1).tolist() == [0, 1, 1, 1]

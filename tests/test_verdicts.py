@@ -918,6 +918,13 @@ def test_a_rehearsal_tells_no_difference_from_one(no_seeds_needed):
     assert backwards["contradicted"] == 100
 
 
+def test_a_rehearsal_shows_how_far_it_is(monkeypatch, no_seeds_needed):
+    shown = []
+    monkeypatch.setattr(verdicts.progress, "show", lambda _, done, total: shown.append((done, total)))
+    verdicts.rehearse(0.0, spread=10, seeds=3, times=2)
+    assert shown == [(1, 2), (2, 2)]
+
+
 DIRECTIONAL = ("greater", "ordered", "best", "slope")
 
 

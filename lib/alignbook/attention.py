@@ -10,7 +10,7 @@ import torch
 from scipy.special import entr
 from torch.nn import functional as F
 
-from alignbook import chan, features
+from alignbook import chan, features, progress
 from alignbook.inference import image_bootstrap, t_interval
 
 MEASURES = {"mass": "attention inside, %", "centre": "centre inside, %", "hit": "IoU ≥ 0.5, %",
@@ -73,12 +73,14 @@ def look(run, inputs, split: str = "test"):
     model, vocabulary = chan.load(run, *inputs)
     dataset, feature_run, *_ = inputs
     regions = chan.encode_images(model, dataset, feature_run, split)
+    captions = dataset.captions_of(split)
     parts, lengths, done = [], [], 0
-    for words, n in chan.encode_captions(model, vocabulary, dataset.captions_of(split)):
+    for words, n in chan.encode_captions(model, vocabulary, captions):
         own = (done + torch.arange(len(words))) // dataset.captions_per_image
         parts.append(assignments(model.config, regions[own], words).cpu())
         lengths.append(n)
         done += len(words)
+        progress.show(f"words of the {split} captions", done, len(captions))
     longest = max(part.shape[1] for part in parts)
     padded = [F.pad(part, (0, 0, 0, longest - part.shape[1])) for part in parts]
     return torch.cat(padded).numpy(), torch.cat(lengths).numpy(), vocabulary

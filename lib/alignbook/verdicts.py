@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from alignbook import claims, inference, profiles, reported
+from alignbook import claims, inference, profiles, progress, reported
 from alignbook.claims import Claim, Contrast, Term
 from alignbook.exhibits import TARGETS
 
@@ -377,6 +377,7 @@ def rehearse(effect: float, spread: float, seeds: int, times: int = 200) -> pd.S
             "value": np.concatenate([better, worse]),
         })  # fmt: skip
         said.append(judge(metrics, "laptop", [claim])[0].verdict[0])
+        progress.show("made-up numbers", len(said), times)
     return 100 * pd.Series(said).value_counts(normalize=True).reindex(VERDICTS, fill_value=0.0)
 
 
