@@ -2,8 +2,9 @@
 
 Reads a JSON list of {"file", "snippet", "replacement", "tests"} from standard input (snippet null:
 the library as it is) and writes one JSON line for each: its number in the list, pytest's exit code
-and, unless that is 1, the end of the output. One mutant at a time, so that other tests can run
-beside them; as many as there are cores once the file exists whose name is the first argument.
+and, unless it is a mutant that was killed, the end of the output. One mutant at a time, so that
+other tests can run beside them; as many as there are cores once the file exists whose name is the
+first argument.
 
 The heavy packages are imported once. Each mutant runs in a fork of this process, which puts the
 mutated module in place before anything imports it and then runs its test file up to the first
@@ -50,6 +51,7 @@ import torch.utils.checkpoint  # noqa: E402, F401
 TESTS = Path(__file__).parent.parent
 SECONDS = 150  # of a mutant's processor time: one that runs on and on is not killed by a test
 WAITING = 2400  # and of all its time, while other tests run
+STEPS = 200_000  # calls of a test, and the library's lines, that are looked at: it takes long
 CORES = max(1, min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
                    else os.cpu_count()))
 
@@ -86,30 +88,41 @@ def install(file, source):
 class Watched:
     """Notes the seconds and the library's lines of each test, those of its fixtures included.
 
+    The lines that a test runs late may be missing: they but tell which tests a mutant meets first.
     The tests run in reverse: one that needs others before it fails here, not at a mutant.
     """
 
     def __init__(self, files):
         self.names = {str(package_folder() / file): file for file in files}
         self.lines, self.seconds, self.items = defaultdict(set), defaultdict(float), []
-        self.now = set()
+        self.now, self.left = set(), 0
+
+    def look(self):
+        """Begin to note lines; it ends by itself."""
+        self.left = STEPS
         threading.settrace(self.enter)
         sys.settrace(self.enter)
 
     def enter(self, frame, *_):
+        self.left -= 1
+        if self.left < 0:
+            sys.settrace(None)
         return self.step(frame) if frame.f_code.co_filename in self.names else None
 
     def step(self, frame, *_):
+        self.left -= 1
         self.now.add((frame.f_code.co_filename, frame.f_lineno))
         return self.step
 
     @contextmanager
     def noted_as(self, name):
         outer, self.now, began = self.now, self.lines[name], time.process_time()
+        self.look()
         try:
             yield
         finally:
             self.now = outer
+            self.look()
             self.seconds[name] += time.process_time() - began
 
     @pytest.hookimpl(wrapper=True)
@@ -209,7 +222,8 @@ def run(waiting, folder):
         number, output = running.pop(pid)
         code = os.waitstatus_to_exitcode(status)
         output.seek(0)
-        text = "" if code == 1 else output.read().decode(errors="replace")[-2000:]
+        killed = code == 1 and mutant["snippet"] is not None
+        text = "" if killed else output.read().decode(errors="replace")[-2000:]
         output.close()
         print(json.dumps({"number": number, "code": code, "output": text}), flush=True)
 

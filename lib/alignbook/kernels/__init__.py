@@ -14,6 +14,7 @@ agree: "reference", short formulas; "cpu", blocks that stay near the processor; 
 """
 
 import importlib.util
+import inspect
 import os
 import shutil
 from contextlib import contextmanager
@@ -30,6 +31,8 @@ from alignbook.kernels.reference import returned_in
 IMPLEMENTATIONS = ("reference", "cpu", "triton")
 MOST = 2**15  # members of a set: places are kept as int16
 _forced: ContextVar[str] = ContextVar("forced", default="")
+# PyTorch asks for the source of every operator, and inspect would look through all modules for it.
+inspect.modulesbyfile[__file__] = __name__
 
 
 class Packed(NamedTuple):
