@@ -134,10 +134,9 @@ if config["spread"] == "chapter":
             params:
                 settings=SETTINGS,
                 code=code_hash(*BASE, module, *RUNS),
-                exhibits=[name for name in SHOWN if EXHIBITS[name].module == module],
             threads: 1
             shell:
-                "OMP_NUM_THREADS={threads} " + JOB + " whole {params.exhibits:q} --out ."
+                "OMP_NUM_THREADS={threads} " + JOB + " whole {output:q} --out ."
 
 else:
     for name in EXHIBITS:

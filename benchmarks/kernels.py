@@ -1,6 +1,7 @@
 """What the kernels take, as a multiple of the matrix product that they can't do without.
 
     python -m benchmarks.kernels [--size smoke|full] [--starts 5] [--threads 1] [--device cpu|cuda]
+                                 [--widths 256 …]
 
 from the project folder, with `lib` on PYTHONPATH. A *start* is a fresh process on cores of its own.
 It makes the data, warms every row up (the slow ones in small), then takes the time of every row
@@ -60,6 +61,11 @@ class Size:
     sets: int = 1600
     members: int = 10
     set_width: int = 512
+
+    @property
+    def small(self) -> bool:
+        """Too small for its times to mean anything."""
+        return self.images < FULL["cpu"].images
 
 
 FULL = {"cpu": Size(), "cuda": Size(images=1000, captions=5000)}
@@ -354,14 +360,14 @@ def quotients(device: str) -> list[Quotient]:
 def groups(size: Size, device: str):
     """Rows, what makes their data, and the width, one after the other."""
     for d in size.widths:
-        yield rows_of_pairs(device, small=size is SMOKE), pairs, d
+        yield rows_of_pairs(device, small=size.small), pairs, d
     yield rows_of_sets(device), sets, size.set_width
 
 
-def start(small: bool, device: str, threads: int, with_memory: bool) -> list[dict]:
+def start(size: Size, device: str, threads: int, with_memory: bool) -> list[dict]:
     """In a fresh process: every row once, see `interleaved`, with its width `d`."""
     pin(threads)
-    size, found = SMOKE if small else FULL[device], []
+    found = []
     for listed, make, d in groups(size, device):
         little = make(SMOKE, d, device)
         s = make(size, d, device)
@@ -453,18 +459,18 @@ def remember_memory(listed: list[Row], lines: list[dict], s, device: str) -> Non
 # --- The table -----------------------------------------------------------------------------------
 
 
-def summary(starts: list[list[dict]], device: str, small: bool, stamp: dict) -> pd.DataFrame:
+def summary(starts: list[list[dict]], device: str, size: Size, stamp: dict) -> pd.DataFrame:
     """One line a row and width, see `COLUMNS`; what could not be measured says why."""
     every = pd.concat([pd.DataFrame(lines) for lines in starts])
     every = every.reindex(columns=["d", "row", "ms", "floor", "MB", "note"])
     lines = []
-    for listed, _, d in groups(SMOKE if small else FULL[device], device):
+    for listed, _, d in groups(size, device):
         own = every[every.d == d].set_index("row")
         floors = [Row(name, FLOORS[name], name, "floor", dtype="bf16" if "bf16" in name else "fp32")
                   for name in dict.fromkeys(row.floor for row in listed)]  # fmt: skip
-        lines += [stamp | row_line(row, d, own.loc[[row.name]], small)
+        lines += [stamp | row_line(row, d, own.loc[[row.name]], size.small)
                   for row in [*floors, *listed] if row.name in own.index]  # fmt: skip
-        lines += [stamp | quotient_line(each, d, own, small) for each in quotients(device)
+        lines += [stamp | quotient_line(each, d, own, size.small) for each in quotients(device)
                   if {each.above, each.below} <= {*own.index}]  # fmt: skip
     if device == "cpu":
         lines += [stamp | line for line in not_run()]
@@ -592,6 +598,7 @@ def main(arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("--size", choices=("smoke", "full"), default="full")
+    parser.add_argument("--widths", type=int, nargs="+", metavar="D", help="default: all")
     parser.add_argument("--starts", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
@@ -602,24 +609,30 @@ def main(arguments: list[str]) -> int:
               file=sys.stderr)  # fmt: skip
         return 2
     os.environ |= {"OMP_NUM_THREADS": str(asked.threads), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
-    small = asked.size == "smoke"
-    starts, count = [], 0 if small else asked.starts
-    if small:  # its times mean nothing: no process of its own, which would import everything again
-        starts.append(start(small, asked.device, asked.threads, with_memory=True))
+    size = SMOKE if asked.size == "smoke" else FULL[asked.device]
+    if unknown := {*(asked.widths or ())} - {*size.widths}:
+        print(f"benchmarks: no width {min(unknown)}; there are: {', '.join(map(str, size.widths))}",
+              file=sys.stderr)  # fmt: skip
+        return 2
+    size = replace(size, widths=tuple(asked.widths or size.widths))
+    starts, count = [], 0 if size.small else asked.starts
+    if size.small:  # its times mean nothing: no process of its own, which would import everything again
+        starts.append(start(size, asked.device, asked.threads, with_memory=True))
     for i in range(count):
         began = time.monotonic()
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as fresh:
-            job = fresh.submit(start, small, asked.device, asked.threads, with_memory=i == 0)
+            job = fresh.submit(start, size, asked.device, asked.threads, with_memory=i == 0)
             starts.append(job.result())
         print(f"  {time.monotonic() - began:6.1f} s  start {i + 1} of {count}", flush=True)
     options = {name: getattr(asked, name) for name in ("size", "starts", "threads", "device")}
+    options |= {"widths": " ".join(map(str, asked.widths))} if asked.widths else {}
     stamp = {
         "device": device_name(asked.device), "threads": asked.threads, "torch": torch.__version__,
         "python": platform.python_version(), "date": datetime.date.today().isoformat(),
         "command": " ".join(["python -m benchmarks.kernels",
                              *(f"--{name} {value}" for name, value in options.items())]),
     }  # fmt: skip
-    found = summary(starts, asked.device, small, stamp)
+    found = summary(starts, asked.device, size, stamp)
     out = asked.out or ROOT / f"results/benchmarks/{asked.device}.csv"
     tables.write_csv(found, out)
     print(f"\n{text(found)}\n")

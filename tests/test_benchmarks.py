@@ -149,7 +149,7 @@ def test_medians_and_percentiles_over_starts(monkeypatch):
                {"d": 8, "row": "product", "note": "", "ms": other, "floor": other}]
               for ms, floor, mb, other in (
                   (2, 1, 9, 0.5), (6, 2, np.nan, 1), (40, 10, np.nan, 5))]  # fmt: skip
-    found = bench.summary(starts, "cuda", False, {"device": "some"})
+    found = bench.summary(starts, "cuda", bench.FULL["cuda"], {"device": "some"})
     assert list(found.row) == ["product", "x", "x ÷ product"]
     assert list(found.columns) == bench.COLUMNS
     line = found.iloc[1]  # ratios 2, 3, 4
@@ -301,25 +301,27 @@ def test_the_table_is_measured_once_and_a_failure_told(tmp_path, monkeypatch):
     book.profile.name = "overnight"
     with pytest.raises(ValueError, match="benchmarks.kernels ended with 2"):
         benchmarked.measure(book)
-    assert [command[3:] for command in commands[1:]] == [["full", "--starts", "1"], ["full"]]
+    assert [command[3:] for command in commands[1:]] == [["full", "--widths", "256", "--starts", "1"], ["full"]]
 
 
 # --- The guard -----------------------------------------------------------------------------------
 
 
-def test_the_best_of_groups_takes_little_more_than_its_product():
-    """At most 1.15 times: the best of some tries, each between two products."""
+def test_the_best_of_groups_takes_no_longer_than_its_product_and_a_look_at_the_scores():
+    """At most 1.05 times: the best of some tries, each between two products. (What a look costs is
+    the machine's memory: from a tenth of the product to a quarter.)
+    """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        size = bench.Size(images=128, captions=256)
-        s = bench.pairs(size, 256, "cpu")
-        row = Row("grouped_max", bench.best_of_groups, "product")
+        s = bench.pairs(bench.Size(images=128, captions=256), 256, "cpu")
+        rows = [Row("grouped_max", bench.best_of_groups),
+                Row("look", lambda s: s.unit["fp32"].scores.amax(0))]  # fmt: skip
         ratios = []
-        while len(ratios) < 20 and min(ratios, default=9) > 1.1:
-            line = bench.interleaved([row], bench.pairs(bench.SMOKE, 256, "cpu"), s)[0]
-            ratios.append(line["ms"] / line["floor"])
-        assert min(ratios) <= 1.15, sorted(ratios)[:5]
+        while len(ratios) < 20 and min(ratios, default=9) > 1:
+            ours, look, _ = bench.interleaved(rows, bench.pairs(bench.SMOKE, 256, "cpu"), s)
+            ratios.append(ours["ms"] / (ours["floor"] + look["ms"]))
+        assert min(ratios) <= 1.05, sorted(ratios)[:5]
     finally:
         torch.set_num_threads(threads)
 

@@ -49,6 +49,7 @@ def small_blocks(monkeypatch):
 
     monkeypatch.setattr(cpu, "TALL", 3)
     monkeypatch.setattr(cpu, "WIDE", 2)
+    monkeypatch.setattr(cpu, "DEEP", 2)
 
 
 @pytest.mark.parametrize("case", SHAPES)

@@ -426,6 +426,13 @@ def test_editing_a_docstring_runs_nothing_and_editing_the_loss_trains_anew(twin)
     assert folders(twin.root) > stored  # new runs beside the old ones
 
 
+def test_one_exhibit_of_those_that_are_there_is_computed_no_more(finished):
+    done = finished.run("--profile", "smoke", "chan-T3", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "metrics.csv" in done.stdout  # of the exhibits that are asked for
+    assert "arms/" not in done.stdout and "base.json" not in done.stdout
+
+
 def test_unknown_parameter_is_refused_before_anything_runs(tmp_path):
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell("seeds = 1", metadata={"tags": ["parameters"]})]

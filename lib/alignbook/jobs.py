@@ -44,10 +44,12 @@ def base(book: Workbook) -> None:
         say(f"base: none, {book.kind} brings its region features", began)
 
 
-def whole(book: Workbook, *names: str) -> None:
-    """All arms of some exhibits, in one process."""
-    for name in names:
-        arms(book, name, *exhibits.arms(name, book.kind, book.profile))
+def whole(book: Workbook, *files: str) -> None:
+    """The arms that leave these files, all in one process."""
+    for name in dict.fromkeys(Path(file).parent.name for file in files):
+        for one in exhibits.arms(name, book.kind, book.profile):
+            if f"arms/{name}/{exhibits.slug(one)}.csv" in files:
+                arm(book, name, one)
 
 
 def arms(book: Workbook, exhibit: str, *names: str) -> None:

@@ -107,13 +107,13 @@ WORLD = {
         bert="captions", bert_steps=10,
     ),
     "laptop": Profile(
-        "laptop", seeds=3, train_images=8000, dev_images=300, test_images=600, size=64,
-        fit="squash", data_seed=0, base="world-clip", base_epochs=6, base_seeds=1, base_batch=128,
+        "laptop", seeds=3, train_images=8000, dev_images=300, test_images=400, size=64,
+        fit="squash", data_seed=0, base="world-clip", base_epochs=5, base_seeds=1, base_batch=128,
         # Pilots on dev: as good as twice the width and batch, in half the time.
         chan_steps=300, chan_batch=32, chan_dim=64, chan_regions=36, chan_learning_rate=2e-3,
         chan_all_violations=0.2, chan_trials=3, chan_evaluation="float32",
         boxes="detector", parser="captions", comalign_images=2000, comalign_steps=100,
-        comalign_batch=64, comalign_learning_rate=1e-3, comalign_trials=2, comalign_source="",
+        comalign_batch=48, comalign_learning_rate=1e-3, comalign_trials=2, comalign_source="",
         probes="none",
         covalign_vit="base", covalign_tokens="frozen", covalign_dim=128, covalign_layers=2,
         covalign_steps=150, covalign_batch=32, covalign_learning_rate=3e-3, covalign_trials=2,

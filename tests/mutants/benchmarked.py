@@ -5,6 +5,7 @@ FILE, TESTS = "benchmarked.py", "test_benchmarks.py"
 MUTANTS = [(name, FILE, snippet, replacement, TESTS) for name, snippet, replacement in [
     ("size: small for everybody", '["--size", "full"])', '["--size", "smoke"])'),
     ("size: a laptop starts it five times", ', "--starts", "1"', ""),
+    ("size: a laptop takes all widths", ' "--widths", "256",', ""),
     ("failure: kept quiet", "if code := subprocess", "if 0 * subprocess"),
     ("table: measured every time", "if not _file(book).exists():", "if True:"),
     ("kept: the first file alone", "for file in files]", "for file in files[:1]]"),

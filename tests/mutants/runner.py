@@ -31,6 +31,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 sys.modules["rfc3987_syntax"] = None  # 2 s for a check of addresses, that none needs
+os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # each start would look for them in all packages
 
 import anywidget  # noqa: E402, F401, imported here once, for all forks
 import hypothesis.extra.numpy  # noqa: E402
@@ -186,6 +187,7 @@ def child(mutant, output, watched):
             plugin = Ordered(mutant, *json.loads(watched.read_text()))
         code = pytest.main([str(TESTS / mutant["tests"]), "-x", "-q", "-p", "no:cacheprovider",
                             "-o", "addopts=", "--no-header", "--tb=line",
+                            "--assert=plain", "-p", "_hypothesis_pytestplugin",
                             "-p", "no:unraisableexception"],  # which collects garbage twice
                            plugins=[plugin])  # fmt: skip
         if mutant["snippet"] is None:

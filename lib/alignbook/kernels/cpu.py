@@ -10,8 +10,9 @@ from torch.nn import functional as F
 
 from alignbook.kernels.reference import returned_in
 
-# A block of scores: TALL queries by WIDE groups, 512 KB of float32, for a cache of a few MB a core.
-TALL, WIDE = 512, 256
+# A block of scores: of DEEP codewords of each of WIDE groups with TALL queries, 4 MB of float32.
+# Larger, the folding waits for memory; smaller, products take longer.
+TALL, WIDE, DEEP = 1024, 256, 4
 # A block of `fgm`: so many members a side, 4 MB of float32 scores for larger products.
 MEMBERS = 1024
 # A block of `soft_coding`: so many queries by so many codewords, and a few tensors of that size.
@@ -25,31 +26,34 @@ SPARSE = 0.2  # share of the pairs below which those without a gradient are left
 def grouped_max(queries, codewords, offsets, with_index):
     """Maxima `(Q, B)` and their places `(Q, B) int16`, `(0,)` if these aren't wanted.
 
-    Codeword by codeword: the first of all groups at once, then the second, and so on, each a product
-    that is folded into a running maximum. Groups stand in order of their length, so that those which
-    have an r-th codeword are neighbours.
+    Codeword by codeword: the first of all groups at once, then the second, and so on, each folded
+    into a running maximum; one product makes the scores of some of them. Groups stand in order of
+    their length, so that those which have an r-th codeword are neighbours.
     """
     lengths, order = offsets.diff().sort(descending=True, stable=True)
     starts = offsets[:-1][order]
     longest = int(lengths[0]) if len(lengths) else 0
-    ranked = [codewords[starts[lengths > r] + r] for r in range(longest)]  # (n, d) each
     best = queries.new_empty(len(queries), len(lengths), dtype=returned_in(queries.dtype))
     index = queries.new_empty(best.shape if with_index else (0,), dtype=torch.int16)
-    buffer = queries.new_empty(TALL, WIDE)
-    for rows in _slices(len(queries), TALL):
-        for groups in _slices(len(lengths), WIDE):
-            size = rows.stop - rows.start, groups.stop - groups.start
-            top = best.new_full(size, -torch.inf, dtype=queries.dtype)
-            place = top.new_zeros(size, dtype=_counted_in(longest)) if with_index else None
-            for r, codeword in enumerate(ranked):
-                own = codeword[groups]
-                if not len(own):
-                    break
-                out = buffer[: size[0], : len(own)]
-                _fold(torch.mm(queries[rows], own.T, out=out), r, top, place)
-            best[rows, groups] = top
+    buffer = queries.new_empty(TALL * WIDE * DEEP)
+    for groups in _slices(len(lengths), WIDE):
+        size, begin = lengths[groups], starts[groups]
+        ranked = [begin[size > r] + r for r in range(int(size[0]))]
+        some = [ranked[part] for part in _slices(len(ranked), DEEP)]
+        some = [(codewords[torch.cat(part)], list(map(len, part))) for part in some]
+        for rows in _slices(len(queries), TALL):
+            own = queries[rows].T
+            top = best.new_full((len(size), own.shape[1]), -torch.inf, dtype=queries.dtype)
+            place = top.new_zeros(top.shape, dtype=_counted_in(longest)) if with_index else None
+            r = 0
+            for vectors, counts in some:
+                out = buffer[: len(vectors) * own.shape[1]].view(len(vectors), -1)
+                for scores in torch.mm(vectors, own, out=out).split(counts):
+                    _fold(scores, r, top, place)
+                    r += 1
+            best[rows, groups] = top.T
             if with_index:
-                index[rows, groups] = place
+                index[rows, groups] = place.T
     if (order.diff() == 1).all():
         return best, index
     back = order.argsort()
@@ -57,12 +61,12 @@ def grouped_max(queries, codewords, offsets, with_index):
 
 
 def _fold(scores, r, best, place) -> None:
-    """Take scores `(n, b)` of r-th codewords into the running maxima of the first b groups, and r
+    """Take scores `(b, n)` of r-th codewords into the running maxima of the first b groups, and r
     into their places where it is larger (as a product: a choice by mask is many times slower).
     """
-    best = best[:, : scores.shape[1]]
+    best = best[: len(scores)]
     if place is not None:
-        place = place[:, : scores.shape[1]]
+        place = place[: len(scores)]
         torch.maximum(place, (scores > best).to(place.dtype).mul_(r), out=place)
     torch.maximum(best, scores, out=best)
 
@@ -164,7 +168,7 @@ def _add_best(sums, own, scores, other, with_index):
     best = scores[:, first].clone(memory_format=torch.contiguous_format)
     place = torch.zeros(best.shape, dtype=_counted_in(len(other.parts))) if with_index else None
     for r, columns in enumerate(rest, start=1):
-        _fold(scores[:, columns], r, best, place)
+        _fold(scores[:, columns].T, r, best.T, None if place is None else place.T)
     for rows in own.parts:
         sums[: rows.stop - rows.start] += best[rows]
     return place
