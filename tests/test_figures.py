@@ -1,5 +1,6 @@
 """Figures: shown once with an alt text, saved with what they plot, alike for all arms."""
 
+from base64 import b64decode
 from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
@@ -106,11 +107,15 @@ def test_what_is_saved_and_shown_has_the_alt_text(tmp_path, monkeypatch):
     """In this process, where wrong versions of the library are tried."""
     shown = []
     monkeypatch.setattr("IPython.get_ipython", lambda: True)
-    monkeypatch.setattr("IPython.display.display", lambda _, metadata: shown.append(metadata))
+    monkeypatch.setattr("IPython.display.display", lambda data, **how: shown.append((data, how)))
     figures.save(figures.curves(CURVES, "K", "regions", "RSUM", ""), tmp_path, "f", CURVES)
     alt = ("Figure: x axis: regions; y axis: RSUM; marked: hard, soft. "
            "The numbers: figures/f.csv.")  # fmt: skip
-    assert shown == [{"image/png": {"alt": alt}}]
+    (data, how), = shown
+    assert how["raw"] and how["metadata"]["image/png"]["alt"] == alt
+    assert b64decode(data["image/png"]) == (tmp_path / "figures/f.png").read_bytes()
+    wide = Image.open(tmp_path / "figures/f.png").width / figures.IN_PRINT  # inches
+    assert how["metadata"]["image/png"]["width"] == pytest.approx(110 * wide, abs=1)
     assert Image.open(tmp_path / "figures/f.png").info["Description"] == alt
     assert alt in (tmp_path / "figures/f.svg").read_text()
 

@@ -90,7 +90,7 @@ def fill(out: Path) -> Path:
         code(f'out = "{PLACE}/results/world-smoke"', metadata={"tags": ["injected-parameters"]}),
         prose(r"Words $\hat t_i$, $v_1 … v_K$ and $$s = \frac{1}{\lambda} \log \sum_i e^{x_i}$$"),
         code("figures.save(one); figures.save(two)", outputs=[
-            shown(10, **{"image/png": {"alt": ALT}}), shown(20)]),
+            shown(10, **{"image/png": {"alt": ALT, "width": 350}}), shown(20)]),
         code("explorer", outputs=[widget]),
         code("answer = 42", metadata={"tags": ["solution"]}),
         code("secret = 7", metadata={"tags": ["remove-cell"]}),
@@ -213,6 +213,7 @@ def test_every_formula_of_the_notebooks_can_be_drawn(path):
 def test_every_figure_has_its_alt_text(built):
     pictures = Page(built / "11_chan_ablations.html").all("img")
     assert [each["alt"] for each in pictures] == [ALT, "Figure of 11_chan_ablations"]
+    assert "350px" in pictures[0]["style"] and "style" not in pictures[1]
     for path in built.glob("*.html"):
         assert all(each.get("alt") for each in Page(path).all("img")), path.name
 

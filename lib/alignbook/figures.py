@@ -4,21 +4,24 @@ Each is shown with an alt text, for readers who hear a notebook or the report re
 """
 
 import textwrap
+from base64 import b64encode
 from pathlib import Path
 
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from PIL import Image
 
 # Okabe and Ito's palette: distinct for every common kind of colour vision.
 INK, OURS, PAPER, ACCENT = "#222222", "#0072B2", "#D55E00", "#009E73"
+ON_SCREEN, IN_PRINT = 110, 160  # dots an inch
 
 
 def use_style() -> None:
     """Set matplotlib's defaults for this process."""
     matplotlib.rcParams.update({
-        "figure.dpi": 110, "savefig.dpi": 160, "savefig.bbox": "tight", "font.size": 9.5,
+        "figure.dpi": ON_SCREEN, "savefig.dpi": IN_PRINT, "savefig.bbox": "tight", "font.size": 9.5,
         "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#888888",
         "axes.grid": True, "grid.color": "#e6e6e6", "axes.axisbelow": True,
         "axes.titlesize": 10.5, "axes.titleweight": "bold", "axes.titlelocation": "left",
@@ -38,19 +41,23 @@ def save(figure, folder: Path, name: str, data: pd.DataFrame | None = None) -> N
     figure.savefig(target / f"{name}.svg", metadata={"Date": None, "Description": alt})
     if data is not None:
         data.to_csv(target / f"{name}.csv", index=False)
-    show(figure, alt)
+    plt.close(figure)  # else the notebook shows it again at the end of the cell
+    show(target / f"{name}.png", alt)
 
 
-def show(figure, alt: str = "") -> None:
-    """Show a figure in a notebook, once, with its alt text (`describe`'s unless given).
+def show(png: Path, alt: str) -> None:
+    """Show a saved figure in a notebook, in the size it was drawn for, with its alt text.
 
-    It stands where nbconvert and the report look for it: in the output's metadata.
+    Both stand where Lab, nbconvert and the report look for them: in the output's metadata.
     """
     from IPython import display, get_ipython
 
     if get_ipython():
-        display.display(figure, metadata={"image/png": {"alt": alt or describe(figure)}})
-    plt.close(figure)  # else the notebook shows it again at the end of the cell
+        width = round(Image.open(png).width * ON_SCREEN / IN_PRINT)
+        display.display(
+            {"image/png": b64encode(png.read_bytes()).decode(), "text/plain": alt}, raw=True,
+            metadata={"image/png": {"alt": alt, "width": width}},
+        )  # fmt: skip
 
 
 MOST, LONGEST = 12, 700  # names of one kind, and characters, of an alt text

@@ -546,17 +546,22 @@ def _write(translator, node, frame: str) -> None:
 
 
 def set_alts(app, document) -> None:
-    """Give every figure the alt text that its output holds; MyST-NB names the file by its hash."""
+    """Give every figure the alt text and width that its output holds; MyST-NB names the file by
+    its hash.
+    """
     from docutils import nodes
 
     path = Path(app.env.doc2path(app.env.docname))
     if path.suffix != ".ipynb":
         return
-    alts = {}
+    known = {}
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         for output in cell.get("outputs", []):
             if png := output.get("data", {}).get("image/png"):
-                said = output["metadata"].get("image/png", {}).get("alt")
-                alts[hashlib.sha256(a2b_base64("".join(png))).hexdigest()] = said
+                said = output["metadata"].get("image/png", {})
+                known[hashlib.sha256(a2b_base64("".join(png))).hexdigest()] = said
     for image in document.findall(nodes.image):
-        image.setdefault("alt", alts.get(Path(image["uri"]).stem) or f"Figure of {path.stem}")
+        said = known.get(Path(image["uri"]).stem, {})
+        image.setdefault("alt", said.get("alt") or f"Figure of {path.stem}")
+        if "width" in said:
+            image["width"] = f"{said['width']}px"

@@ -15,6 +15,7 @@ MUTANTS = [(name, "report.py", snippet, replacement, "test_report.py")
     ("report: parameters are not folded", '[*tags, "hide-input"]', "[*tags]"),
     ("report: views without a kernel", '.pop("application/vnd.jupyter.widget-view+json", None)',
      '.get("application/vnd.jupyter.widget-view+json", None)'),
+    ("report: figures as large as in print", 'if "width" in said:', "if False:"),
     ("report: no alt texts", '    app.connect("doctree-read", set_alts)\n', ""),
     ("report: summaries are fetched", '"html_show_search_summary": False,', ""),
     ("report: the index below the letter", r"{\\\1 \2\\hspace{0em}}", r"{\\\1 \2}"),
@@ -28,8 +29,9 @@ MUTANTS = [(name, "report.py", snippet, replacement, "test_report.py")
 ]] + [(name, "figures.py", snippet, replacement, "test_figures.py")
       for name, snippet, replacement in [
     ("figures: shown twice", "    plt.close(figure)  #", "    #"),
-    ("figures: no alt text", 'metadata={"image/png": {"alt": alt or describe(figure)}}',
+    ("figures: no alt text", 'metadata={"image/png": {"alt": alt, "width": width}}',
      "metadata={}"),
+    ("figures: as large as in print", " * ON_SCREEN / IN_PRINT", ""),
     ("figures: files without words", '"Software": None, "Description": alt', '"Software": None'),
     ("figures: endless alt text", 'textwrap.shorten(f"Figure: {what.rstrip(\'.\')}", LONGEST, placeholder=" …")',
      'f"Figure: {what}"'),
