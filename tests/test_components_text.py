@@ -765,7 +765,7 @@ def test_a_pipeline_for_the_world(tmp_path):
 
 
 MARKED = Path(__file__).parent / "expected"
-SHORT = replace(parser.TREEBANK, steps=1600)  # of 6000, for want of time
+SHORT = replace(parser.TREEBANK, steps=1200)  # of 6000, for want of time
 
 
 def marked(folder: Path, half: str) -> list[tuple[str, list, list]]:

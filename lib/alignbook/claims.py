@@ -15,6 +15,7 @@ from alignbook import ROOT, profiles
 
 FILE = ROOT / "data" / "reported" / "claims.yaml"
 FLAT, COLLAPSE = 0.5, 5.0  # percent
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C it is ten times as fast
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def load(file=FILE) -> tuple[Claim, ...]:
         Naming the file, the claim and what is wrong with it.
     """
     try:
-        listed = list(yaml.safe_load(file.read_text(encoding="utf-8"))["claims"])
+        listed = list(yaml.load(file.read_text(encoding="utf-8"), LOADER)["claims"])
     except (yaml.YAMLError, TypeError, KeyError) as error:
         raise ValueError(f"{file.name}: no list of claims: {error}") from None
     found = []

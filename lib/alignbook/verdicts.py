@@ -439,7 +439,7 @@ class _Printed:
     """Look-up of printed numbers by term, with the interval that their digits stand for."""
 
     def __init__(self):
-        listed = yaml.safe_load(claims.FILE.read_text(encoding="utf-8"))
+        listed = yaml.load(claims.FILE.read_text(encoding="utf-8"), claims.LOADER)
         self.rows, self.columns = listed["printed"], listed["printed_columns"]
         self.tables = {}
 

@@ -9,8 +9,8 @@ first argument.
 The heavy packages are imported once. Each mutant runs in a fork of this process, which puts the
 mutated module in place before anything imports it and then runs its test file up to the first
 failure. The library as it is comes first and tells which lines each test runs: a mutant meets the
-tests that run its lines before the others, the quickest first. So one that survives has still been
-seen by every test of its file.
+tests that run its lines before the others, and of them those first that are quick and have often
+killed others. So one that survives has still been seen by every test of its file.
 """
 
 import gc
@@ -25,7 +25,7 @@ import tempfile
 import threading
 import time
 import types
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -52,7 +52,7 @@ import torch.utils.checkpoint  # noqa: E402, F401
 TESTS = Path(__file__).parent.parent
 SECONDS = 150  # of a mutant's processor time: one that runs on and on is not killed by a test
 WAITING = 2400  # and of all its time, while other tests run
-STEPS = 200_000  # calls of a test, and the library's lines, that are looked at: it takes long
+STEPS = 50_000  # calls of a test, and the library's lines, that are looked at: it takes long
 CORES = max(1, min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
                    else os.cpu_count()))
 
@@ -142,30 +142,39 @@ class Watched:
         self.items = items
 
     def found(self):
-        """The tests, quickest first, and the places among them of those that run a line."""
+        """Seconds of each test, and by line the tests that run it."""
         parts = {item.nodeid: [item.nodeid, *item.fixturenames] for item in self.items}
-        order = sorted(parts, key=lambda test: sum(self.seconds[part] for part in parts[test]))
+        seconds = {test: sum(self.seconds[part] for part in parts[test]) for test in parts}
         ran = defaultdict(list)
-        for place, test in enumerate(order):
+        for test in parts:
             for path, number in set().union(*(self.lines[part] for part in parts[test])):
-                ran[f"{self.names[path]} {number}"].append(place)
-        return order, ran
+                ran[f"{self.names[path]} {number}"].append(test)
+        return seconds, ran
 
 
 class Ordered:
-    """Puts the tests that run a mutant's lines before the others, and quick ones before slow."""
+    """Puts the tests that run a mutant's lines before the others, and of them those first from
+    which the most is to be expected in a second, by what they did to other mutants so far.
+    """
 
-    def __init__(self, mutant, order, ran):
+    def __init__(self, mutant, seconds, ran, told):
         source = package_folder().joinpath(mutant["file"]).read_text(encoding="utf-8")
         first = source[:source.find(mutant["snippet"])].count("\n") + 1
         lines = range(first, first + mutant["snippet"].count("\n") + 1)
-        own = {place for line in lines for place in ran.get(f"{mutant['file']} {line}", [])}
-        self.rank = {test: (place not in own, place) for place, test in enumerate(order)}
+        own = {test for line in lines for test in ran.get(f"{mutant['file']} {line}", [])}
+        met = Counter(test for tests in told for test in tests)
+        killed = Counter(tests[-1] for tests in told if tests)
+        self.rank = {test: (test not in own, seconds[test] * (met[test] + 1) / (killed[test] + 0.1))
+                     for test in seconds}  # fmt: skip
+        self.met = []
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
         new = False, -1  # a test that is there by the mutant alone
         items.sort(key=lambda item: self.rank.get(item.nodeid, new))
+
+    def pytest_runtest_logstart(self, nodeid):
+        self.met.append(nodeid)
 
 
 def child(mutant, output, watched):
@@ -184,7 +193,8 @@ def child(mutant, output, watched):
             signal.setitimer(signal.ITIMER_PROF, SECONDS)
             install(mutant["file"], mutated(mutant["file"], mutant["snippet"],
                                             mutant["replacement"]))
-            plugin = Ordered(mutant, *json.loads(watched.read_text()))
+            seconds, ran, *told = map(json.loads, watched.read_text().splitlines())
+            plugin = Ordered(mutant, seconds, ran, told)
         code = pytest.main([str(TESTS / mutant["tests"]), "-x", "-q", "-p", "no:cacheprovider",
                             "-o", "addopts=", "--no-header", "--tb=line",
                             "--assert=plain", "-p", "_hypothesis_pytestplugin",
@@ -192,7 +202,10 @@ def child(mutant, output, watched):
                            plugins=[plugin])  # fmt: skip
         if mutant["snippet"] is None:
             sys.settrace(None)
-            watched.write_text(json.dumps(plugin.found()))
+            watched.write_text("".join(f"{json.dumps(part)}\n" for part in plugin.found()))
+        elif code == 1:
+            with watched.open("a") as file:  # for the mutants to come; a line at once
+                file.write(f"{json.dumps(plugin.met)}\n")
     except BaseException as error:  # a mutant that cannot even be imported is a fault of the table
         print(f"{type(error).__name__}: {error}")
     finally:
