@@ -48,6 +48,14 @@ def test_greater_takes_pairs_and_columns(read):
     assert claim.need == 4 and claim.least == "laptop" and claim.untestable == ""
 
 
+def test_a_difference_has_the_unit_of_its_column(read):
+    columns = ["seconds", "label AUC", "spread", "diagonal", "i2t R@1"]
+    (claim,) = read({"test": "greater", "pairs": [["a", "b"]], "columns": columns})
+    assert [c.unit for c in claim.contrasts] == ["s", "AUC", "sides", "cosine", "points"]
+    (ratio,) = read({"test": "ratio", "pairs": [["a", "b"]], "columns": columns[:1], "band": [1, 2]})
+    assert ratio.contrasts[0].unit == "×"
+
+
 def test_greater_or_equal_is_not_lower_by_more_than_flat_allows(read):
     (claim,) = read({"test": "greater", "or_equal": True, "pairs": [["a", "b"]],
                      "columns": ["u", "v"]})  # fmt: skip

@@ -52,6 +52,8 @@ def test_an_alt_text_names_what_is_drawn():
     )
     said = figures.describe(figures.forest(FOREST, "ours", "difference, points", "Note."))
     assert "rows: chan-codings, hard − soft" in said and "marked: holds" in said
+    said = figures.describe(figures.forest(FOREST, "ours", "ratio of ms", "Note.", 2))
+    assert "ratio of ms" in said and "mathdefault" not in said and "$" not in said
     said = figures.describe(figures.curves(CURVES, "K", "regions", "RSUM", "Note."))
     assert said == "Figure: x axis: regions; y axis: RSUM; marked: hard, soft. Note."
     said = figures.describe(figures.trade_off(COSTS, "RSUM", ["ms/pair", "MB"], "Note."))

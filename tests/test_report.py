@@ -251,6 +251,13 @@ def test_the_front_page_says_what_holds_and_where(built):
         assert words in section, words
 
 
+def test_values_are_written_with_their_units_decimals():
+    line = SimpleNamespace(value=0.17349, low=0.1, high=0.31, unit="AUC")
+    assert report.value(line) == "+0.173 AUC" and report.interval(line) == r"\[0.100, 0.310\]"
+    line.unit = "s"
+    assert report.value(line) == "+0.2 s" and report.interval(line) == r"\[0.1, 0.3\]"
+
+
 def test_the_front_page_says_when_on_what_and_how_long(built):
     text = Page(built / "index.html").text
     for words in ("2031-05-06 07:08", "torch 9.8.7", "2031-05-06T07:08:09Z", "cpu", "3.12.3",

@@ -111,17 +111,23 @@ def test_the_verdict_table_names_both_tables_and_the_seeds_it_takes():
 def test_a_forest_puts_contrasts_under_their_claim_and_the_paper_beside(tmp_path):
     _, contrasts, _, printed = judged()
     groups = explore.forest_groups(contrasts, printed)
-    assert list(groups) == ["difference of RSUM, points"]
-    lines = groups["difference of RSUM, points"]
+    of_rsum = "CHAN", "difference of RSUM, points", 1
+    assert list(groups) == [of_rsum]
+    lines = groups[of_rsum]
     assert list(lines.contrast) == ["chan-codings", "visual-codebook − cross-attention"]
     assert np.isnan(lines.value[0]) and lines.value[1] == pytest.approx(-10)
     assert lines.paper[1] == pytest.approx(14.8)
     figures.save(figures.forest(lines, "title", "RSUM", "note"), tmp_path, "f", lines)
     assert (tmp_path / "figures/f.svg").stat().st_size > 100
     other = contrasts.assign(unit="×", column="", value=2.0)
-    two = explore.forest_groups(pd.concat([contrasts, other]), printed)
-    assert list(two) == ["difference of RSUM, points", "ratio of several columns"]
-    figures.forest(two["ratio of several columns"], "title", "ratio of several columns", "note")
+    gsl = contrasts.assign(claim="gsl-labels-separate", unit="AUC", column="label AUC")
+    also = contrasts.assign(column="1K RSUM")
+    found = explore.forest_groups(pd.concat([contrasts, other, gsl, also]), printed)
+    ratio = "CHAN", "ratio of several columns", 2
+    assert list(found) == [of_rsum, ratio, ("GSL", "difference of label AUC", 3)]
+    assert len(found[of_rsum]) == 3  # a heading, and one axis for both columns
+    figure = figures.forest(found[ratio], "title", ratio[1], "note", ratio[2])
+    assert "2.00 ×" in [text.get_text() for text in figure.axes[0].texts]
 
 
 def test_image_recalls_average_to_the_run_s_recalls():

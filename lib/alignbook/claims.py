@@ -15,6 +15,8 @@ from alignbook import ROOT, profiles
 
 FILE = ROOT / "data" / "reported" / "claims.yaml"
 FLAT, COLLAPSE = 0.5, 5.0  # percent
+UNITS = {"seconds": "s", "diagonal": "cosine", "spread": "sides", "label AUC": "AUC"}  # else points
+DECIMALS = {"×": 2, "cosine": 3, "sides": 3, "AUC": 3}  # that values of a unit are shown with, else 1
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C it is ten times as fast
 
 
@@ -43,8 +45,9 @@ class Side:
 class Contrast:
     """Two sides, how they are set against each other, and the range claimed for the value.
 
-    ``unit`` is "points" (first − second), "points a doubling" (a slope, all in first), "%" of the
-    sides' mean (first − second), "% lost" (of first, in second) or "×" (first / second).
+    ``unit`` is "points" or one of `UNITS` (first − second), "points a doubling" (a slope, all in
+    first), "%" of the sides' mean (first − second), "% lost" (of first, in second) or "×" (first /
+    second).
     """
 
     label: str
@@ -205,7 +208,11 @@ def _pair(exhibit, column, first, second, **more) -> Contrast:
     if sides[0] == sides[1] or not columns:
         raise ValueError(f"{first} and {second}: an arm against itself, or no arm at all")
     names = [_name(side, exhibit, len(columns) > 1) for side in sides]
-    where = "" if len(columns) > 1 or columns == {"RSUM"} else f", {columns.pop()}"
+    where = ""
+    if len(columns) == 1:
+        only, = columns
+        where = f", {only}" if only != "RSUM" else ""
+        more = {"unit": UNITS.get(only, "points")} | more
     sign = " ÷ " if more.get("unit") == "×" else " − "
     return Contrast(sign.join(names) + where, *sides, **more)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from alignbook import ROOT, runs
+from alignbook import ROOT, claims, reported, runs
 from alignbook.exhibits import BASE_MODEL, EXHIBITS
 
 
@@ -143,26 +143,41 @@ def verdict_table(verdicts: pd.DataFrame, on_paper: pd.DataFrame) -> pd.DataFram
     })  # fmt: skip
 
 
-def forest_groups(contrasts: pd.DataFrame, printed: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Lines for `figures.forest`, by what their axis shows: contrasts under the name of their claim.
+def forest_groups(contrasts: pd.DataFrame, printed: pd.DataFrame) -> dict[tuple, pd.DataFrame]:
+    """Lines for `figures.forest` by paper, what its axis shows, and decimals: contrasts under the
+    name of their claim.
 
     Parameters
     ----------
     contrasts, printed : the second tables that `verdicts.judge` and `verdicts.on_paper` return.
     """
     paper = printed.set_index(["claim", "contrast"])["value"].rename("paper")
+    whose = contrasts.claim.map({claim.id: reported.PAPERS[claim.paper] for claim in claims.load()})
     shown = contrasts.join(paper, on=["claim", "contrast"])
     kept = ["contrast", "value", "low", "high", "query_low", "query_high", "reading", "paper"]
-    groups = {}
-    for (unit, column), group in shown.groupby(["unit", "column"], sort=False):
+    groups, what = {}, shown.column.map(_kind)
+    for (name, unit, of), group in shown.groupby([whose, shown.unit, what], sort=False):
         lines = []
         for claim, own in group.groupby("claim", sort=False):
             lines += [pd.DataFrame({"contrast": [claim]}), own[kept]]
-        what = column or "several columns"
         kind = "slope" if unit.endswith("doubling") else "difference"
-        axis = f"ratio of {what}" if unit == "×" else f"{kind} of {what}, {unit}"
-        groups[axis] = pd.concat(lines, ignore_index=True).reindex(columns=kept)
+        axis = f"{'ratio' if unit == '×' else kind} of {of}"
+        axis += f", {unit}" * (unit != "×" and unit not in of)
+        lines = pd.concat(lines, ignore_index=True).reindex(columns=kept)
+        groups[name, axis, claims.DECIMALS.get(unit, 1)] = lines
     return groups
+
+
+def _kind(column: str) -> str:
+    """What numbers of a column have in common with others on one axis.
+
+    >>> [_kind(name) for name in ("1K RSUM", "t2i R@5", "coco i2t R@1", "seconds", "")]
+    ['RSUM', 'recalls', 'recalls on coco', 'seconds', 'several columns']
+    """
+    target = column.rpartition(" R@")[0].removesuffix("i2t").removesuffix("t2i").strip()
+    if " R@" in column:
+        return f"recalls on {target}" if target else "recalls"
+    return "RSUM" if column.endswith("RSUM") else column or "several columns"
 
 
 # Core-seconds of a laptop run, by chapter.

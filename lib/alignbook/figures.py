@@ -94,6 +94,7 @@ def _panel(axis) -> str:
     for way, names in (("x", "columns"), ("y", "rows")):
         label = getattr(axis, f"get_{way}label")()
         ticks = [text.get_text() for text in getattr(axis, f"get_{way}ticklabels")()]
+        ticks = [text for text in ticks if "mathdefault" not in text]  # a power of ten
         if label:  # of a picture without ticks it is a caption
             said.append(label if axis.images and not ticks else f"{way} axis: {label}")
         if words := [text for text in ticks if any(map(str.isalpha, text))]:
@@ -159,7 +160,7 @@ READINGS = {"holds": (OURS, "o"), "reversed": (PAPER, "X"), "open": ("#777777", 
             "not corrected": ("#777777", "s")}
 
 
-def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str):
+def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str, places: int = 1):
     """Contrasts with two kinds of doubt: over seeds (thick) and over test images (thin, below).
 
     Parameters
@@ -167,12 +168,12 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str):
     lines : contrast, value, low, high, query_low, query_high, reading, paper; top to bottom, all
         of one unit. A line without a value is a heading. What is NaN is left out.
     axis_label : what the values are; a "ratio …" is drawn on a logarithmic axis around 1.
+    places : decimals of values that are written.
     """
     use_style()
     ratio = axis_label.startswith("ratio")
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(9.2, 0.42 * len(lines) + 1.5), sharey=True, width_ratios=(1.7, 1)
-    )
+    size = 6 + 0.065 * max(50, *lines.contrast.map(len)), 0.42 * len(lines) + 1.5
+    figure, (left, right) = plt.subplots(1, 2, figsize=size, sharey=True, width_ratios=(1.7, 1))
     for y, line in zip(range(0, -len(lines), -1), lines.itertuples()):
         if not np.isfinite(line.value):
             continue
@@ -182,7 +183,8 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str):
         left.scatter([line.value], [y], s=44, color=colour, marker=mark, zorder=4)
         for axis, value, ink in ((left, line.value, colour), (right, line.paper, PAPER)):
             if np.isfinite(value):
-                text = f"{value:.2f} ×" if ratio else f"{value:+.1f}".replace("-", "−")
+                text = f"{value:.{places}f} ×" if ratio else f"{value:+.{places}f}"
+                text = text.replace("-", "−")
                 axis.annotate(
                     text, (value, y), (0, 7), textcoords="offset points", ha="center",
                     fontsize=7.5, color=ink, bbox=dict(facecolor="white", lw=0, pad=0.6),

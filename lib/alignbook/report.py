@@ -387,13 +387,18 @@ def verdicts(claims, contrasts, notebooks: list[str]) -> str:
 
 def value(contrast) -> str:
     """A contrast's value with its unit."""
+    from alignbook import claims
+
     sign = "" if contrast.unit == "×" or not contrast.value > 0 else "+"
-    return f"{sign}{number(contrast.value, 2 if contrast.unit == '×' else 1)} {contrast.unit}"
+    places = claims.DECIMALS.get(contrast.unit, 1)
+    return f"{sign}{number(contrast.value, places)} {contrast.unit}"
 
 
 def interval(contrast, of: str = "") -> str:
     """A contrast's interval, over seeds or ("query_") over images; a dash if there is none."""
-    places = 2 if contrast.unit == "×" else 1
+    from alignbook import claims
+
+    places = claims.DECIMALS.get(contrast.unit, 1)
     low, high = getattr(contrast, f"{of}low"), getattr(contrast, f"{of}high")
     return "–" if low != low else rf"\[{number(low, places)}, {number(high, places)}\]"
 

@@ -23,6 +23,10 @@ MUTANTS = [(name, "report.py", snippet, replacement, "test_report.py")
     ("report: shared runs count twice", "own[~own.run.isin(counted)].drop_duplicates(\"run\")", "own"),
     ("report: images' interval over seeds", 'interval(each, "query_"), "seeds"',
      'interval(each), "seeds"'),
+    ("report: a decimal whatever the unit", "    places = claims.DECIMALS.get(contrast.unit, 1)\n"
+     "    return", "    places = 1\n    return"),
+    ("report: a decimal whatever the unit, of bounds",
+     "    places = claims.DECIMALS.get(contrast.unit, 1)\n    low", "    places = 1\n    low"),
     ("report: no label on the world", "return explore.comparable(book) + smoke", 'return "" + smoke'),
     ("report: the oldest results", "return max(found, key=found.get)",
      "return min(found, key=found.get)"),
@@ -37,6 +41,8 @@ MUTANTS = [(name, "report.py", snippet, replacement, "test_report.py")
      'f"Figure: {what}"'),
     ("figures: a scale for each matrix", "vmin=low, vmax=high)", ")"),
     ("figures: another axis for each cost", "+ 2, 3.8), sharey=True)", "+ 2, 3.8))"),
+    ("figures: powers of ten are read out",
+     'ticks = [text for text in ticks if "mathdefault" not in text]', "pass"),
     ("figures: other data beside", "data.to_csv(target", "data.iloc[1:].to_csv(target"),
 ]] + [
     ("figures: another scale for each arm's map", "covalign_sheet.py", "vmin=0, vmax=100 * most,",
@@ -44,7 +50,12 @@ MUTANTS = [(name, "report.py", snippet, replacement, "test_report.py")
     ("figures: another axis for each method", "gsl_sheet.py",
      "figsize=(3.5 * len(shares), 3.3), sharex=True,\n                                sharey=True,",
      "figsize=(3.5 * len(shares), 3.3),", "test_figures.py"),
-] + [(name, "explorer.py", snippet, replacement, "test_explorer.py")
+] + [(name, "explore.py", snippet, replacement, "test_results.py")
+     for name, snippet, replacement in [
+    ("forest: a figure for all papers", ".groupby([whose, shown.unit", ".groupby([whose * 0, shown.unit"),
+    ("forest: a figure for each column", 'column.endswith("RSUM") else', 'column == "RSUM" else'),
+    ("forest: a unit's decimals", "claims.DECIMALS.get(unit, 1)]", "1]"),
+]] + [(name, "explorer.py", snippet, replacement, "test_explorer.py")
      for name, snippet, replacement in [
     ("explorer: a tie counts for it", ">= scores[own].max()", "> scores[own].max()"),
     ("explorer: own ones first in a tie", "np.lexsort((own, -scores))",

@@ -109,6 +109,7 @@ MUTANTS = [
         ("the first column only", "for column in columns for each in make",
          "for column in columns[:1] for each in make"),
         ("a pair for every column", "contrasts = dict.fromkeys(", "contrasts = tuple("),
+        ("all in points", 'UNITS.get(only, "points")', '"points"'),
         ("one is enough", "need = len(contrasts) if need is None", "need = 1 if need is None"),
         ("needs one too many", "1 <= need <= len(contrasts)", "1 <= need <= len(contrasts) + 1"),
         ("smoke decides", "if least not in profiles.NAMES[1:]:", "if least not in profiles.NAMES:"),
