@@ -6,15 +6,20 @@ and, unless it is a mutant that was killed, the end of the output. One mutant at
 other tests can run beside them; as many as there are cores once the file exists whose name is the
 first argument.
 
-The heavy packages are imported once. Each mutant runs in a fork of this process, which puts the
-mutated module in place before anything imports it and then runs its test file up to the first
-failure. The library as it is comes first and tells which lines each test runs: a mutant meets the
-tests that run its lines before the others, and of them those first that are quick and have often
-killed others. So one that survives has still been seen by every test of its file.
+The heavy packages are imported once. In a fork of this process pytest collects a test file, with
+all that it imports, and forks again for each mutant: where nothing but the bodies of functions is
+changed, they are exchanged in place. A mutant that is killed so is done with. All others, those that
+lived included, are tried again in a fork of their own that imports the wrong version from the start.
+
+The library as it is comes first and tells which lines each test runs: a mutant meets the tests that
+run its lines before the others, the quickest first, up to the first failure. So one that survives
+has been seen by every test of its file.
 """
 
+import fcntl
 import gc
 import importlib.util
+import inspect
 import io
 import json
 import linecache
@@ -25,8 +30,9 @@ import tempfile
 import threading
 import time
 import types
-from collections import Counter, defaultdict
+from collections import defaultdict
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -53,6 +59,8 @@ TESTS = Path(__file__).parent.parent
 SECONDS = 150  # of a mutant's processor time: one that runs on and on is not killed by a test
 WAITING = 2400  # and of all its time, while other tests run
 STEPS = 50_000  # calls of a test, and the library's lines, that are looked at: it takes long
+AGAIN = 71  # exit code of a mutant that cannot be put in place
+SOURCE_IS_READ = {"kernels/gpu.py"}  # by Triton: a body that is exchanged is not seen
 CORES = max(1, min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
                    else os.cpu_count()))
 
@@ -153,64 +161,215 @@ class Watched:
 
 
 class Ordered:
-    """Puts the tests that run a mutant's lines before the others, and of them those first from
-    which the most is to be expected in a second, by what they did to other mutants so far.
-    """
+    """Puts the tests that run a mutant's lines before the others, and quick ones before slow."""
 
-    def __init__(self, mutant, seconds, ran, told):
+    def __init__(self, mutant, seconds, ran):
         source = package_folder().joinpath(mutant["file"]).read_text(encoding="utf-8")
         first = source[:source.find(mutant["snippet"])].count("\n") + 1
         lines = range(first, first + mutant["snippet"].count("\n") + 1)
         own = {test for line in lines for test in ran.get(f"{mutant['file']} {line}", [])}
-        met = Counter(test for tests in told for test in tests)
-        killed = Counter(tests[-1] for tests in told if tests)
-        self.rank = {test: (test not in own, seconds[test] * (met[test] + 1) / (killed[test] + 0.1))
-                     for test in seconds}  # fmt: skip
-        self.met = []
+        self.rank = {test: (test not in own, seconds[test]) for test in seconds}
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
         new = False, -1  # a test that is there by the mutant alone
         items.sort(key=lambda item: self.rank.get(item.nodeid, new))
 
-    def pytest_runtest_logstart(self, nodeid):
-        self.met.append(nodeid)
+
+def exchanged(functions, path, old, new) -> bool:
+    """Put the bodies in place in which two versions of a module differ, if that is all they differ
+    in; `functions` are those that live, by `known_by`.
+    """
+    changes = list(differences(*(compile(source, path, "exec") for source in (old, new))))
+    live = [functions.get(known_by(each[0]), []) if each else [] for each in changes]
+    if not all(live):
+        return False  # nothing, or what was run by the import
+    for (_, code), own in zip(changes, live):
+        for function in own:
+            function.__code__ = code
+    return bool(changes)
 
 
-def child(mutant, output, watched):
-    """In the fork: run the tests, all output to a file, and end with pytest's exit code."""
+def differences(old, new):
+    """Pairs of the code of functions, of a module or class, that differ; None for all else."""
+    if body(old, nested=False) != body(new, nested=False):
+        yield None
+        return
+    for one, other in zip(*(filter(inspect.iscode, code.co_consts) for code in (old, new))):
+        if body(one) == body(other):
+            continue
+        if not one.co_flags & inspect.CO_OPTIMIZED:  # of a class
+            yield from differences(one, other)
+        else:
+            yield (one, other) if one.co_freevars == other.co_freevars else None
+
+
+def body(code, nested=True):
+    """What a function, class or module does, wherever it stands."""
+    inner = [(body(each) if nested else each.co_name) if inspect.iscode(each) else repr(each)
+             for each in code.co_consts]  # fmt: skip
+    return (code.co_name, code.co_code, code.co_names, code.co_varnames, code.co_freevars,
+            code.co_cellvars, code.co_flags, code.co_argcount, code.co_posonlyargcount,
+            code.co_kwonlyargcount, code.co_exceptiontable, inner)  # fmt: skip
+
+
+def known_by(code):
+    return code.co_filename, code.co_qualname, code.co_firstlineno
+
+
+HELD = []  # of a fork: its core
+
+
+def free_core(folder):
+    """A file that is locked while its process lives: one, or once they hurry one for each core."""
+    for i in range(CORES if os.path.exists(sys.argv[1]) else 1):
+        file = open(Path(folder, f"core-{i}"), "w")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return file
+        except BlockingIOError:
+            file.close()
+    return None
+
+
+def forked(jobs, folder, ended):
+    """Fork for each job once a core is free: returns the job in the fork, None when all have ended.
+
+    `ended(job, code, output)` is told of each.
+    """
+    running = {}
+    while jobs or running:
+        if jobs and (core := free_core(folder)):
+            job, output = jobs.pop(0), tempfile.TemporaryFile()
+            sys.stdout.flush()
+            if not (pid := os.fork()):
+                for descriptor in (1, 2):
+                    os.dup2(output.fileno(), descriptor)
+                HELD.append(core)
+                signal.alarm(WAITING)
+                if job[1]["snippet"] is not None:
+                    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+                return job
+            core.close()
+            running[pid] = job, output
+        pid, status = os.waitpid(-1, os.WNOHANG) if running else (0, 0)
+        if pid:
+            job, output = running.pop(pid)
+            output.seek(0)
+            text = output.read().decode(errors="replace")[-2000:]
+            output.close()
+            ended(job, os.waitstatus_to_exitcode(status), text)
+        elif not jobs or not core:
+            time.sleep(0.02)
+    return None
+
+
+def tell(told, job, code, text):
+    """One line of what became of a job."""
+    killed = code == 1 and job[1]["snippet"] is not None
+    line = {"number": job[0], "code": code, "output": "" if killed else text}
+    print(json.dumps(line), file=told, flush=True)
+
+
+class Stage:
+    """Has a test file collected, and forks for its jobs where the tests would begin."""
+
+    def __init__(self, jobs, folder, told):
+        self.jobs, self.folder, self.told, self.job, self.plugin = jobs, folder, told, None, None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session):
+        unchanged, *mutants = self.jobs
+        for file in unchanged[1]["files"]:
+            importlib.import_module("alignbook." + file.removesuffix(".py").replace("/", "."))
+        functions, folder = defaultdict(list), f"{package_folder()}{os.sep}"
+        for each in gc.get_objects():
+            if inspect.isfunction(each) and each.__code__.co_filename.startswith(folder):
+                functions[known_by(each.__code__)].append(each)
+        gc.freeze()
+        self.jobs = []
+        self.job = forked([unchanged], self.folder, partial(tell, self.told))
+        self.job = self.job or forked(mutants, self.folder, self.ended)
+        if not self.job:
+            return True
+        _, mutant = self.job
+        if mutant["snippet"] is not None:
+            source = package_folder().joinpath(mutant["file"])
+            if mutant["file"] in SOURCE_IS_READ or not exchanged(
+                    functions, str(source), source.read_text(encoding="utf-8"),
+                    mutated(mutant["file"], mutant["snippet"], mutant["replacement"])):  # fmt: skip
+                os._exit(AGAIN)
+        self.plugin = watching(mutant, Path(self.folder, mutant["tests"]))
+        self.plugin.pytest_collection_modifyitems(session.items)
+        session.config.pluginmanager.register(self.plugin)
+        return None
+
+    def ended(self, job, code, text):
+        if code == 1:
+            tell(self.told, job, code, text)
+        else:
+            self.again(job)
+
+    def again(self, job):
+        with Path(self.folder, "again").open("a") as file:
+            file.write(f"{job[0]}\n")
+
+
+def watching(mutant, watched):
+    """The plugin that goes with a job."""
+    if mutant["snippet"] is None:
+        return Watched(mutant["files"])
+    return Ordered(mutant, *json.loads(watched.read_text()))
+
+
+def tested(tests, *plugins):
+    """Pytest's exit code of a test file."""
+    sys.stdin, sys.stdout, sys.stderr = io.StringIO(), open(1, "w"), open(2, "w")
+    if not torch.cuda.is_available():
+        os.environ["TRITON_INTERPRET"] = "1"  # before the kernels are imported
+    return pytest.main([str(TESTS / tests), "-x", "-q", "-s", "-p", "no:cacheprovider",
+                        "-o", "addopts=", "--no-header", "--tb=line",
+                        "--assert=plain", "-p", "_hypothesis_pytestplugin",
+                        "-p", "no:unraisableexception"],  # which collects garbage twice
+                       plugins=plugins)  # fmt: skip
+
+
+def stage(jobs, folder, told):
+    """In a fork: try the mutants of a test file in place; never returns."""
+    code = 70
+    tests = jobs[0][1]["tests"]
+    try:
+        with tempfile.TemporaryFile() as output:
+            for descriptor in (1, 2):
+                os.dup2(output.fileno(), descriptor)
+            plugin = Stage(jobs, folder, told)
+            code = tested(tests, plugin)
+            if plugin.job and plugin.job[1]["snippet"] is None:
+                sys.settrace(None)
+                Path(folder, tests).write_text(json.dumps(plugin.plugin.found()))
+            elif plugin.jobs:  # the tests could not even be collected
+                sys.stdout.flush()
+                output.seek(0)
+                tell(told, jobs[0], code, output.read().decode(errors="replace")[-2000:])
+                for job in jobs[1:]:
+                    plugin.again(job)
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}")
+    finally:
+        sys.stdout.flush()
+        os._exit(int(code))
+
+
+def alone(mutant, folder):
+    """In a fork: put a mutant in place before anything imports it, run its tests; never returns."""
     code = 70
     try:
-        for descriptor in (1, 2):
-            os.dup2(output, descriptor)
-        sys.stdin, sys.stdout, sys.stderr = io.StringIO(), open(1, "w"), open(2, "w")
-        signal.alarm(WAITING)
-        if not torch.cuda.is_available():
-            os.environ["TRITON_INTERPRET"] = "1"  # before the kernels are imported
-        if mutant["snippet"] is None:
-            plugin = Watched(mutant["files"])
-        else:
-            signal.setitimer(signal.ITIMER_PROF, SECONDS)
-            install(mutant["file"], mutated(mutant["file"], mutant["snippet"],
-                                            mutant["replacement"]))
-            seconds, ran, *told = map(json.loads, watched.read_text().splitlines())
-            plugin = Ordered(mutant, seconds, ran, told)
-        code = pytest.main([str(TESTS / mutant["tests"]), "-x", "-q", "-p", "no:cacheprovider",
-                            "-o", "addopts=", "--no-header", "--tb=line",
-                            "--assert=plain", "-p", "_hypothesis_pytestplugin",
-                            "-p", "no:unraisableexception"],  # which collects garbage twice
-                           plugins=[plugin])  # fmt: skip
-        if mutant["snippet"] is None:
-            sys.settrace(None)
-            watched.write_text("".join(f"{json.dumps(part)}\n" for part in plugin.found()))
-        elif code == 1:
-            with watched.open("a") as file:  # for the mutants to come; a line at once
-                file.write(f"{json.dumps(plugin.met)}\n")
+        install(mutant["file"], mutated(mutant["file"], mutant["snippet"], mutant["replacement"]))
+        code = tested(mutant["tests"], watching(mutant, Path(folder, mutant["tests"])))
     except BaseException as error:  # a mutant that cannot even be imported is a fault of the table
         print(f"{type(error).__name__}: {error}")
     finally:
         sys.stdout.flush()
-        sys.stderr.flush()
         os._exit(int(code))
 
 
@@ -222,35 +381,31 @@ def import_more():
     hypothesis.given(hypothesis.strategies.integers())(lambda number: None)()
 
 
-def run(waiting, folder):
-    """Run jobs, as many at a time as asked for, and say what became of each."""
-    running = {}
-    while waiting or running:
-        while waiting and len(running) < (CORES if os.path.exists(sys.argv[1]) else 1):
-            number, mutant = waiting.pop(0)
-            output = tempfile.TemporaryFile()
-            pid = os.fork()
-            if pid == 0:
-                child(mutant, output.fileno(), Path(folder, mutant["tests"]))
-            running[pid] = number, output
-        pid, status = os.wait()
-        number, output = running.pop(pid)
-        code = os.waitstatus_to_exitcode(status)
-        output.seek(0)
-        killed = code == 1 and mutant["snippet"] is not None
-        text = "" if killed else output.read().decode(errors="replace")[-2000:]
-        output.close()
-        print(json.dumps({"number": number, "code": code, "output": text}), flush=True)
-
-
 def main():
     jobs = list(enumerate(json.load(sys.stdin)))
+    told = os.fdopen(os.dup(1), "w")
     torch.set_num_threads(1)
     import_more()
     gc.freeze()
+    of_tests = defaultdict(list)  # of each test file first the library as it is
+    for job in jobs:
+        of_tests[job[1]["tests"]].append(job)
     with tempfile.TemporaryDirectory() as folder:
-        run([job for job in jobs if job[1]["snippet"] is None], folder)
-        run([job for job in jobs if job[1]["snippet"] is not None], folder)
+        waiting, stages = list(of_tests.values()), set()
+        while waiting or stages:
+            if waiting and len(stages) < (CORES if os.path.exists(sys.argv[1]) else 1):
+                own = waiting.pop(0)
+                if not (pid := os.fork()):
+                    stage(own, folder, told)
+                stages.add(pid)
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+            stages.discard(pid)
+            if not pid:
+                time.sleep(0.05)
+        again = Path(folder, "again")
+        left = [jobs[int(number)] for number in again.read_text().split()] if again.exists() else []
+        if job := forked(left, folder, partial(tell, told)):
+            alone(job[1], folder)
 
 
 if __name__ == "__main__":
