@@ -616,7 +616,7 @@ def main(arguments: list[str]) -> int:
         return 2
     size = replace(size, widths=tuple(asked.widths or size.widths))
     starts, count = [], 0 if size.small else asked.starts
-    if size.small:  # its times mean nothing: no process of its own, which would import everything again
+    if size.small:  # its times mean nothing: no process of its own, to import everything again
         starts.append(start(size, asked.device, asked.threads, with_memory=True))
     for i in range(count):
         began = time.monotonic()

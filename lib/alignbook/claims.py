@@ -16,7 +16,7 @@ from alignbook import ROOT, profiles
 FILE = ROOT / "data" / "reported" / "claims.yaml"
 FLAT, COLLAPSE = 0.5, 5.0  # percent
 UNITS = {"seconds": "s", "diagonal": "cosine", "spread": "sides", "label AUC": "AUC"}  # else points
-DECIMALS = {"×": 2, "cosine": 3, "sides": 3, "AUC": 3}  # that values of a unit are shown with, else 1
+DECIMALS = {"×": 2, "cosine": 3, "sides": 3, "AUC": 3}  # of values of a unit, else 1
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C it is ten times as fast
 
 

@@ -52,7 +52,8 @@ MUTANTS = [(name, "report.py", snippet, replacement, "test_report.py")
      "figsize=(3.5 * len(shares), 3.3),", "test_figures.py"),
 ] + [(name, "explore.py", snippet, replacement, "test_results.py")
      for name, snippet, replacement in [
-    ("forest: a figure for all papers", ".groupby([whose, shown.unit", ".groupby([whose * 0, shown.unit"),
+    ("forest: a figure for all papers", ".groupby([whose, shown.unit",
+     ".groupby([whose * 0, shown.unit"),
     ("forest: a figure for each column", 'column.endswith("RSUM") else', 'column == "RSUM" else'),
     ("forest: a unit's decimals", "claims.DECIMALS.get(unit, 1)]", "1]"),
 ]] + [(name, "explorer.py", snippet, replacement, "test_explorer.py")

@@ -8,8 +8,8 @@ first argument.
 
 The heavy packages are imported once. In a fork of this process pytest collects a test file, with
 all that it imports, and forks again for each mutant: where nothing but the bodies of functions is
-changed, they are exchanged in place. A mutant that is killed so is done with. All others, those that
-lived included, are tried again in a fork of their own that imports the wrong version from the start.
+changed, they are exchanged in place. A mutant that is killed so is done with. All others, also those
+that lived, are tried again in a fork of their own that imports the wrong version from the start.
 
 The library as it is comes first and tells which lines each test runs: a mutant meets the tests that
 run its lines before the others, the quickest first, up to the first failure. So one that survives
