@@ -567,6 +567,13 @@ def trained(treebank, tmp_path_factory):
     return folder, parser.compute(SMALL, 0, [treebank], folder, "cpu")
 
 
+@pytest.fixture(scope="module")
+def brief(treebank, tmp_path_factory):
+    """The run folder and metrics of a pipeline that has learned next to nothing."""
+    folder = tmp_path_factory.mktemp("brief")
+    return folder, parser.compute(replace(SMALL, steps=5), 0, [treebank], folder, "cpu")
+
+
 def told(nlp, sentences) -> list:
     docs = nlp.pipe([parser.as_doc(nlp.vocab, each, words_only=True) for each in sentences])
     return [[(t.tag_, t.dep_, t.head.i) for t in doc] for doc in docs]
@@ -601,10 +608,10 @@ def test_a_small_pipeline_learns(trained, treebank):
     assert parser.accuracy(nlp, treebank.sentences("dev")) == metrics
 
 
-def test_training_again_gives_the_same_pipeline(trained, treebank, tmp_path):
-    folder, metrics = trained
+def test_training_again_gives_the_same_pipeline(brief, treebank, tmp_path):
+    folder, metrics = brief
     spacy.util.fix_random_seed(99)  # what was drawn before does not matter
-    assert parser.compute(SMALL, 0, [treebank], tmp_path, "cpu") == metrics
+    assert parser.compute(replace(SMALL, steps=5), 0, [treebank], tmp_path, "cpu") == metrics
     sentences = treebank.sentences("dev")
     first = told(parser.load(SimpleNamespace(folder=folder)), sentences)
     assert told(parser.load(SimpleNamespace(folder=tmp_path)), sentences) == first
@@ -673,16 +680,16 @@ def test_accuracy_counts_words():
 
 
 @pytest.fixture
-def model(trained, tmp_path):
-    """A copy of the small pipeline that may be broken."""
-    nlp = parser.load(SimpleNamespace(folder=trained[0]))
+def model(brief, tmp_path):
+    """A copy of a pipeline that may be broken."""
+    nlp = parser.load(SimpleNamespace(folder=brief[0]))
     nlp.add_pipe("sentencizer")
     nlp.to_disk(tmp_path / "model")
     return tmp_path / "model"
 
 
-def test_load_a_run_a_folder_and_a_package(model, trained, monkeypatch):
-    assert parser.load(runs.Run("key", trained[0])).pipe_names == ["tok2vec", "tagger", "parser"]
+def test_load_a_run_a_folder_and_a_package(model, brief, monkeypatch):
+    assert parser.load(runs.Run("key", brief[0])).pipe_names == ["tok2vec", "tagger", "parser"]
     assert parser.load(str(model)).pipe_names == ["tok2vec", "tagger", "parser"]  # nothing else
     site = model.parent
     package, about = site / "en_toy", site / "en_toy-1.0.dist-info"
@@ -695,7 +702,7 @@ def test_load_a_run_a_folder_and_a_package(model, trained, monkeypatch):
     monkeypatch.syspath_prepend(str(site))
     nlp = parser.load("en_toy")
     assert nlp.pipe_names == ["tok2vec", "tagger", "parser"]
-    assert [token.dep_ for token in nlp("A dog .")] == ["det", "ROOT", "punct"]
+    assert len(told(nlp, made(3))) == 3  # it parses
 
 
 @pytest.mark.parametrize("missing", ("tagger", "parser"))

@@ -1,6 +1,7 @@
 """Time and memory of CHAN's Figure 3: what is counted, what is divided by what, what is kept."""
 
 import itertools
+import os
 import sys
 from types import SimpleNamespace
 
@@ -161,20 +162,12 @@ def test_attended_vectors_and_gram_matrices_give_the_same_scores():
 def test_what_was_measured_is_kept_until_the_runs_are_others(book, monkeypatch):
     calls = []
 
-    class Fresh:
-        def __init__(self, workers, context):
-            assert workers == 1 and context.get_start_method() == "forkserver"
+    def fresh(work, row, device, key):
+        assert work is efficiency.measure and device == "cpu"
+        calls.append((row, key))
+        return MEASURED.iloc[0, 4:].to_dict()
 
-        __enter__ = lambda self: self
-        __exit__ = lambda self, *error: None
-
-        def submit(self, work, row, device, key):
-            assert work is efficiency.measure and device == "cpu"
-            calls.append((row, key))
-            line = MEASURED.iloc[0, 4:].to_dict()
-            return SimpleNamespace(result=lambda: line)
-
-    monkeypatch.setattr(efficiency, "ProcessPoolExecutor", Fresh)
+    monkeypatch.setattr(efficiency, "in_fresh_process", fresh)
     monkeypatch.setattr(efficiency, "load", lambda key, given: (key,))
     lines = [("hard", "trial", 9, "t"), ("hard", "report", 0, "a"), ("hard", "report", 1, "b"),
              ("vse++", "report", 0, "c"), ("vse++", "report", 1, "d")]
@@ -186,3 +179,12 @@ def test_what_was_measured_is_kept_until_the_runs_are_others(book, monkeypatch):
     assert len(calls) == 4 and first[["row", "seed"]].values.tolist()[1] == ["vse++", 0]
     efficiency.table(book, arms.replace("d", "e"))
     assert len(calls) == 8 and list(kept.parent.iterdir()) == [kept]
+
+
+def test_a_fresh_process_says_what_it_measured_or_that_it_could_not(capfd):
+    said = "print('words'), __import__('os').getpid(), float('inf')"
+    _, process, number = efficiency.in_fresh_process(eval, said)
+    assert process != os.getpid() and number == float("inf")
+    with pytest.raises(RuntimeError, match="builtins.eval ended with 1; its message stands above"):
+        efficiency.in_fresh_process(eval, "1 / 0")
+    assert "words" in (printed := capfd.readouterr().err) and "ZeroDivisionError" in printed

@@ -40,6 +40,26 @@ def closed():
     plt.close("all")
 
 
+# --- Files ---------------------------------------------------------------------------------------
+
+
+def test_files_hold_all_that_is_drawn_and_a_margin(tmp_path):
+    """Also what lies outside of the figure it is drawn in."""
+    figures.use_style()
+    figure, axis = plt.subplots(figsize=(2, 1.5))
+    axis.set_axis_off()
+    axis.add_patch(plt.Rectangle((-1, 0), 3, 1, color="black", clip_on=False, lw=0))
+    figures.save(figure, tmp_path, "wide")
+    width, height = plt.rcParams["figure.subplot.right"] - plt.rcParams["figure.subplot.left"], 0.77
+    dark = np.asarray(Image.open(tmp_path / "figures/wide.png").convert("L")) < 128
+    rows, columns = np.flatnonzero(dark.any(1)), np.flatnonzero(dark.any(0))
+    around = plt.rcParams["savefig.pad_inches"] * figures.IN_PRINT
+    for inked, size in ((rows, dark.shape[0]), (columns, dark.shape[1])):
+        assert [inked[0], size - 1 - inked[-1]] == pytest.approx([around, around], abs=2)
+    assert len(columns) == pytest.approx(3 * 2 * width * figures.IN_PRINT, rel=0.02)
+    assert len(rows) == pytest.approx(1.5 * height * figures.IN_PRINT, rel=0.02)
+
+
 # --- Alt texts -----------------------------------------------------------------------------------
 
 

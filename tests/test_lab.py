@@ -82,7 +82,7 @@ small = "train_images=64 dev_images=20 test_images=20 base_epochs={epochs} base_
 run = workbook.open("smoke", settings=small, device="cpu").base()
 print(run.key, run.metrics["steps"], run.metrics["checksum"])
 """
-EPOCHS = 25
+EPOCHS = 10
 
 
 def test_an_interrupted_cell_leaves_the_store_whole(tmp_path):

@@ -28,6 +28,8 @@ OFTEN = {"ALIGNBOOK_CHECKPOINT_SECONDS": "0.1"}  # smoke runs are short
 
 # Enough for a way through other data: the world's own run tunes and trains for longer.
 BRIEFLY = ("--set", "base_epochs=1", "--set", "chan_trials=1", "--set", "chan_steps=6")
+FEW_PAIRS = ("--set", "gsl_images=16", "--set", "gsl_dev_images=5", "--set", "gsl_test_images=10",
+             "--set", "covalign_steps=3")  # fmt: skip
 
 # Brings the loopback interface up in a new network namespace, then becomes the command.
 LOOPBACK = """\
@@ -215,7 +217,7 @@ def test_a_notebook_without_exhibits_runs_alone(workbook_copy):
 @pytest.mark.realdata
 def test_photographs_go_through_the_same_notebooks(workbook_copy, realdata):
     data = f"flickr8k={realdata / 'flickr8k'}"
-    done = workbook_copy.run("--profile", "smoke", "--data", data, *BRIEFLY)
+    done = workbook_copy.run("--profile", "smoke", "--data", data, *BRIEFLY, *FEW_PAIRS)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     out = workbook_copy.root / "results/flickr8k-smoke"
     parsed = {"20_comalign", "22_comalign_ablations", "24_comalign_hyperparameters"}
@@ -232,7 +234,7 @@ def test_photographs_go_through_the_same_notebooks(workbook_copy, realdata):
     assert set(metrics[metrics.split == "train"].exhibit) <= {  # whether noise was found
         name for name in exhibits.EXHIBITS if name.startswith("gsl-")}
     index = np.load(out / "noise_index/flickr8k_0.4.npy")
-    assert index.dtype == np.int64 and len(index) == 5 * profiles.get("smoke").gsl_images
+    assert index.dtype == np.int64 and len(index) == 5 * 16
 
 
 def recalls(metrics):
@@ -304,7 +306,6 @@ def test_second_run_does_nothing_and_is_quick(twin):
     assert seconds <= 15, f"{seconds:.1f} s"
 
 
-@pytest.mark.timed
 def test_killed_twice_without_a_network_it_goes_on_to_the_same_numbers(finished, tmp_path):
     """In an empty home too: nothing is looked for elsewhere, and nothing that was finished is lost."""
     alone = ("unshare", "-rn", sys.executable, "-c", LOOPBACK)

@@ -5,9 +5,11 @@ compared. The first grows with images plus captions, the second with their produ
 """
 
 import ctypes
-import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -169,12 +171,9 @@ def alone(book, listed: pd.DataFrame, measure, given) -> pd.DataFrame:
         found = pd.read_csv(file)
         if found[["row", "seed", "run"]].values.tolist() == wanted.values.tolist():
             return found
-    lines, context = [], multiprocessing.get_context("forkserver")
-    # PyTorch is imported once, with what a kernel's first call imports, and nothing run.
-    context.set_forkserver_preload([measure.__module__, "torch._dynamo", "open_clip"])
+    lines = []
     for i, (row, seed, key) in enumerate(wanted.itertuples(index=False), 1):
-        with ProcessPoolExecutor(1, context) as fresh:
-            measured = fresh.submit(measure, *given(row, key)).result()
+        measured = in_fresh_process(measure, *given(row, key))
         lines.append({"exhibit": exhibit, "row": row, "seed": seed, "run": key} | measured)
         progress.show("time and memory", i, len(wanted))
     found = pd.DataFrame(lines)
@@ -183,6 +182,22 @@ def alone(book, listed: pd.DataFrame, measure, given) -> pd.DataFrame:
     found.to_csv(aside, index=False)
     aside.rename(file)
     return found
+
+
+def in_fresh_process(measure, *given) -> dict:
+    """What `measure(*given)` says in a process of its own, which begins as jobs do: see `warm`.
+
+    Raises
+    ------
+    RuntimeError
+        It ended otherwise than by saying something; its own message is printed before.
+    """
+    command = [sys.executable, "-m", "alignbook.warm", "alignbook.efficiency"]
+    done = subprocess.run(command, input=pickle.dumps((measure, given)), stdout=subprocess.PIPE)
+    if done.returncode:
+        raise RuntimeError(f"{measure.__module__}.{measure.__name__} ended with {done.returncode}; "
+                           "its message stands above")  # fmt: skip
+    return pickle.loads(done.stdout)
 
 
 TIMES = ["ms/pair", "ms/pair with encoding"]
@@ -225,3 +240,11 @@ def against_rsum(measured: pd.DataFrame, metrics: pd.DataFrame) -> pd.DataFrame:
     for column in TIMES if len(hard) else ():
         found[f"{column} ÷ hard"] = found[column] / found.seed.map(hard[column])
     return found
+
+
+if __name__ == "__main__":  # the other end of `in_fresh_process`
+    answer = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print is no answer
+    work, given = pickle.load(sys.stdin.buffer)
+    answer.write(pickle.dumps(work(*given)))
+    answer.close()

@@ -91,16 +91,16 @@ class Profile:
 
 WORLD = {
     "smoke": Profile(
-        "smoke", seeds=1, train_images=300, dev_images=60, test_images=100, size=64,
+        "smoke", seeds=1, train_images=200, dev_images=60, test_images=100, size=64,
         fit="squash", data_seed=0, base="world-clip", base_epochs=2, base_seeds=1, base_batch=64,
         chan_steps=12, chan_batch=32, chan_dim=64, chan_regions=36, chan_learning_rate=1e-3,
         chan_all_violations=0.2, chan_trials=2, chan_evaluation="float32",
-        boxes="detector", parser="captions", comalign_images=100, comalign_steps=6, comalign_batch=32,
+        boxes="detector", parser="captions", comalign_images=60, comalign_steps=6, comalign_batch=32,
         comalign_learning_rate=1e-3, comalign_trials=1, comalign_source="", probes="none",
         covalign_vit="base", covalign_tokens="frozen", covalign_dim=32, covalign_layers=1,
         covalign_steps=6, covalign_batch=16, covalign_learning_rate=3e-3, covalign_trials=1,
         covalign_dev_images=20, covalign_test_images=40,
-        gsl_similarity="saf", gsl_images=60, gsl_dev_images=20, gsl_test_images=40, gsl_regions=16,
+        gsl_similarity="saf", gsl_images=40, gsl_dev_images=20, gsl_test_images=40, gsl_regions=16,
         gsl_dim=32, gsl_sim_dim=8, gsl_batch=16, gsl_learning_rate=7e-3, gsl_after=0.03,
         gsl_warm_up="mean", gsl_warm_up_epochs=1, gsl_epochs=2, gsl_epoch_steps=3, gsl_trials=1,
         gsl_noise_index="drawn",

@@ -199,7 +199,7 @@ class Workbook:
     def _detector(self):
         from alignbook.components import detector
 
-        small = dict(images=300, epochs=8) if self.profile.name == "smoke" else {}
+        small = dict(images=200, epochs=6) if self.profile.name == "smoke" else {}
         return detector.Config(**small)
 
     def parser(self):
@@ -212,7 +212,9 @@ class Workbook:
         from alignbook.components import parser
 
         if self.profile.parser == "captions":
-            return runs.get(parser.WORLD, 0, self.dataset(), device=self.device)
+            small = dict(steps=100) if self.profile.name == "smoke" else {}
+            config = dataclasses.replace(parser.WORLD, **small)
+            return runs.get(config, 0, self.dataset(), device=self.device)
         if not parser.is_treebank(self.profile.parser):
             return parser.Named(self.profile.parser)
         treebank = parser.Treebank(Path(self.profile.parser).expanduser())

@@ -10,7 +10,7 @@ MUTANTS = [(name, FILE, snippet, replacement, TESTS) for name, snippet, replacem
      "return best[:, order], index[:, order]"),
     ("places left in the order of the lengths", "index[:, back] if with_index", "index if with_index"),
     ("shorter groups get a longer one's codeword", "ranked = [begin[size > r] + r for",
-     "ranked = [begin[size >= r] + r - (size[size >= r] == r).long() for"),
+     "ranked = [(begin[size >= r] + r).clamp(max=len(codewords) - 1) for"),
     ("places begin anew in every block",
      "            r = 0\n            for vectors, counts in some:\n",
      "            for vectors, counts in some:\n                r = 0\n"),

@@ -58,7 +58,7 @@ import torch.utils.checkpoint  # noqa: E402, F401
 TESTS = Path(__file__).parent.parent
 SECONDS = 150  # of a mutant's processor time: one that runs on and on is not killed by a test
 WAITING = 2400  # and of all its time, while other tests run
-STEPS = 50_000  # calls of a test, and the library's lines, that are looked at: it takes long
+STEPS = 400_000  # calls of a test, and the library's lines, that are looked at: it takes long
 AGAIN = 71  # exit code of a mutant that cannot be put in place
 SOURCE_IS_READ = {"kernels/gpu.py"}  # by Triton: a body that is exchanged is not seen
 CORES = max(1, min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
