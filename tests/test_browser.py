@@ -124,6 +124,14 @@ def code_cells(page) -> list[dict]:
     return [cell for cell in cells if cell["cell_type"] == "code" and cell["source"]]
 
 
+def all_ran(page, name: str) -> None:
+    """Wait until every cell of the notebook in front has run."""
+    end = time.monotonic() + WAIT / 1000
+    while not all(cell["execution_count"] for cell in code_cells(page)):
+        assert time.monotonic() < end, f"notebook {name} does not come to its end"
+        page.wait_for_timeout(1000)
+
+
 def map_and_11(copy: Copy, pictures: Path) -> dict:
     """Open Lab as it opens by itself, then run notebook 11; what was seen."""
     seen = {"hosts": set(), "errors": []}
@@ -136,15 +144,13 @@ def map_and_11(copy: Copy, pictures: Path) -> dict:
         opened(page, address, token, "11_chan_ablations")
         path = copy.root / "notebooks/11_chan_ablations.ipynb"
         committed = path.read_text(encoding="utf-8")
-        end = time.monotonic() + WAIT / 1000
-        while not all(cell["execution_count"] for cell in code_cells(page)):
-            assert time.monotonic() < end, "notebook 11 does not come to its end"
-            page.wait_for_timeout(1000)
+        all_ran(page, "11")
         seen["outputs"] = [each for cell in code_cells(page) for each in cell["outputs"]]
         page.locator(".jp-OutputArea img").last.scroll_into_view_if_needed()
         page.screenshot(path=pictures / "11.png")
         before = path.stat().st_mtime_ns
         page.keyboard.press("Control+s")
+        end = time.monotonic() + WAIT / 1000
         while path.stat().st_mtime_ns == before:
             assert time.monotonic() < end, "notebook 11 is not saved"
             page.wait_for_timeout(200)
@@ -159,7 +165,13 @@ def explore(copy: Copy, pictures: Path) -> dict:
     seen = {"hosts": set(), "errors": [], "took": {}}
     with lab(copy, pictures) as (address, token), page_of(pictures, seen) as page:
         opened(page, address, token, "60_explorer")
-        page.wait_for_selector(".ab-explorer .ab-word")
+        all_ran(page, "60")
+        sheet = page.locator(".jp-NotebookPanel .jp-WindowedPanel-outer").first
+        end = time.monotonic() + WAIT / 1000
+        while not page.locator(".ab-explorer .ab-word").first.is_visible():
+            assert time.monotonic() < end, "there is no explorer"
+            sheet.evaluate("all => { all.scrollTop -= 500; }")  # far cells are not in the page
+            page.wait_for_timeout(300)
         settled(page)
         page.wait_for_function(f"new Set({CANVASES}).size === 2")  # the pictures are loaded
         page.locator(".ab-explorer").scroll_into_view_if_needed()

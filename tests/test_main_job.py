@@ -282,7 +282,8 @@ def test_precomp_files_go_through_the_same_notebooks(twin, monkeypatch):
     files = twin.root / "files"
     precomp.write_dataset(files, world.dataset(), world.features().array("features")[:, :36])
     some = ("02_data", "03_base_models", "14_chan_attention", "44_gsl_retrieval")  # without pictures
-    done = twin.run("--profile", "smoke", "--data", f"precomp={files}", *some, *BRIEFLY[2:])
+    done = twin.run("--profile", "smoke", "--data", f"precomp={files}", *some, *BRIEFLY[2:],
+                    *FEW_PAIRS)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     out = twin.root / "results/precomp-smoke"
     for name in some:

@@ -91,7 +91,7 @@ class Profile:
 
 WORLD = {
     "smoke": Profile(
-        "smoke", seeds=1, train_images=200, dev_images=60, test_images=100, size=64,
+        "smoke", seeds=1, train_images=300, dev_images=60, test_images=100, size=64,
         fit="squash", data_seed=0, base="world-clip", base_epochs=2, base_seeds=1, base_batch=64,
         chan_steps=12, chan_batch=32, chan_dim=64, chan_regions=36, chan_learning_rate=1e-3,
         chan_all_violations=0.2, chan_trials=2, chan_evaluation="float32",
