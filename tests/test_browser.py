@@ -69,21 +69,35 @@ def page_of(pictures: Path, seen: dict):
             browser.close()
 
 
+KERNEL = """() => {
+    const context = window.jupyterapp.shell.currentWidget.context.sessionContext;
+    const kernel = context.session && context.session.kernel;
+    return kernel && context.kernelDisplayStatus === 'idle' ? kernel.id : '';
+}"""
+
+
 def run_all(page) -> None:
-    """Run every cell; anew if Lab lost the order, as it does when its kernel is not quite up."""
-    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]")
+    """Run every cell; anew if Lab lost the order, as it does when its kernel is not quite up.
+
+    Lab may begin with two kernels and drop one: the order is given once there is one that stays.
+    """
     ran = page.locator(".jp-InputArea-prompt", has_text=re.compile(r"\[\d+\]")).first
     dialog = page.locator(".jp-Dialog-button.jp-mod-accept")
     for _ in range(15):
         with contextlib.suppress(TookTooLong):
-            if dialog.is_visible():  # which asks for a kernel, also some time after the order
-                dialog.click()
+            page.wait_for_timeout(1000)
+            while dialog.count():  # one after the other asks for a kernel
+                dialog.first.click(timeout=WAIT / 15)
                 page.wait_for_timeout(2000)
+            seen, end = [], time.monotonic() + WAIT / 15_000
+            while (len(set(seen[-5:])) != 1 or len(seen) < 5 or not seen[-1]) and time.monotonic() < end:
+                seen.append(page.evaluate(KERNEL))
+                page.wait_for_timeout(500)
             for name in ("Run", "Run All Cells"):
                 item = page.get_by_role("menuitem", name=name, exact=True)
                 item.click(timeout=WAIT / 15)
             ran.or_(dialog).first.wait_for(timeout=WAIT / 15)
-            if not dialog.is_visible():
+            if not dialog.count():
                 return
     raise AssertionError("no cell was run")
 

@@ -1,5 +1,6 @@
 """Time and memory of CHAN's Figure 3: what is counted, what is divided by what, what is kept."""
 
+import ctypes
 import itertools
 import os
 import sys
@@ -91,14 +92,25 @@ def test_the_peak_counts_what_was_freed_again():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
 def test_memory_that_was_freed_before_counts_again():
-    """Tensors of some MB come from the heap, once one such was freed; it keeps what is freed."""
-    for _ in range(3):
-        first = [torch.ones(2 * 2**20) for _ in range(12)]  # 8 MB each
-        held = [torch.ones(100) for _ in range(2000)]  # some of them above those
-        del first
+    """Small blocks come from the heap, which keeps what is freed."""
+    first = [torch.ones(2**14) for _ in range(1000)]  # 64 KB each
+    held = first[::100]  # some of them stay between those
+    del first
     watch = efficiency.Peak("cpu")
-    again = [torch.ones(2 * 2**20) for _ in range(6)]
-    assert 45e6 < watch.taken() < 80e6 and len(again) == 6 and len(held) == 2000
+    again = [torch.ones(2**14) for _ in range(900)]
+    assert 45e6 < watch.taken() < 80e6 and len(again) == 900 and len(held) == 10
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+def test_the_peak_is_of_what_is_there_at_once():
+    """Whatever holes it would leave in a heap like that of processes that begin warm."""
+    ctypes.CDLL(None).mallopt(efficiency.M_MMAP_MAX, 0)
+    watch, held = efficiency.Peak("cpu"), []
+    for size in range(8, 16):
+        gone = torch.ones(size * 2**18)  # so many MB
+        held.append(torch.ones(100))
+        del gone  # each larger than any hole
+    assert 14e6 < watch.taken() < 25e6  # and not 92 MB
 
 
 # --- A model measured ----------------------------------------------------------------------------

@@ -20,7 +20,8 @@ from alignbook import baselines, chan, features, progress, runs
 
 CAPTIONS = 100  # compared with all images of the test split; all captions are encoded
 BLOCK = 512, 8192  # words and regions of a block of the bare product, 16 MB of scores
-ROUNDS = 3  # of which the median counts, after one that warms up and one that shows the memory
+ROUNDS = 3  # of which the median counts, after one that warms up
+M_MMAP_THRESHOLD, M_MMAP_MAX = -3, -4  # <malloc.h> of the GNU C library
 
 
 def similarity_of(row: str, model):
@@ -71,18 +72,18 @@ def measure(row: str, device: str, model, raw, ids, lengths) -> dict:
     encoding, (images, words) = timed(encode, device)
     some, n = words[:CAPTIONS], lengths[:CAPTIONS]
     compare = similarity_of(row, model)
-    compare(images, some, word_lengths=n)  # what a library sets up once isn't counted
-    watch = Peak(device)
-    compare(images, some, word_lengths=n)
-    memory = watch.taken()
     comparing, scores = timed(lambda: compare(images, some, word_lengths=n), device)
-    product = np.nan
+    pairs, product = scores.numel(), np.nan
     if images.ndim == 3:
         queries = torch.cat([words[:length] for words, length in zip(some, n)])
         product, _ = timed(lambda: bare_product(images.flatten(0, 1), queries), device)
+        del queries
+    del scores
+    watch = Peak(device)  # last: it makes allocating slower
+    compare(images, some, word_lengths=n)
     return {
-        "images": len(images), "captions": len(ids), "encoding": encoding, "pairs": scores.numel(),
-        "comparing": comparing, "product": product, "memory": memory,
+        "images": len(images), "captions": len(ids), "encoding": encoding, "pairs": pairs,
+        "comparing": comparing, "product": product, "memory": watch.taken(),
     }  # fmt: skip
 
 
@@ -112,7 +113,9 @@ def settle(device: str) -> None:
 
 
 class Peak:
-    """The most memory a process takes from here on, less what it has here."""
+    """The most memory a process takes from here on, less what it has here. On the CPU allocating is
+    slower from here on: times are taken before.
+    """
 
     def __init__(self, device: str):
         self.device = device
@@ -134,10 +137,15 @@ class Peak:
 
 
 def give_back() -> None:
-    """Give freed memory back to the system: what is taken from it again would not be counted."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of the GNU C library
-    if trim:
-        trim(0)
+    """Give freed memory back to the system: what is taken from it again would not be counted. Blocks
+    of 128 KB and more are given back from here on as soon as they are free, so that a heap with
+    holes doesn't count.
+    """
+    library = ctypes.CDLL(None)
+    if hasattr(library, "malloc_trim"):  # of the GNU C library
+        library.mallopt(M_MMAP_MAX, 65536)
+        library.mallopt(M_MMAP_THRESHOLD, 128 * 1024)
+        library.malloc_trim(0)
 
 
 def resident(what: str) -> int:
