@@ -18,7 +18,6 @@ MUTANTS = [(name, FILE, snippet, replacement, TESTS) for name, snippet, replacem
     ("rows: by K, Gram matrices for attended vectors",
      'not row.startswith("soft-") or row == "soft-gram"', 'row != "soft-attended"'),
     ("memory: freed memory stays", "            give_back()\n", ""),
-    ("memory: holes count", "library.mallopt(M_MMAP_MAX, 65536)", "pass"),
     ("÷ hard: of another seed", "found.seed.map(hard[column])", "hard[column].iloc[0]"),
     ("arms: trials are measured", 'listed[listed.role == "report"]', "listed"),
     ("order: row by row", 'sort_values("seed", kind="stable")', 'sort_values("arm", kind="stable")'),
