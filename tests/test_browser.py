@@ -89,8 +89,8 @@ def run_all(page) -> None:
             while dialog.count():  # one after the other asks for a kernel
                 dialog.first.click(timeout=WAIT / 15)
                 page.wait_for_timeout(2000)
-            seen, end = [], time.monotonic() + WAIT / 15_000
-            while (len(set(seen[-5:])) != 1 or len(seen) < 5 or not seen[-1]) and time.monotonic() < end:
+            seen = [""]
+            while len(seen) < 40 and not (seen[-1] and seen[-5:].count(seen[-1]) == 5):
                 seen.append(page.evaluate(KERNEL))
                 page.wait_for_timeout(500)
             for name in ("Run", "Run All Cells"):
