@@ -702,7 +702,8 @@ def test_load_a_run_a_folder_and_a_package(model, brief, monkeypatch):
     monkeypatch.syspath_prepend(str(site))
     nlp = parser.load("en_toy")
     assert nlp.pipe_names == ["tok2vec", "tagger", "parser"]
-    assert len(told(nlp, made(3))) == 3  # it parses
+    run = parser.load(runs.Run("key", brief[0]))
+    assert told(nlp, made(20)) == told(run, made(20))  # it parses as the run does
 
 
 @pytest.mark.parametrize("missing", ("tagger", "parser"))

@@ -205,6 +205,6 @@ def test_a_fresh_process_says_what_it_measured_or_that_it_could_not(capfd):
     said = "print('words'), __import__('os').getpid(), float('inf')"
     _, process, number = efficiency.in_fresh_process(eval, said)
     assert process != os.getpid() and number == float("inf")
-    with pytest.raises(RuntimeError, match="builtins.eval ended with 1; its message stands above"):
+    with pytest.raises(ValueError, match="builtins.eval ended with 1; its message stands above"):
         efficiency.in_fresh_process(eval, "1 / 0")
     assert "words" in (printed := capfd.readouterr().err) and "ZeroDivisionError" in printed

@@ -50,7 +50,8 @@ def test_files_hold_all_that_is_drawn_and_a_margin(tmp_path):
     axis.set_axis_off()
     axis.add_patch(plt.Rectangle((-1, 0), 3, 1, color="black", clip_on=False, lw=0))
     figures.save(figure, tmp_path, "wide")
-    width, height = plt.rcParams["figure.subplot.right"] - plt.rcParams["figure.subplot.left"], 0.77
+    place = {side: plt.rcParams[f"figure.subplot.{side}"] for side in ("left", "right", "bottom", "top")}
+    width, height = place["right"] - place["left"], place["top"] - place["bottom"]
     dark = np.asarray(Image.open(tmp_path / "figures/wide.png").convert("L")) < 128
     rows, columns = np.flatnonzero(dark.any(1)), np.flatnonzero(dark.any(0))
     around = plt.rcParams["savefig.pad_inches"] * figures.IN_PRINT

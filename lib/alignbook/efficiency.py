@@ -197,14 +197,14 @@ def in_fresh_process(measure, *given) -> dict:
 
     Raises
     ------
-    RuntimeError
+    ValueError
         It ended otherwise than by saying something; its own message is printed before.
     """
     command = [sys.executable, "-m", "alignbook.warm", "alignbook.efficiency"]
     done = subprocess.run(command, input=pickle.dumps((measure, given)), stdout=subprocess.PIPE)
     if done.returncode:
-        raise RuntimeError(f"{measure.__module__}.{measure.__name__} ended with {done.returncode}; "
-                           "its message stands above")  # fmt: skip
+        raise ValueError(f"{measure.__module__}.{measure.__name__} ended with {done.returncode}; "
+                         "its message stands above")  # fmt: skip
     return pickle.loads(done.stdout)
 
 
