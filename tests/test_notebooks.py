@@ -1,7 +1,9 @@
 """Notebooks keep the house rules: thin, stripped, one cell of plain parameters."""
 
 import ast
+import dis
 import itertools
+import types
 
 import nbformat
 import pytest
@@ -27,6 +29,27 @@ def parsed(source: str) -> ast.Module:
     """A cell's Python, without the lines that are IPython's."""
     lines = source.splitlines()
     return ast.parse("\n".join("pass" if each[:1] in ("%", "!") else each for each in lines))
+
+
+def names(python: types.CodeType, bound: dict[str, set]) -> set[str]:
+    """What Python reads before it binds it; what it binds, and to which import, goes to `bound`.
+
+    What a function reads counts wherever it is bound: the function may be called later.
+    """
+    read, module, origin = set(), None, None
+    for step in dis.get_instructions(python):
+        if step.opname in ("LOAD_NAME", "LOAD_GLOBAL"):
+            read |= {step.argval} - bound.keys()
+        elif step.opname == "STORE_NAME":
+            bound.setdefault(step.argval, set()).add(origin)
+        elif isinstance(step.argval, types.CodeType):
+            at_once = step.argval.co_name.endswith(("comp>", "genexpr>"))
+            read |= names(step.argval, bound if at_once else {})
+        if step.opname == "IMPORT_NAME":
+            module = origin = step.argval
+        else:
+            origin = f"{module}.{step.argval}" if step.opname == "IMPORT_FROM" else None
+    return read
 
 
 def test_registry_and_folder_agree():
@@ -79,6 +102,25 @@ def test_is_thin(notebook):
         for node in ast.walk(parsed(cell.source)):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 assert node.end_lineno - node.lineno < LONGEST_FUNCTION, node.name
+
+
+def test_cells_can_be_run_again_after_those_below(notebook):
+    """What a cell reads, and what are parameters, no later cell binds to anything else."""
+    cells, origins = [], {}
+    for cell in code(notebook):
+        bound = {}
+        read = names(compile(parsed(cell.source), cell.id, "exec"), bound)
+        cells.append((cell, read, bound))
+        for name, found in bound.items():
+            origins.setdefault(name, set()).update(found)
+    one_import = {name for name, found in origins.items() if len(found) == 1 and None not in found}
+    below = {}
+    for cell, read, bound in reversed(cells):
+        tags = cell.metadata.get("tags", [])
+        kept = (read | bound.keys() if "parameters" in tags else read) - one_import
+        lost = {name: below[name] for name in kept & below.keys()}
+        assert not lost, f"{cell.id} reads what a later cell binds anew: {lost}"
+        below |= dict.fromkeys(bound, cell.id)
 
 
 def test_lines_are_short(notebook):
