@@ -20,6 +20,9 @@ from playwright.sync_api import sync_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 CANVASES = "[...document.querySelectorAll('.ab-canvas')].map((each) => each.toDataURL())"
+PINNED = "[...document.querySelectorAll('.ab-word[aria-checked=true]')].map((e) => e.dataset.key)"
+LIVE = """(each) => [each.role, each.ariaLive, each.hidden,
+    getComputedStyle(each).display === 'none', getComputedStyle(each).visibility]"""
 WAIT = 300_000  # milliseconds, on a machine with other work to do
 
 
@@ -193,36 +196,59 @@ def explore(copy: Copy, pictures: Path) -> dict:
         words = page.locator(".ab-word")
         seen["words"] = words.all_text_contents()
 
+        told, heard = page.locator(".ab-told"), page.locator(".ab-heard")
+        seen["live"] = [[each.evaluate(LIVE), each.text_content()] for each in (told, heard)]
+        seen["heard"] = []
         maps = [page.evaluate(CANVASES)]
         for place in range(words.count()):
             words.nth(place).hover()
-            page.wait_for_function(
-                f"document.querySelectorAll('.ab-word')[{place}].ariaPressed === 'true'"
-            )
+            page.wait_for_selector(f".ab-seen[data-key='word {place}']")
             maps.append(page.evaluate(CANVASES))
-        seen["maps"] = maps
+            seen["heard"].append(heard.text_content())
+        seen["maps"], seen["added"] = maps, page.locator(".ab-parts .ab-small").all_text_contents()
         numbers = pd.read_csv(copy.root / "results/world-smoke/figures/explorer-words.csv")
         assert list(numbers.word[: len(seen["words"])]) == seen["words"]  # of the same caption
         hard = numbers[numbers.method == "hard coding"]
         seen["best regions"] = len(hard[["x0", "y0", "x1", "y1"]].drop_duplicates())
         page.locator(".ab-explorer").screenshot(path=pictures / "hover.png")
+        seen["pinned after hovering"] = page.evaluate(PINNED)
+        page.locator(".ab-bar").hover()
+        seen["away"] = page.evaluate(CANVASES)
 
         words.nth(0).focus()
         page.keyboard.press("ArrowRight")
         seen["focused"] = page.evaluate("document.activeElement.dataset.key")
         seen["told by keyboard"] = page.locator("[data-role=word]").first.text_content()
 
-        exchange = page.locator(".ab-swap select")
+        exchange, scores = page.locator(".ab-swap select"), page.locator(".ab-score")
+        offered = []
         for place in range(words.count()):
-            words.nth(place).hover()
-            if exchange.is_visible():
-                break
-        before = page.locator(".ab-score").all_text_contents()
-        other = exchange.locator("option").nth(1).get_attribute("value")
-        seen["took"]["exchange"] = milliseconds(page, lambda: exchange.select_option(other))
-        seen["exchanged"] = before, page.locator(".ab-score").all_text_contents()
-        seen["words after"] = other, words.all_text_contents()
+            words.nth(place).click()
+            offered += [place] if exchange.is_visible() else []
+        steps = []
+        for place in (offered[0], offered[-1]):
+            words.nth(place).click()
+            for each in range(words.count()):  # what the pointer may cross on its way to the menu
+                words.nth(each).hover()
+            assert page.evaluate(PINNED) == [f"word {place}"]
+            menu = page.locator(".ab-swap label span").text_content()
+            assert menu == f"exchange “{seen['words'][place]}” for"
+            exchange.hover()
+            other = exchange.locator("option").nth(1).get_attribute("value")
+            before = scores.all_text_contents()
+            took = milliseconds(page, lambda: exchange.select_option(other))
+            seen["took"][f"exchange of word {place}"] = took
+            steps.append({"place": place, "other": other, "words": words.all_text_contents(),
+                          "scores": (before, scores.all_text_contents()),
+                          "field": page.locator(".ab-caption").input_value(),
+                          "heard": heard.text_content()})  # fmt: skip
+        seen["exchanges"] = steps
         page.locator(".ab-explorer").screenshot(path=pictures / "exchange.png")
+        undo = page.get_by_text("undo the last exchange")
+        undo.focus()
+        seen["took"]["undo"] = milliseconds(page, lambda: page.keyboard.press("Enter"))
+        seen["undone"] = words.all_text_contents(), undo.is_visible()
+        seen["focus after undo"] = page.evaluate("document.activeElement.tagName")
 
         typed = page.locator(".ab-caption")
         typed.fill("a purpel star above a ring")
@@ -235,12 +261,23 @@ def explore(copy: Copy, pictures: Path) -> dict:
         seen["kept"] = words.all_text_contents()
         page.locator(".ab-explorer").screenshot(path=pictures / "typed.png")
 
-        following = page.get_by_label("next picture")
+        number, following = page.locator(".ab-page"), page.get_by_label("next picture")
+        milliseconds(page, following.click)
+        here = number.input_value()
+        typed.fill("a purpel star above a ring")  # found elsewhere
+        hold = page.get_by_role("button", name="on this picture")
+        seen["took"]["on this picture"] = milliseconds(page, hold.click)
+        seen["held"] = here, number.input_value(), words.all_text_contents()
+        seen["place of the held"] = scores.first.text_content()
+        words.nth(2).click()
+        hold.click()  # nothing to compute: the page doesn't wait for an answer
+        seen["idle"] = page.locator(".ab-explorer").get_attribute("aria-busy"), page.evaluate(PINNED)
+        page.locator(".ab-explorer").screenshot(path=pictures / "held.png")
+
         for k in range(5):
             seen["took"][f"browsed {k}"] = milliseconds(page, following.click)
         seen["captions"] = page.locator(".ab-own .ab-link").count()
         page.locator(".ab-explorer").screenshot(path=pictures / "browsed.png")
-        scores = page.locator(".ab-score")
         seen["switched"] = [scores.all_text_contents()]
         for menu, choice in (("left", "VSE++, one vector a picture"), ("data set", "world B")):
             seen["took"][menu] = milliseconds(
@@ -311,14 +348,34 @@ def check_explorer(seen: dict) -> None:
     hard, soft = ({maps[side] for maps in seen["maps"]} for side in (0, 1))
     assert len(hard) == seen["best regions"] > 1 and len(soft) > 2  # another word, another map
     assert all(left != right for left, right in seen["maps"])
+    assert seen["pinned after hovering"] == ["word 0"]
+    assert seen["away"] == seen["maps"][0] == seen["maps"][1] != seen["maps"][-1]
     assert seen["focused"] == "word 1" and seen["words"][1] in seen["told by keyboard"]
-    before, after = seen["exchanged"]
-    assert all("by the exchange" in each for each in after) and before[0] != after[0]
-    other, words = seen["words after"]
-    assert other in words and sum(a != b for a, b in zip(words, seen["words"], strict=True)) == 1
+    words, wanted = seen["words"], []
+    for step in seen["exchanges"]:  # the pinned word's, and the earlier one stays
+        words = [*words[: step["place"]], step["other"], *words[step["place"] + 1 :]]
+        wanted.append(words)
+        before, after = step["scores"]
+        assert step["words"] == words and step["field"] == " ".join(words)
+        assert all("by the exchange" in each for each in after) and before[0] != after[0]
+        assert f"“{step['other']}” for" in step["heard"]
+        for told in after:
+            score, place = re.search(r"score (\S+?),? .*comes (\w+) of", told).groups()
+            assert f"score {score}, {place} of" in step["heard"]
+    assert len({step["place"] for step in seen["exchanges"]}) == 2
+    assert seen["undone"] == (wanted[0], False) and seen["focus after undo"] == "SELECT"
+    live = ["status", "polite", False, False, "visible"]  # in the page before there is a text
+    assert [region for region, _ in seen["live"]] == [live, live] and seen["live"][0][1] == ""
+    for place, (word, heard) in enumerate(zip(seen["words"], seen["heard"], strict=True)):
+        assert heard.startswith(f"“{word}”. ")
+        for side in (0, 1):
+            assert f": adds {seen['added'][place + side * len(seen['words'])]}, score" in heard
     assert "not in the vocabulary: purpel" in seen["unknown"]
     assert "comes 1st of" in seen["place of the found"]
     assert seen["kept"] == "a purpel star above a ring".split()
+    here, *held = seen["held"]
+    assert held == [here, seen["kept"]] and "comes 1st of" not in seen["place of the held"]
+    assert seen["idle"] == ("false", ["word 0"])
     assert seen["captions"] == 5
     before, other, elsewhere = seen["switched"]
     assert before[0] != other[0] and before[1] == other[1] and other[1] != elsewhere[1]

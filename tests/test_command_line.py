@@ -196,15 +196,74 @@ def test_one_run_at_a_time(workbook_copy):
     (["metrics.csv", "notebooks/00_start_here.done"], ["laptop"]),
 ])  # fmt: skip
 def test_the_smoke_profile_goes_first_until_it_is_whole(tmp_path, monkeypatch, done, rounds):
-    smoke, walked, settings = tmp_path / "results/world-smoke", [], {"profile": "laptop", "data": "world"}
+    smoke, walked = tmp_path / "results/world-smoke", []
     (smoke / "notebooks").mkdir(parents=True)
     for name in done:
         (smoke / name).touch()
     monkeypatch.setattr(command_line, "ROOT", tmp_path)
-    monkeypatch.setattr(command_line, "check", lambda _: (["02_data"], settings))
+    monkeypatch.setattr(command_line, "check", lambda _: (["02_data"], ASKED))
     monkeypatch.setattr(command_line, "walk", lambda each, *_: walked.append(each["profile"]) or 0)
     assert command_line.run(command_line.parser().parse_args([])) == 0
     assert walked == rounds
+
+
+def test_what_is_left_out_is_left_out_of_the_first_round_too(tmp_path, monkeypatch):
+    """The first round is small, but of the same notebooks: with the same parser, or none."""
+    said = {"parser": "none", "boxes": "/boxes.json", "chan_steps": "900"}
+    settings, walked = {"profile": "laptop", "data": "flickr8k=/here", "seeds": 5, "set": said}, []
+    (tmp_path / "results").mkdir()
+    monkeypatch.setattr(command_line, "ROOT", tmp_path)
+    monkeypatch.setattr(command_line, "check", lambda _: (["02_data"], settings))
+    monkeypatch.setattr(command_line, "walk", lambda each, *_: walked.append(each) or 0)
+    assert command_line.run(command_line.parser().parse_args([])) == 0
+    small = {"profile": "smoke", "seeds": None, "set": {"parser": "none", "boxes": "/boxes.json"}}
+    assert walked == [settings | small, settings]
+
+
+ASKED = {"profile": "laptop", "data": "world", "seeds": None, "set": {}}
+
+
+@pytest.mark.parametrize("changes, apart", [
+    ({}, False),
+    ({"set": {"parser": "none"}}, False),  # not looked for: no notebook that is asked needs it
+    ({"set": {"chan_steps": "900"}}, True),
+    ({"seeds": 5}, True),
+    ({"data": "world=elsewhere"}, True),
+])  # fmt: skip
+def test_a_part_with_other_settings_goes_to_a_folder_of_its_own(tmp_path, monkeypatch, capsys,
+                                                                 changes, apart):  # fmt: skip
+    monkeypatch.setattr(command_line, "ROOT", tmp_path)
+    out, part, asked = tmp_path / "results/world-laptop", ["11_chan_ablations"], ASKED | changes
+    assert command_line.set_apart(asked, part) == ""  # nothing is there
+    (out / "notebooks").mkdir(parents=True)
+    (out / "settings.json").write_text(json.dumps(ASKED))
+    (out / "notebooks/11_chan_ablations.done").touch()
+    assert command_line.set_apart(asked, part) == ""  # nothing else is there
+    (out / "notebooks/10_chan.done").touch()
+    capsys.readouterr()
+    found = command_line.set_apart(asked, part)
+    assert bool(found) == apart
+    folder = command_line.results_folder(asked | {"apart": found})
+    assert (folder == out) != apart and folder.name.startswith("world-laptop")
+    assert (f"go to results/{folder.name}\n" in capsys.readouterr().out) == apart
+    others = [command_line.set_apart(ASKED | {"seeds": seeds}, part) for seeds in (5, 6, 5)]
+    assert others[0] == others[2] != others[1]
+
+
+def test_a_whole_start_and_one_of_a_part_choose_their_folder(tmp_path, monkeypatch):
+    out, walked = tmp_path / "results/world-smoke", []
+    (out / "notebooks").mkdir(parents=True)
+    for name in ("10_chan", "00_start_here"):
+        (out / f"notebooks/{name}.done").touch()
+    (out / "settings.json").write_text(json.dumps(ASKED | {"profile": "smoke", "seeds": 3}))
+    monkeypatch.setattr(command_line, "ROOT", tmp_path)
+    monkeypatch.setattr(command_line, "check", lambda _: (
+        ["02_data"], ASKED | {"profile": "smoke"}))  # fmt: skip
+    monkeypatch.setattr(command_line, "walk", lambda each, *_: (
+        walked.append(command_line.results_folder(each)) or 0))  # fmt: skip
+    for targets in ([], ["02_data"]):
+        assert command_line.run(command_line.parser().parse_args(targets)) == 0
+    assert walked[0] == out != walked[1] and walked[1].name.startswith("world-smoke-")
 
 
 def test_targets():

@@ -229,7 +229,7 @@ def test_the_command_writes_every_notebook(tmp_path, capsys):
     assert command_line.main(["student", "--out", str(tmp_path / "a/b")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert sorted(path.stem for path in (tmp_path / "a/b").iterdir()) == sorted(NOTEBOOKS)
-    assert len(lines) == len(NOTEBOOKS) + 1 and lines[-1].endswith("a/b/00_start_here.ipynb there")
+    assert len(lines) == len(NOTEBOOKS) + 1 and "copy the edition into it" in lines[-1]
     for (name, notebook), line in zip(NOTEBOOKS.items(), lines):
         path = tmp_path / f"a/b/{name}.ipynb"
         assert nbformat.read(path, as_version=nbformat.NO_CONVERT) == (
@@ -238,6 +238,15 @@ def test_the_command_writes_every_notebook(tmp_path, capsys):
         count = len(found_in(notebook))
         assert line.endswith(f"{name}.ipynb: {count} exercise{'' if count == 1 else 's'}")
     assert command_line.main(["student", "--out", str(tmp_path / "a/b")]) == 0  # nothing has changed
+
+
+def test_where_the_edition_is_opened_is_said_as_lab_sees_it(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(exercises, "ROOT", tmp_path)
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.chdir("/")
+    assert command_line.main(["student", "--out", str(tmp_path / "results/mine")]) == 0
+    said = capsys.readouterr().out
+    assert said == "./run_all.sh lab, then open results/mine/00_start_here.ipynb there\n"
 
 
 def test_answers_and_solutions_are_not_overwritten(tmp_path, capsys):

@@ -2,7 +2,9 @@
 
 import base64
 import io
+import json
 import math
+import shutil
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -386,6 +388,19 @@ def test_methods_are_what_the_results_folder_lists(book):
     assert list(explorer.places(book)) == ["world A", "world B"]
 
 
+def test_results_of_another_version_are_passed_over(book, tmp_path):
+    """With a setting that is none any more; those that can be read are still there."""
+    book.list_arm("chan-T3", "visual-codebook", "10")
+    book.list_arm("chan-T3", "cross-attention", "00")
+    for name, changes in (("coco-smoke", {"no_such_key": "1"}), ("flickr8k-smoke", {"seeds": "2"})):
+        folder = tmp_path / "results" / name
+        shutil.copytree(book.out, folder)
+        said = {"profile": "smoke", "data": f"{name.partition('-')[0]}=/here", "seeds": None,
+                "set": changes, "device": "cpu"}  # fmt: skip
+        (folder / "settings.json").write_text(json.dumps(said))
+    assert list(explorer.places(book)) == ["world A", "flickr8k"]
+
+
 def test_only_the_two_to_begin_with_are_trained(book, monkeypatch):
     asked = []
     monkeypatch.setattr(explorer.collect, "arm", lambda book, exhibit, arm: (
@@ -465,6 +480,23 @@ def test_a_typed_caption_finds_its_picture(widget):
     assert shown["unknown"] == [False, False, True, False]
     assert shown["notes"][0].startswith("not in the vocabulary: purpel")
     assert shown["panels"][0]["rank"] == 1
+
+
+def test_a_typed_caption_is_held_against_the_picture_in_view(widget):
+    best = send(widget, caption="a big red ring", image=-1)["image"]
+    here = (best + 1) % PICTURES
+    shown = send(widget, caption="a big red ring", image=here)
+    assert (shown["image"], widget.caption, shown["words"]) == (here, "a big red ring",
+                                                                ["a", "big", "red", "ring"])
+    assert shown["panels"][0]["rank"] > 1
+
+
+def test_exchanges_follow_one_another(widget):
+    send(widget, swap=[1, "blue"])
+    shown = send(widget, caption="a blue star", swap=[2, "ring"])  # as the page sends the second
+    look = explorer.look(widget.models["h"], 0, ["a", "blue", "star"])
+    assert shown["words"] == ["a", "blue", "ring"]
+    assert shown["panels"][0]["before"] == {"score": look.pair.score, "rank": look.rank}
 
 
 def test_pictures_that_are_found_are_sent_small(widget, inputs, monkeypatch):

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from conftest import copy_workbook, skip_unless_required
 
-from alignbook import collect, execute, exhibits, profiles, runs, workbook
+from alignbook import collect, execute, exhibits, jobs, profiles, runs, workbook
 from alignbook.components import parser
 from alignbook.datasets import precomp
 
@@ -433,6 +433,19 @@ def test_one_exhibit_of_those_that_are_there_is_computed_no_more(finished):
     assert done.returncode == 0, done.stderr
     assert "metrics.csv" in done.stdout  # of the exhibits that are asked for
     assert "arms/" not in done.stdout and "base.json" not in done.stdout
+
+
+def test_a_start_of_a_part_keeps_the_numbers_of_what_is_there(finished, tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "STORE", finished.root / "results/store")
+    out = tmp_path / "out"
+    shutil.copytree(finished.smoke, out)
+    jobs.collect(workbook.load(out), "chan-T3")
+    for name in ("metrics.csv", "summary.csv", "timings.csv", "runs.csv"):
+        assert (out / name).read_bytes() == (finished.smoke / name).read_bytes()
+    (out / "arms/gsl-T1/0.4.csv").unlink()  # what is not whole doesn't count
+    jobs.collect(workbook.load(out), "chan-T3")
+    rest = pd.read_csv(finished.smoke / "metrics.csv").query("exhibit != 'gsl-T1'")
+    assert pd.read_csv(out / "metrics.csv").equals(rest.reset_index(drop=True))
 
 
 def test_unknown_parameter_is_refused_before_anything_runs(tmp_path):

@@ -233,6 +233,20 @@ def test_no_place_of_the_machine_is_shown(built):
     assert "./results/world-smoke" in Page(built / "11_chan_ablations.html").text
 
 
+@pytest.mark.parametrize("data, settings", [
+    ("flickr8k=/big/pictures", ""),
+    ("world", "base=openclip:/big/pictures"),
+    ("world", "comalign_source=coco=/big/pictures"),
+    ("world", "chan_steps=3 'parser=/big disk/pictures' seeds=2"),
+])  # fmt: skip
+def test_folders_that_a_setting_names_are_not_shown(data, settings):
+    ran = {"out": "/book/results/world-smoke", "settings": settings}
+    folder = "/big disk/pictures" if "disk" in settings else "/big/pictures"
+    said = {"metadata": {"papermill": {"parameters": ran}}, "cells": [f"read {folder}/a.jpg"]}
+    found = report.without_places(json.dumps(said), data)
+    assert folder not in found and "read pictures/a.jpg" in found
+
+
 # --- The front page ------------------------------------------------------------------------------
 
 
@@ -396,10 +410,10 @@ def test_the_main_job_asks_for_a_report_where_it_is_not_current(out, built, tmp_
     assert command_line.write_report(SETTINGS) == 0 and asked == []
     assert command_line.write_report(SETTINGS) == 0 and asked == []
     assert command_line.write_report(SETTINGS) == 7
-    assert asked == [["book", "--profile", "smoke", "--data", "flickr8k"]]
+    assert asked == [["book", str(tmp_path / "other")]]
 
 
-@pytest.mark.parametrize("arguments", [["--profile", "lap"], ["--profil", "smoke"], ["chan"]])
+@pytest.mark.parametrize("arguments", [["--profile", "lap"], ["--profil", "smoke"], ["a", "b"]])
 def test_bad_arguments_are_refused(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
         command_line.main(["book", *arguments])
@@ -411,6 +425,14 @@ def test_every_question_is_about_a_claim():
     known = {claim.id: claim.paper for claim in claims.load()}
     assert {known[name] for name in report.QUESTIONS} == set(known.values())
     assert list(exhibits.NOTEBOOKS) == sorted(exhibits.NOTEBOOKS)  # the order of reading
+
+
+def test_a_folder_can_be_named(out, built, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(report, "ROOT", tmp_path)  # where there are no results
+    assert command_line.main(["book", str(out)]) == 0
+    assert f"{out.name}/report/index.html" in capsys.readouterr().out
+    assert command_line.main(["book", str(tmp_path / "none")]) == 2
+    assert "none/notebooks: nothing to report on" in capsys.readouterr().err
 
 
 def test_a_folder_without_notebooks_is_refused(tmp_path):

@@ -112,6 +112,11 @@ def test_no_profile_means_what_is_computed(tmp_path, monkeypatch, capsys):
     assert (book.profile.name, book.out) == ("laptop", tmp_path / "results/world-laptop")
     book = workbook.open("", settings="chan_steps=3")
     assert (book.profile.name, book.out.name) == ("laptop", "world-laptop-by-hand")
+    with_seven = "flickr8k=/here"  # steps: a change is one of what is computed
+    book = workbook.open("", with_seven, settings="chan_dim=8")
+    assert (book.profile.chan_steps, book.profile.chan_dim) == (7, 8)
+    assert workbook.open("", with_seven, settings="chan_steps=3").profile.chan_steps == 3
+    assert list(workbook.open("", with_seven, seeds=2).seeds) == [0, 1]
     book = workbook.open("", "flickr8k=/here")
     assert (book.profile.name, book.profile.chan_steps, book.data) == (
         "overnight", 7, "flickr8k=/here")  # fmt: skip

@@ -8,6 +8,7 @@ that whatever ends it ends everything.
 import argparse
 import difflib
 import fcntl
+import hashlib
 import json
 import os
 import platform
@@ -31,7 +32,7 @@ targets:
 other uses:
   ./run_all.sh test [PYTEST ARGUMENTS]   every test, the smoke profile of every notebook included
   ./run_all.sh lab [JUPYTER ARGUMENTS]   the notebooks in JupyterLab, on this machine only
-  ./run_all.sh book [--profile P] [--data D]   the report of the newest results, or of those
+  ./run_all.sh book [FOLDER]             the report of the newest results (or --profile, --data)
   ./run_all.sh student [--out DIR]       the notebooks without their exercises' solutions
   ./run_all.sh doctor                    versions, devices, data found, and what is missing
   ./run_all.sh pack FILE                 trained runs into one file, for a class without training
@@ -49,6 +50,8 @@ examples:
 Starting again goes on where the last start ended. Results: results/<data>-<profile>/, and in it
 report/index.html, which opens in a browser.
 """
+
+COMPONENTS = "parser", "boxes", "probes"  # settings that say where ComAlign's pieces come from
 
 # What the child does: keep Snakemake's own words in a file, leave the terminal to our jobs.
 SNAKEMAKE = """\
@@ -189,12 +192,15 @@ def run(asked: argparse.Namespace) -> int:
     if asked.profile == "paper" and (code := list_needs(asked)) is not None:
         return code
     notebooks, settings = check(asked)
+    if asked.targets and (apart := set_apart(settings, notebooks)):
+        settings["apart"] = apart
     cores = asked.jobs or available_cores()
     if asked.dry_run:
         return dry_run(settings, notebooks, asked.spread, cores)
     rounds = [settings]
     if not asked.targets and settings["profile"] != "smoke":
-        smoke = {**settings, "profile": "smoke", "seeds": None, "set": {}}
+        kept = {k: v for k, v in settings["set"].items() if k in COMPONENTS}
+        smoke = {**settings, "profile": "smoke", "seeds": None, "set": kept}
         if not (results_folder(smoke) / "notebooks/00_start_here.done").exists():  # the last one
             print("the smoke profile first: everything in small, then on to the profile itself")
             rounds = [smoke, settings]
@@ -322,12 +328,12 @@ def check_components(targets, notebooks: list[str], profile: str, data: str,
     Paths in `overrides` become absolute.
     """
     kind = data.partition("=")[0]
-    for name in ("parser", "boxes", "probes"):
+    for name in COMPONENTS:
         if Path(overrides.get(name, "")).expanduser().exists() and name in overrides:
             overrides[name] = str(Path(overrides[name]).expanduser().resolve())
     needs = {name: {field for each in exhibits.NOTEBOOKS[name].exhibits
                     for field in exhibits.EXHIBITS[each].needs} for name in notebooks}  # fmt: skip
-    fields = set().union(*needs.values()) | {"parser", "boxes", "probes"} & set(overrides)
+    fields = set().union(*needs.values()) | set(COMPONENTS) & set(overrides)
     if not fields and "comalign_source" not in overrides:
         return notebooks
     from alignbook.components import check
@@ -412,8 +418,30 @@ def available_cores() -> int:
 
 
 def results_folder(settings: dict) -> Path:
-    """results/<data>-<profile>."""
-    return ROOT / "results" / f"{settings['data'].partition('=')[0]}-{settings['profile']}"
+    """results/<data>-<profile>, with what `set_apart` says."""
+    kind, apart = settings["data"].partition("=")[0], settings.get("apart", "")
+    return ROOT / "results" / f"{kind}-{settings['profile']}{apart}"
+
+
+def set_apart(settings: dict, notebooks: list[str]) -> str:
+    """What the results folder of a part is called behind <data>-<profile>, if that one holds other
+    notebooks with other settings: a folder's numbers are all made with the same.
+    """
+    out = results_folder(settings)
+    done = {path.stem for path in out.glob("notebooks/*.done")}
+    if done <= set(notebooks) or not (out / "settings.json").exists():
+        return ""
+    own, there = (
+        # What a part doesn't need isn't looked for, and so not said to be missing.
+        [said["data"], said["seeds"], {k: v for k, v in said["set"].items() if v != "none"}]
+        for said in (settings, json.loads((out / "settings.json").read_text()))
+    )
+    if own == there:
+        return ""
+    apart = "-" + hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()[:6]
+    print(f"results/{out.name} holds other notebooks, made with other settings; these results go to "
+          f"results/{out.name}{apart}")  # fmt: skip
+    return apart
 
 
 @contextmanager
@@ -496,9 +524,7 @@ def write_report(settings: dict) -> int:
     out = results_folder(settings)
     if not report.executed(out) or report.is_current(out):
         return 0
-    kind = settings["data"].partition("=")[0]
-    named = "--profile", settings["profile"], "--data", kind
-    return finish([sys.executable, "-m", "alignbook", "book", *named])
+    return finish([sys.executable, "-m", "alignbook", "book", str(out)])
 
 
 def write_settings(path: Path, settings: dict) -> None:

@@ -72,6 +72,18 @@ def arms(book, exhibit: str) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True) if found else none
 
 
+def there(book, exhibit: str) -> pd.DataFrame:
+    """The runs of an exhibit as its jobs listed them, nothing computed; none if one is missing."""
+    files = [book.out / "arms" / exhibit / f"{exhibits.slug(name)}.csv"
+             for name in exhibits.arms(exhibit, book.kind, book.profile)]  # fmt: skip
+    texts = {name: str for name in ("exhibit", "arm", "role", "key")}
+    found = [pd.read_csv(file, dtype=texts) for file in files if file.exists()]
+    whole = found and len(found) == len(files)
+    if whole and all(runs.is_stored(key) for lines in found for key in lines.key):
+        return pd.concat(found, ignore_index=True)
+    return pd.DataFrame(columns=["exhibit", "arm", "role", "seed", "key"])
+
+
 def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """The results files of some arms, as `arm` lists them.
 

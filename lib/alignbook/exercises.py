@@ -128,7 +128,11 @@ def main(arguments: list[str]) -> int:
     try:
         for path, exercises in write_editions(ROOT / "notebooks", folder).items():
             print(f"{os.path.relpath(path)}: {exercises} exercise{'s' * (exercises != 1)}")
-        print(f"./run_all.sh lab, then open {os.path.relpath(folder)}/00_start_here.ipynb there")
+        if folder.resolve().is_relative_to(ROOT):
+            place = folder.resolve().relative_to(ROOT)
+            print(f"./run_all.sh lab, then open {place}/00_start_here.ipynb there")
+        else:
+            print("Lab shows the project folder only: copy the edition into it to run it")
     except ValueError as error:
         print(f"run_all.sh: {error}", file=sys.stderr)
         return 2

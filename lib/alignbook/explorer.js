@@ -1,5 +1,6 @@
 // The explorer's page: draws what the kernel sends (explorer_widget.py) and computes nothing of its
-// own. A hovered or focused word changes the maps at once: they are here already.
+// own. One word is pinned: its maps are shown and the exchange is its. A word that is hovered over
+// shows its maps, which are here already, until the pointer leaves the words.
 
 const CANVAS = 256; // pixels of a picture's side on the page
 const YELLOW = "#F0E442", INK = "#222222";
@@ -20,6 +21,11 @@ const number = (x, digits = 3) => x.toFixed(digits).replace("-", "−");
 const signed = (x) => (x >= 0 ? "+" : "") + number(x);
 const percent = (x) => `${Math.round(100 * x)} %`;
 const count = (n) => n.toLocaleString("en");
+
+/** Write a live region's text if it is new: else a screen reader would say it again. */
+function tell(region, text) {
+  if (region.textContent !== text) region.textContent = text;
+}
 
 /** A word shaded by what it adds, as a share of the largest; the number stands in its title. */
 function shaded(word, part, largest) {
@@ -51,17 +57,24 @@ function render({ model, el }) {
   const top = h("div", { class: "ab-row" });
   const asking = h("div", { class: "ab-row" });
   const own = h("div", { class: "ab-own" });
+  // Live regions are heard only if they stood in the page before their text came: never hidden.
   const told = h("p", { class: "ab-told", role: "status", "aria-live": "polite" });
+  const heard = h("p", { class: "ab-heard", role: "status", "aria-live": "polite" });
   const words = h("div", {
-    class: "ab-words", role: "group", "aria-label": "Words of the caption",
+    class: "ab-words", role: "radiogroup", "aria-label": "Words of the caption",
+    onmouseleave: () => over(null),
   });
   const swapping = h("div", { class: "ab-row ab-swap" });
   const panels = h("div", { class: "ab-panels" });
   const foot = h("p", { class: "ab-foot" });
-  root.append(top, asking, own, told, words, swapping, panels, foot);
+  const hint = h("p", { class: "ab-scale" },
+    "Hover over a word to see its maps. Click a word to pin it: its maps stay, and you can "
+    + "exchange it.");
+  root.append(top, asking, own, told, hint, words, swapping, panels, foot, heard);
   el.append(root);
 
   let drawn = []; // of each panel: what `look` updates when another word is looked at
+  let hovered = null; // place of the word under the pointer
   const pictures = new Map(); // data URL → loaded image
 
   const busy = (yes) => {
@@ -70,10 +83,11 @@ function render({ model, el }) {
     if (yes) foot.textContent = "Computing … a model that is new here takes some seconds.";
   };
   const move = (changes) => {
-    const same = (name) => JSON.stringify(model.get(name)) === JSON.stringify(changes[name]);
-    if (Object.keys(changes).every(same)) return;
-    for (const [name, value] of Object.entries(changes)) model.set(name, value);
-    busy(true);
+    const other = (name) => JSON.stringify(model.get(name)) !== JSON.stringify(changes[name]);
+    const moved = Object.keys(changes).filter(other);
+    if (!moved.length) return;
+    if (moved.some((name) => name !== "word")) busy(true); // a word alone has no answer
+    for (const name of moved) model.set(name, changes[name]);
     model.save_changes();
   };
   const take = (changes) => move({ swap: [], word: 0, ...changes });
@@ -94,8 +108,17 @@ function render({ model, el }) {
     right.fill("right", Object.keys(labels), model.get("right"));
   }
 
-  const other = menu((word) => move({ swap: word === "–" ? [] : [model.get("word"), word] }));
-  const undo = h("button", { onclick: () => move({ swap: [] }) }, "undo the exchange");
+  const other = menu((word) => {
+    const place = pinned(), [swapped = place] = model.get("swap");
+    const words = model.get("shown").words.join(" ");
+    move({
+      swap: word === "–" ? [] : [place, word],
+      caption: swapped === place ? model.get("caption") : words, // exchanges elsewhere stay
+    });
+  });
+  const undo = h("button", {
+    onclick: () => move({ swap: [], word: model.get("swap")[0] }),
+  }, "undo the last exchange");
   const nothing = h("span", { class: "ab-scale" });
   swapping.append(other.element, nothing, undo);
 
@@ -105,7 +128,7 @@ function render({ model, el }) {
     placeholder: "type a caption and press Enter",
     onkeydown: (event) => event.key === "Enter" && type(),
   });
-  const type = () => take({ caption: typed.value, image: -1 });
+  const type = (image = -1) => take({ caption: typed.value, image });
   const page = h("input", {
     type: "number", min: 1, class: "ab-page", "aria-label": "Number of the picture",
     onchange: () => browse(Math.max(1, Math.round(Number(page.value) || 1)) - 1),
@@ -117,7 +140,13 @@ function render({ model, el }) {
   };
   asking.append(
     h("label", { class: "ab-field ab-wide" }, h("span", {}, "caption"), typed),
-    h("button", { onclick: type, title: "Turn to the picture that fits best" }, "find its picture"),
+    h("button", {
+      onclick: () => type(), title: "Turn to the picture that fits the caption best",
+    }, "find its picture"),
+    h("button", {
+      onclick: () => type(model.get("shown").image),
+      title: "Score the caption with the picture that is shown",
+    }, "on this picture"),
     h("span", { class: "ab-field" }, h("span", {}, "picture"),
       h("button", { onclick: step(-1), "aria-label": "previous picture" }, "‹"), page, of,
       h("button", { onclick: step(1), "aria-label": "next picture" }, "›"),
@@ -128,9 +157,9 @@ function render({ model, el }) {
 
   function show() {
     const shown = model.get("shown"), focused = root.getRootNode().activeElement?.dataset?.key;
-    tell();
+    tell(told, model.get("note") || shown.notes.join(". "));
     fields();
-    typed.value = model.get("caption") ?? "";
+    typed.value = model.get("swap").length ? shown.words.join(" ") : model.get("caption") ?? "";
     page.value = shown.image + 1;
     page.max = shown.images;
     of.textContent = `of ${count(shown.images)}`;
@@ -146,31 +175,34 @@ function render({ model, el }) {
       class: `ab-word ${shown.unknown[i] ? "ab-unknown" : ""} `
         + (word === shown.was[i] ? "" : "ab-new"),
       title: shown.unknown[i] ? "not in the vocabulary" : "", "data-key": `word ${i}`,
-      onmouseenter: () => at(i), onfocus: () => at(i), onclick: () => at(i),
-      onkeydown: (event) => {
-        const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-        if (by) words.children[(i + by + shown.words.length) % shown.words.length].focus();
-        if (by) event.preventDefault();
+      role: "radio", onmouseenter: () => over(i), onclick: () => pin(i),
+      onkeydown: (event) => { // as in any group of radio buttons
+        const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+        if (!by) return;
+        event.preventDefault();
+        const next = (i + by + shown.words.length) % shown.words.length;
+        words.children[next].focus();
+        pin(next);
       },
     }, word)));
     drawn = shown.panels.map((panel, side) => panelOf(panel, side, shown));
     panels.replaceChildren(...drawn.map((each) => each.element));
+    hovered = null;
     look();
     if (focused) root.querySelector(`[data-key="${focused}"]`)?.focus({ preventScroll: true });
     foot.textContent = `Computed in ${Math.round(shown.milliseconds)} ms. A caption's score is the `
       + "sum of what its words add. ✓: the picture that is shown, and its own captions.";
   }
 
-  function tell() {
-    const shown = model.get("shown"), note = model.get("note");
-    told.textContent = [note, ...(note ? [] : shown.notes || [])].filter(Boolean).join(". ");
-    told.hidden = !told.textContent;
+  const pinned = () => Math.min(model.get("word"), model.get("shown").words.length - 1);
+
+  function pin(place) {
+    move({ word: place });
+    over(null);
   }
 
-  function at(place) {
-    if (model.get("word") === place) return;
-    model.set("word", place);
-    model.save_changes();
+  function over(place) {
+    hovered = place;
     look();
   }
 
@@ -223,14 +255,17 @@ function render({ model, el }) {
     return count(n) + (["th", "st", "nd", "rd"][last] || "th");
   }
 
-  /** Draw the maps of the word that is looked at, and what may stand in its place. */
+  /** Draw the maps of the word that is looked at, and what may stand in the pinned one's place. */
   function look() {
     const shown = model.get("shown");
     if (!shown.words) return;
-    const place = Math.min(model.get("word"), shown.words.length - 1), word = shown.words[place];
+    const place = Math.min(hovered ?? pinned(), shown.words.length - 1), word = shown.words[place];
     [...words.children].forEach((each, i) => {
-      each.setAttribute("aria-pressed", String(i === place));
+      each.classList.toggle("ab-seen", i === place);
+      each.setAttribute("aria-checked", String(i === pinned()));
+      each.tabIndex = i === pinned() ? 0 : -1; // Tab goes on to the exchange
     });
+    if (root.getAttribute("aria-busy") === "false") tell(heard, aloud(shown, place));
     for (const { canvas, line, panel, side } of drawn) {
       paint(canvas, shown, panel, side, place);
       if (!panel.best) {
@@ -246,12 +281,28 @@ function render({ model, el }) {
             + `${percent(panel.shares[place])} of its attention.`);
       canvas.setAttribute("aria-label", `${panel.method}, where it looks: ${line.textContent}`);
     }
-    const others = shown.exchanges[place], was = shown.was[place];
+    offer(shown, pinned());
+  }
+
+  function offer(shown, place) {
+    const others = shown.exchanges[place], word = shown.words[place], was = shown.was[place];
     other.fill(`exchange “${was}” for`, ["–", ...others], word === was ? "–" : word);
     other.element.hidden = !others.length;
     nothing.textContent = others.length ? ""
-      : `nothing is known that could stand for “${was}”: try a colour, a shape or a size`;
-    undo.hidden = !model.get("swap").length;
+      : `nothing is known that could stand for “${was}”: click a colour, a shape or a size`;
+    const swapped = model.get("swap").length > 0;
+    if (!swapped && undo.matches(":focus")) other.element.control.focus(); // else it would be lost
+    undo.hidden = !swapped;
+  }
+
+  /** What a screen reader says of the word that is looked at. */
+  function aloud(shown, place) {
+    const word = shown.words[place], was = shown.was[place];
+    const sides = shown.panels.map((panel) => [
+      `${panel.method}:`, panel.contributions ? `adds ${number(panel.contributions[place])},` : "",
+      `score ${number(panel.score)}, ${ordinal(panel.rank)} of ${count(shown.images)}`,
+    ].filter(Boolean).join(" "));
+    return `“${word}”${word === was ? "" : ` for “${was}”`}. ${sides.join(". ")}.`;
   }
 
   function paint(canvas, shown, panel, side, place) {
@@ -316,7 +367,7 @@ function render({ model, el }) {
     show();
   };
   model.on("change:answered", idle); // sent with all that is shown
-  model.on("change:word", look);
+  model.on("change:word", look); // after a pin, here or from Python
   idle();
   return () => {
     model.off("change:answered", idle);

@@ -89,7 +89,11 @@ def _others(book):
         said = json.loads(path.read_text(encoding="utf-8"))
         same = path.parent.resolve() == book.out.resolve()
         if said["profile"] == book.profile.name and not same:
-            yield workbook.load(path.parent)
+            try:
+                other = workbook.load(path.parent)
+            except ValueError:  # made by another version, with a setting that this one lacks
+                continue
+            yield other
 
 
 def methods(book, domain: str = "A", train: bool = False) -> dict:

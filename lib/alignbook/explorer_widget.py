@@ -44,7 +44,7 @@ class Explorer(anywidget.AnyWidget):
     data, seed, left, right : which models; names are those of `explorer.places` and `methods`.
     caption : None is the picture's own first one.
     image : a picture of the test split, from 0; −1 is the caption's best one by the left method.
-    word : place of the word whose map is shown.
+    word : place of the pinned word; on the page its map is shown, and it is what is exchanged.
     swap : [place, other word], or [].
     offers : data set → method → seeds. shown : what the page shows, plain numbers and texts.
     maps : `(2, L, SIDE, SIDE) uint8`, left then right; 255 is all of a word's attention.

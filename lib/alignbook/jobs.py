@@ -114,13 +114,16 @@ def benchmark(book: Workbook) -> None:
 
 
 def collect(book: Workbook, *names: str) -> None:
-    """Put the numbers of some exhibits into metrics, summary, timings, runs (CSV) and images."""
+    """Put the numbers of some exhibits, and of those that are there already, into metrics, summary,
+    timings, runs (CSV) and images.
+    """
     import pandas as pd
 
     from alignbook import collect as results
 
-    listed = pd.concat([results.arms(book, name) for name in names])
-    found = results.gather(book, listed)
+    listed = [results.arms(book, name) for name in names]
+    listed += [results.there(book, name) for name in exhibits.EXHIBITS if name not in names]
+    found = results.gather(book, pd.concat(listed))
     write(book.out / "images.parquet", found.pop("images").to_parquet(index=False))
     for name, table in found.items():
         write(book.out / f"{name}.csv", table.to_csv(index=False))

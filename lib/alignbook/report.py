@@ -12,6 +12,7 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 import time
@@ -43,11 +44,13 @@ QUESTIONS = {
 
 
 def main(arguments: list[str]) -> int:
-    """``book [--profile P] [--data D]``: the command line's part; returns the exit code."""
+    """``book [FOLDER] [--profile P] [--data D]``: the command line's part; returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="run_all.sh book", allow_abbrev=False,
         description="Put the executed notebooks of a results folder together as a report.",
     )  # fmt: skip
+    parser.add_argument("folder", metavar="FOLDER", nargs="?", type=Path,
+                        help="results folder (default: the newest of this profile and data)")
     parser.add_argument("--profile", metavar="P", choices=profiles.NAMES,
                         help=f"{' | '.join(profiles.NAMES)} (default: the newest results)")
     parser.add_argument("--data", metavar="D", default="",
@@ -55,7 +58,8 @@ def main(arguments: list[str]) -> int:
     asked = parser.parse_args(arguments)
     began = time.monotonic()
     try:
-        page = build(newest(ROOT / "results", asked.profile, asked.data.partition("=")[0]))
+        kind = asked.data.partition("=")[0]
+        page = build(asked.folder or newest(ROOT / "results", asked.profile, kind))
         print(f"report: {os.path.relpath(page)}, {time.monotonic() - began:.0f} s")
     except (ValueError, OSError) as error:
         print(f"run_all.sh: {error}", file=sys.stderr)
@@ -229,8 +233,8 @@ def without_places(text: str, data: str) -> str:
     places = {str(out.parents[1]): ".", str(ROOT): ".", sys.prefix: "env"}
     if len(Path.home().parts) > 1:  # in a container it may be "/"
         places[str(Path.home())] = "~"
-    for said in (data, *ran.get("settings", "").split()):
-        folder = said.partition("=")[2].rpartition(":")[2]
+    for said in (data, *shlex.split(ran.get("settings", ""))):
+        folder = re.split("[=:]", said)[-1]
         if folder.startswith("/"):
             places[folder] = Path(folder).name
     for place in sorted(places, key=len, reverse=True):
@@ -331,7 +335,9 @@ def in_short(claims, contrasts) -> str:
     if not lines:
         return "None of the main questions was computed."
     return ("The first contrast of a claim for each paper; behind the link are the others. Points "
-            "are of RSUM, the sum of six recalls in %, unless another number is named.\n\n"
+            "are of RSUM, the sum of six recalls in %, unless another number is named. A verdict is of "
+            "the whole claim, after correction for all claims of its paper: an interval may leave "
+            "out zero and the claim be undecided.\n\n"
             + table(pd.DataFrame(lines)))
 
 
@@ -473,8 +479,8 @@ def circumstances(book) -> str:
         ("data", describe_data(book)),
         ("profile", book.profile.name),
         ("seeds", f"{book.profile.seeds} a reported arm, unless its notebook says otherwise"),
-        ("changed settings", ", ".join(f"{k}={Path(v).name}" for k, v in settings["set"].items())
-         or "none"),
+        ("changed settings", ", ".join(f"{k}={without_folders(v)}" for k, v
+                                       in settings["set"].items()) or "none"),
         *computed(book.out),
         ("Python", ", ".join(sorted(language))),
     ]  # fmt: skip
@@ -487,6 +493,17 @@ def circumstances(book) -> str:
 
     return table(pd.DataFrame(lines, columns=["", "what"])) + (
         "\nThe same tables, figures and numbers lie as files in the folder above this report.")
+
+
+def without_folders(value: str) -> str:
+    """A setting that may name a file of this machine, with the file's name alone.
+
+    Examples
+    --------
+    >>> [without_folders(each) for each in ("coco=/data/coco", "openclip:ViT-B-32/openai", "7")]
+    ['coco=coco', 'openclip:ViT-B-32/openai', '7']
+    """
+    return re.sub("(^|[=:])/.*/", r"\1", value)
 
 
 def describe_data(book) -> str:

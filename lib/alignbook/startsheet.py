@@ -35,7 +35,7 @@ def computed(results: Path = ROOT / "results") -> pd.DataFrame:
         done = [path for path in folder.glob("notebooks/*.done") if path.stem != MAP]
         if not done:
             continue
-        all_of = len(_others(folder.name.rpartition("-")[0]))
+        all_of = len(_others(folder.name.partition("-")[0]))
         metrics, claims = folder / "metrics.csv", folder / "claims.csv"
         last = max(path.stat().st_mtime for path in done)
         said = pd.read_csv(claims).verdict.value_counts() if claims.exists() else {}
@@ -70,7 +70,7 @@ def verdict_on(book, claim: str) -> tuple[pd.DataFrame, str]:
 
 def _place(folder: Path) -> tuple[str, int]:
     """Data sets by name, their profiles from the smallest to the largest."""
-    data, _, profile = folder.name.rpartition("-")
+    data, _, profile = folder.name.partition("-")
     return data, profiles.NAMES.index(profile) if profile in profiles.NAMES else len(profiles.NAMES)
 
 

@@ -248,7 +248,8 @@ def open(profile: str = "laptop", data: str = "world", seeds: int = 0, settings:
     Parameters
     ----------
     profile, data : as on the command line. An empty profile is that of `most_complete`, with the
-        settings that its results were computed with; smoke where there are none.
+        settings that its results were computed with, but for those given here; smoke where there
+        are none.
     seeds : how many; 0 means the profile's own number.
     settings : "key=value key=value", as `--set` takes them one by one; a value with a space in
         it in quotes.
@@ -261,7 +262,7 @@ def open(profile: str = "laptop", data: str = "world", seeds: int = 0, settings:
     >>> open("smoke", settings="chan_steps=5").profile.chan_steps
     5
     """
-    kind = data.partition("=")[0]
+    kind, overrides = data.partition("=")[0], {}
     if not profile:
         found = most_complete(kind)
         profile = found.name.rpartition("-")[2] if found else "smoke"
@@ -269,7 +270,10 @@ def open(profile: str = "laptop", data: str = "world", seeds: int = 0, settings:
               "nothing is computed here yet, ./run_all.sh does it; this is the smoke profile, in small")
         if found and not (seeds or settings or out):
             return dataclasses.replace(load(found), data=data)
-    overrides = dict(pair.split("=", 1) for pair in shlex.split(settings))
+        if found:
+            said = json.loads((found / "settings.json").read_text())
+            overrides, seeds = said["set"], seeds or said["seeds"]
+    overrides |= dict(pair.split("=", 1) for pair in shlex.split(settings))
     if seeds:
         overrides["seeds"] = str(seeds)
     by_hand = "-by-hand" if overrides else ""
