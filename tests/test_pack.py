@@ -430,6 +430,18 @@ def test_nothing_to_pack_and_nothing_to_unpack(tmp_path, monkeypatch, capsys):
     assert "directory" in capsys.readouterr().err
 
 
+def test_of_a_part_its_notebooks_are_named(root):
+    notebooks = root / "results/world-smoke/notebooks"
+    notebooks.mkdir()
+    for name, part in (("11_chan_ablations", ["11_chan_ablations"]),
+                       ("10_chan", ["10_chan", "11_chan_ablations"]), ("00_start_here", [])):
+        (notebooks / f"{name}.done").touch()
+        (entry,) = pack.choose(root, ["smoke"], ["world"]).results
+        assert entry["part"] == part
+        ((command, _),) = pack.commands({"results": [entry]})
+        assert command == " ".join(["./run_all.sh --profile smoke", *part])
+
+
 def test_words_from_a_pack_are_no_commands():
     entry = {"folder": "f", "profile": "x; rm", "data": "world", "seeds": None, "set": {}}
     ((command, _),) = pack.commands({"results": [entry]})

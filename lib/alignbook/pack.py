@@ -201,10 +201,16 @@ def choose(root: Path, profiles=(), kinds=(), everything: bool = False) -> Choic
             kept.add(key)
     results = [
         {"folder": each.name, "profile": said["profile"], "data": said["data"].partition("=")[0],
-         "seeds": said["seeds"], "set": said["set"]}
+         "seeds": said["seeds"], "set": said["set"], "part": part_of(each)}
         for each, said in settings.items() if each in chosen and referred[each] & kept
     ]  # fmt: skip
     return Choice(sorted(kept), results, +left)
+
+
+def part_of(results: Path) -> list[str]:
+    """The notebooks of a results folder that a start of a part made; none if it holds them all."""
+    done = sorted(path.stem for path in results.glob("notebooks/*.done"))
+    return [] if "00_start_here" in done else done  # the last one
 
 
 def keys_of(results: Path) -> set[str]:
@@ -430,6 +436,8 @@ def _read_manifest(path: Path, tar: tarfile.TarFile) -> dict:
             run["module"], run["device"], run["code"], dict(run["versions"])
         for each in manifest["results"]:
             each["folder"], each["profile"], each["data"], each["seeds"], dict(each["set"])
+            if not all(isinstance(name, str) for name in each.get("part", [])):
+                raise TypeError(f"part of {each['folder']}")
     except DataError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -568,8 +576,8 @@ def commands(manifest: dict, device: str | None = None) -> list[tuple[str, str]]
     """What to start for each results folder a pack serves: (command, results folder).
 
     >>> commands({"results": [{"folder": "world-smoke", "profile": "smoke", "data": "world",
-    ...                        "seeds": 2, "set": {"chan_steps": "5"}}]})
-    [('./run_all.sh --profile smoke --seeds 2 --set=chan_steps=5', 'world-smoke')]
+    ...                        "seeds": 2, "set": {"chan_steps": "5"}, "part": ["10_chan"]}]})
+    [('./run_all.sh --profile smoke --seeds 2 --set=chan_steps=5 10_chan', 'world-smoke')]
     """
     found = []
     for each in manifest["results"]:
@@ -579,6 +587,7 @@ def commands(manifest: dict, device: str | None = None) -> list[tuple[str, str]]
         words += ["--seeds", str(each["seeds"])] if each["seeds"] else []
         words += [f"--set={name}={value}" for name, value in each["set"].items()]
         words += ["--device", device] if device else []
+        words += each.get("part", [])
         found.append((shlex.join(words), each["folder"]))
     return found
 
