@@ -103,7 +103,8 @@ def test_no_profile_means_what_is_computed(tmp_path, monkeypatch, capsys):
     assert "nothing is computed here yet" in capsys.readouterr().out
     results(tmp_path, "world-smoke", 3)
     results(tmp_path, "world-laptop", 1)
-    results(tmp_path, "flickr8k-overnight", 9, data="flickr8k=/there", set={"chan_steps": "7"})
+    results(tmp_path, "flickr8k-overnight", 9, data="flickr8k=/there", set={"chan_steps": "7"},
+            seeds=4)
     assert workbook.open("").profile.name == "smoke"
     assert capsys.readouterr().out == "profile smoke: the most that is computed here\n"
     for number in range(3):
@@ -114,7 +115,7 @@ def test_no_profile_means_what_is_computed(tmp_path, monkeypatch, capsys):
     assert (book.profile.name, book.out.name) == ("laptop", "world-laptop-by-hand")
     with_seven = "flickr8k=/here"  # steps: a change is one of what is computed
     book = workbook.open("", with_seven, settings="chan_dim=8")
-    assert (book.profile.chan_steps, book.profile.chan_dim) == (7, 8)
+    assert (book.profile.chan_steps, book.profile.chan_dim, len(book.seeds)) == (7, 8, 4)
     assert workbook.open("", with_seven, settings="chan_steps=3").profile.chan_steps == 3
     assert list(workbook.open("", with_seven, seeds=2).seeds) == [0, 1]
     book = workbook.open("", "flickr8k=/here")
