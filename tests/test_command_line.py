@@ -223,31 +223,65 @@ def test_what_is_left_out_is_left_out_of_the_first_round_too(tmp_path, monkeypat
 ASKED = {"profile": "laptop", "data": "world", "seeds": None, "set": {}}
 
 
+CHAN, COMALIGN = ["11_chan_ablations"], ["20_comalign"]
+
+
+def filled(root: Path, **said) -> Path:
+    """A results folder of the laptop profile in which a notebook is done."""
+    said = ASKED | said
+    out = root / "results" / f"{said['data'].partition('=')[0]}-laptop"
+    (out / "notebooks").mkdir(parents=True)
+    (out / "settings.json").write_text(json.dumps(said))
+    (out / "notebooks/10_chan.done").touch()
+    return out
+
+
+@pytest.mark.parametrize("part", [CHAN, ["10_chan"]], ids=["another notebook", "the same"])
 @pytest.mark.parametrize("changes, apart", [
     ({}, False),
-    ({"set": {"parser": "none"}}, False),  # not looked for: no notebook that is asked needs it
+    ({"seeds": 3}, False),  # the profile's own number
     ({"set": {"chan_steps": "900"}}, True),
     ({"seeds": 5}, True),
+    ({"set": {"seeds": "5"}}, True),
     ({"data": "world=elsewhere"}, True),
 ])  # fmt: skip
-def test_a_part_with_other_settings_goes_to_a_folder_of_its_own(tmp_path, monkeypatch, capsys,
-                                                                 changes, apart):  # fmt: skip
+def test_a_part_with_other_settings_goes_to_a_folder_of_its_own(tmp_path, monkeypatch, capsys, part,
+                                                                changes, apart):  # fmt: skip
     monkeypatch.setattr(command_line, "ROOT", tmp_path)
-    out, part, asked = tmp_path / "results/world-laptop", ["11_chan_ablations"], ASKED | changes
-    assert command_line.set_apart(asked, part) == ""  # nothing is there
-    (out / "notebooks").mkdir(parents=True)
-    (out / "settings.json").write_text(json.dumps(ASKED))
-    (out / "notebooks/11_chan_ablations.done").touch()
-    assert command_line.set_apart(asked, part) == ""  # nothing else is there
-    (out / "notebooks/10_chan.done").touch()
-    capsys.readouterr()
+    asked = ASKED | changes
+    assert command_line.set_apart(asked, part) == asked  # nothing is there
+    out = filled(tmp_path)
     found = command_line.set_apart(asked, part)
-    assert bool(found) == apart
-    folder = command_line.results_folder(asked | {"apart": found})
+    assert found == (asked | {"apart": found["apart"]} if apart else ASKED)
+    folder = command_line.results_folder(found)
     assert (folder == out) != apart and folder.name.startswith("world-laptop")
     assert (f"go to results/{folder.name}\n" in capsys.readouterr().out) == apart
-    others = [command_line.set_apart(ASKED | {"seeds": seeds}, part) for seeds in (5, 6, 5)]
-    assert others[0] == others[2] != others[1]
+    names = [command_line.results_folder(command_line.set_apart(ASKED | {"seeds": n}, part)).name
+             for n in (5, 6, 5)]  # fmt: skip
+    assert names[0] == names[2] != names[1]
+    (out / "notebooks/10_chan.done").unlink()  # nothing is done there
+    assert command_line.set_apart(asked, part) == asked
+
+
+@pytest.mark.parametrize("part, there, asked, found", [
+    (CHAN, {"parser": "none"}, {}, {"parser": "none"}),
+    (CHAN, {"parser": "/tree", "comalign_source": "coco=/c"}, {},
+     {"parser": "/tree", "comalign_source": "coco=/c"}),
+    (CHAN, {}, {"boxes": "/boxes.json"}, {}),
+    (["90_claims"], {"parser": "none"}, {}, {"parser": "none"}),
+    (COMALIGN, {"parser": "none", "probes": "none"}, {"parser": "/tree"},
+     {"parser": "/tree", "probes": "none"}),  # nothing was made without a parser
+    (COMALIGN, {"parser": "/tree"}, {"parser": "/other"}, None),
+    (COMALIGN, {"comalign_source": "coco=/c"}, {}, None),
+    (CHAN, {"no_such_key": "1"}, {}, None),
+])  # fmt: skip
+def test_what_a_part_does_not_need_is_as_the_folder_has_it(tmp_path, monkeypatch, part, there, asked,
+                                                           found):  # fmt: skip
+    monkeypatch.setattr(command_line, "ROOT", tmp_path)
+    filled(tmp_path, data="flickr30k=/here", set=there)
+    settings = command_line.set_apart(ASKED | {"data": "flickr30k=/here", "set": asked}, part)
+    assert settings["set"] == (asked if found is None else found)
+    assert ("apart" in settings) == (found is None)
 
 
 def test_a_whole_start_and_one_of_a_part_choose_their_folder(tmp_path, monkeypatch):

@@ -367,7 +367,7 @@ def book(tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "is_stored", lambda key: key in made)
     monkeypatch.setattr(runs, "stored", lambda key: SimpleNamespace(
         record={"module": "alignbook.chan", "code": made[key]}))
-    monkeypatch.setattr(explorer, "code_hash", lambda module: "new")
+    monkeypatch.setattr(runs, "code_hash", lambda module: "new")
     monkeypatch.setattr(explorer, "ROOT", tmp_path)
     profile = SimpleNamespace(name="smoke")
     return SimpleNamespace(kind="world", profile=profile, out=tmp_path / "out", list_arm=list_arm)

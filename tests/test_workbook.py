@@ -117,7 +117,8 @@ def test_no_profile_means_what_is_computed(tmp_path, monkeypatch, capsys):
     book = workbook.open("", with_seven, settings="chan_dim=8")
     assert (book.profile.chan_steps, book.profile.chan_dim, len(book.seeds)) == (7, 8, 4)
     assert workbook.open("", with_seven, settings="chan_steps=3").profile.chan_steps == 3
-    assert list(workbook.open("", with_seven, seeds=2).seeds) == [0, 1]
+    for given in ({"seeds": 2}, {"settings": "seeds=2"}):
+        assert list(workbook.open("", with_seven, **given).seeds) == [0, 1]
     book = workbook.open("", "flickr8k=/here")
     assert (book.profile.name, book.profile.chan_steps, book.data) == (
         "overnight", 7, "flickr8k=/here")  # fmt: skip

@@ -192,8 +192,8 @@ def run(asked: argparse.Namespace) -> int:
     if asked.profile == "paper" and (code := list_needs(asked)) is not None:
         return code
     notebooks, settings = check(asked)
-    if asked.targets and (apart := set_apart(settings, notebooks)):
-        settings["apart"] = apart
+    if asked.targets:
+        settings = set_apart(settings, notebooks)
     cores = asked.jobs or available_cores()
     if asked.dry_run:
         return dry_run(settings, notebooks, asked.spread, cores)
@@ -418,30 +418,46 @@ def available_cores() -> int:
 
 
 def results_folder(settings: dict) -> Path:
-    """results/<data>-<profile>, with what `set_apart` says."""
+    """results/<data>-<profile>, and what `set_apart` adds."""
     kind, apart = settings["data"].partition("=")[0], settings.get("apart", "")
     return ROOT / "results" / f"{kind}-{settings['profile']}{apart}"
 
 
-def set_apart(settings: dict, notebooks: list[str]) -> str:
-    """What the results folder of a part is called behind <data>-<profile>, if that one holds other
-    notebooks with other settings: a folder's numbers are all made with the same.
+def set_apart(settings: dict, notebooks: list[str]) -> dict:
+    """The settings of a part as its results folder has them; with a folder of its own where that one
+    was filled with others: a folder's numbers are all made with the same.
+
+    What none of the notebooks needs was not asked for: it is as the folder has it.
     """
     out = results_folder(settings)
-    done = {path.stem for path in out.glob("notebooks/*.done")}
-    if done <= set(notebooks) or not (out / "settings.json").exists():
-        return ""
-    own, there = (
-        # What a part doesn't need isn't looked for, and so not said to be missing.
-        [said["data"], said["seeds"], {k: v for k, v in said["set"].items() if v != "none"}]
-        for said in (settings, json.loads((out / "settings.json").read_text()))
-    )
-    if own == there:
-        return ""
-    apart = "-" + hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()[:6]
-    print(f"results/{out.name} holds other notebooks, made with other settings; these results go to "
+    if not (out / "settings.json").exists() or not any(out.glob("notebooks/*.done")):
+        return settings
+    there = json.loads((out / "settings.json").read_text())
+    needed = {field for name in notebooks for each in exhibits.NOTEBOOKS[name].exhibits
+              for field in exhibits.EXHIBITS[each].needs}  # fmt: skip
+    borrowed = {*COMPONENTS, "comalign_source"} - needed - ({"comalign_source"} if needed else set())
+    own = {k: v for k, v in settings["set"].items() if k not in borrowed}
+    own |= {k: v for k, v in there["set"].items() if k in borrowed}
+    left_out = {k for k in needed if there["set"].get(k) == "none"}  # of which it has nothing yet
+    theirs = {k: v for k, v in there["set"].items() if k not in left_out}
+    theirs |= {k: v for k, v in own.items() if k in left_out}
+    try:
+        same = settings["data"] == there["data"] and resolved(settings, own) == resolved(there, theirs)
+    except ValueError:  # a setting of another version
+        same = False
+    if same:
+        return settings | {"set": own, "seeds": there["seeds"]}
+    said = json.dumps([settings["data"], settings["seeds"], settings["set"]], sort_keys=True)
+    apart = "-" + hashlib.sha256(said.encode()).hexdigest()[:6]
+    print(f"results/{out.name} was made with other settings; these results go to "
           f"results/{out.name}{apart}")  # fmt: skip
-    return apart
+    return settings | {"apart": apart}
+
+
+def resolved(settings: dict, overrides: dict[str, str]) -> profiles.Profile:
+    """The profile that settings come to."""
+    seeds = {"seeds": str(settings["seeds"])} if settings["seeds"] else {}
+    return profiles.get(settings["profile"], settings["data"], overrides | seeds)
 
 
 @contextmanager

@@ -73,13 +73,18 @@ def arms(book, exhibit: str) -> pd.DataFrame:
 
 
 def there(book, exhibit: str) -> pd.DataFrame:
-    """The runs of an exhibit as its jobs listed them, nothing computed; none if one is missing."""
-    files = [book.out / "arms" / exhibit / f"{exhibits.slug(name)}.csv"
+    """The runs of an exhibit as its jobs listed them, nothing computed; none if one is missing, or of
+    other code or settings.
+    """
+    folder, settings = book.out / "arms" / exhibit, book.out / "settings.json"
+    files = [folder / f"{exhibits.slug(name)}.csv"
              for name in exhibits.arms(exhibit, book.kind, book.profile)]  # fmt: skip
     texts = {name: str for name in ("exhibit", "arm", "role", "key")}
-    found = [pd.read_csv(file, dtype=texts) for file in files if file.exists()]
-    whole = found and len(found) == len(files)
-    if whole and all(runs.is_stored(key) for lines in found for key in lines.key):
+    found = [pd.read_csv(file, dtype=texts) for file in files if file.exists()
+             and file.stat().st_mtime >= settings.stat().st_mtime]  # fmt: skip
+    keys = {key for lines in found for key in lines.key}
+    if found and len(found) == len(files) and all(
+            runs.is_stored(key) and runs.is_of_this_code(runs.stored(key)) for key in keys):  # fmt: skip
         return pd.concat(found, ignore_index=True)
     return pd.DataFrame(columns=["exhibit", "arm", "role", "seed", "key"])
 

@@ -109,6 +109,7 @@ function render({ model, el }) {
   }
 
   const other = menu((word) => {
+    if (root.getAttribute("aria-busy") === "true") return look(); // the menu as it was
     const place = pinned(), [swapped = place] = model.get("swap");
     const words = model.get("shown").words.join(" ");
     move({
@@ -117,7 +118,10 @@ function render({ model, el }) {
     });
   });
   const undo = h("button", {
-    onclick: () => move({ swap: [], word: model.get("swap")[0] }),
+    onclick: () => {
+      const [place] = model.get("swap"); // none: undone already, and not yet answered
+      if (place !== undefined) move({ swap: [], word: place });
+    },
   }, "undo the last exchange");
   const nothing = h("span", { class: "ab-scale" });
   swapping.append(other.element, nothing, undo);

@@ -21,7 +21,6 @@ from torch.nn import functional as F
 from alignbook import ROOT, attention, base, chan, collect, exhibits, figures, kernels, runs
 from alignbook import workbook
 from alignbook.attentionsheet import WARM, YELLOW
-from alignbook.fingerprint import code_hash
 from alignbook.similarity import pool, unit
 from alignbook.vocabulary import tokenize
 from alignbook.world.captions import NUMBERS, PLURALS
@@ -121,13 +120,9 @@ def _usable(lines: list[pd.DataFrame]) -> dict:
     """What of some arms' lists can be looked at: label → seed → key."""
     found = {HARD: {}, SOFT: {}}
     for _, arm, role, seed, key in pd.concat(lines).itertuples(index=False) if lines else ():
-        if role == "report" and runs.is_stored(key) and _is_of_this_code(runs.stored(key)):
+        if role == "report" and runs.is_stored(key) and runs.is_of_this_code(runs.stored(key)):
             found.setdefault(LABELS[arm], {}).setdefault(int(seed), key)
     return {label: keys for label, keys in found.items() if keys}
-
-
-def _is_of_this_code(run) -> bool:
-    return run.record["code"] == code_hash(run.record["module"])
 
 
 @dataclass(frozen=True, eq=False)

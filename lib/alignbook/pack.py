@@ -208,9 +208,11 @@ def choose(root: Path, profiles=(), kinds=(), everything: bool = False) -> Choic
 
 
 def part_of(results: Path) -> list[str]:
-    """The notebooks of a results folder that a start of a part made; none if it holds them all."""
+    """The notebooks, or else exhibits, that are there of a results folder; none if it is whole."""
     done = sorted(path.stem for path in results.glob("notebooks/*.done"))
-    return [] if "00_start_here" in done else done  # the last one
+    if "00_start_here" in done:  # the last one
+        return []
+    return done or sorted(path.name for path in results.glob("arms/*"))
 
 
 def keys_of(results: Path) -> set[str]:
@@ -364,7 +366,7 @@ def unpack(asked: argparse.Namespace) -> int:
         print(f"\nthe runs were computed on {other}, which this machine takes only if told to")
     print("\nnext:" if apart else "\nnext, with nothing to train:")
     for command, folder in commands(manifest, other):
-        print(f"  {command:40}  for results/{folder}/")
+        print(f"  {command:40}  for what results/{folder}/ held")
     return 0
 
 

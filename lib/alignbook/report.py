@@ -234,9 +234,8 @@ def without_places(text: str, data: str) -> str:
     if len(Path.home().parts) > 1:  # in a container it may be "/"
         places[str(Path.home())] = "~"
     for said in (data, *shlex.split(ran.get("settings", ""))):
-        folder = re.split("[=:]", said)[-1]
-        if folder.startswith("/"):
-            places[folder] = Path(folder).name
+        if named := re.search("(?:^|[=:])(/.*)", said):
+            places[named[1]] = Path(named[1]).name
     for place in sorted(places, key=len, reverse=True):
         text = re.sub(rf"{re.escape(place)}(?![\w.-])", lambda _: places[place], text)
     return text

@@ -109,6 +109,11 @@ def is_stored(name: str) -> bool:
     return (STORE / name / "run.json").exists()
 
 
+def is_of_this_code(run: Run) -> bool:
+    """Whether a run was computed by the code as it is now."""
+    return run.record["code"] == code_hash(run.record["module"])
+
+
 def stored(name: str) -> Run:
     """The run of a key that is known to be stored."""
     run = Run(name, STORE / name)

@@ -272,7 +272,7 @@ def open(profile: str = "laptop", data: str = "world", seeds: int = 0, settings:
             return dataclasses.replace(load(found), data=data)
         if found:
             said = json.loads((found / "settings.json").read_text())
-            overrides, seeds = said["set"], seeds or said["seeds"]
+            overrides = said["set"] | ({"seeds": str(said["seeds"])} if said["seeds"] else {})
     overrides |= dict(pair.split("=", 1) for pair in shlex.split(settings))
     if seeds:
         overrides["seeds"] = str(seeds)
