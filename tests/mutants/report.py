@@ -70,7 +70,7 @@ MUTANTS = [(name, "report.py", snippet, replacement, "test_report.py")
     ("explorer: always divided by λ", "scores if config.divided or config.pooling",
      "scores if True or config.pooling"),
     ("explorer: what other code made",
-     "runs.is_stored(key) and _is_of_this_code(runs.stored(key))", "runs.is_stored(key)"),
+     "runs.is_stored(key) and runs.is_of_this_code(runs.stored(key))", "runs.is_stored(key)"),
 ]] + [(name, "explorer_widget.py", snippet, replacement, "test_explorer.py")
       for name, snippet, replacement in [
     ("explorer: both sides show the left", "_side(name, galleries[name],",
