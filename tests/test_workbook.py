@@ -130,6 +130,7 @@ def test_the_map_says_what_is_computed(tmp_path, monkeypatch):
     results(tmp_path, "world-laptop", 2)
     results(tmp_path, "world-smoke", 3)
     results(tmp_path, "world-overnight", 0)
+    results(tmp_path, "world-smoke-2da7cf", 1)  # a part with settings of its own
     folder = tmp_path / "results/world-smoke"
     (folder / "metrics.csv").write_text("exhibit,value\nchan-T3,1\nchan-T3,2\n")
     (folder / "claims.csv").write_text(
@@ -141,6 +142,7 @@ def test_the_map_says_what_is_computed(tmp_path, monkeypatch):
     assert found[["results", "notebooks", "numbers", "verdicts"]].values.tolist() == [
         ["world-smoke", f"3 of {of}", 2, "1 reproduced, 2 undecided"],
         ["world-laptop", f"2 of {of}", 0, "–"],
+        ["world-smoke-2da7cf", f"1 of {of}", 0, "–"],
     ]
     book = workbook.open("")
     lines, verdict = startsheet.verdict_on(book, "a")

@@ -1,5 +1,5 @@
 // The explorer's page: draws what the kernel sends (explorer_widget.py) and computes nothing of its
-// own. One word is pinned: its maps are shown and the exchange is its. A word that is hovered over
+// own. One word is pinned: its maps are shown, and it is the one that is exchanged. A word that is hovered over
 // shows its maps, which are here already, until the pointer leaves the words.
 
 const CANVAS = 256; // pixels of a picture's side on the page
