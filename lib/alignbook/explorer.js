@@ -1,6 +1,6 @@
 // The explorer's page: draws what the kernel sends (explorer_widget.py) and computes nothing of its
-// own. One word is pinned: its maps are shown, and it is the one that is exchanged. A word that is hovered over
-// shows its maps, which are here already, until the pointer leaves the words.
+// own. One word is pinned: its maps are shown, and it is the one that is exchanged. A word that is
+// hovered over shows its maps, which are here already, until the pointer leaves the words.
 
 const CANVAS = 256; // pixels of a picture's side on the page
 const YELLOW = "#F0E442", INK = "#222222";
