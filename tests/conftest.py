@@ -139,6 +139,12 @@ def seeds() -> dict[str, str]:
     return {paper: path.read_text(encoding="utf-8") for paper, path in found.items()}
 
 
+def listens(port: int) -> bool:
+    """Whether a port of this machine takes connections."""
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
+
+
 class Copy:
     """A copy of the workbook that runs in the environment the tests run in."""
 

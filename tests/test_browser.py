@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 import pytest
-from conftest import Copy, skip_unless_required
+from conftest import Copy, listens, skip_unless_required
 from playwright.sync_api import TimeoutError as TookTooLong
 from playwright.sync_api import sync_playwright
 
@@ -40,6 +40,9 @@ def lab(copy: Copy, home: Path):
             assert server.poll() is None and time.monotonic() < end, "Lab does not come up"
             time.sleep(0.2)
         at = json.loads(said)
+        while not listens(at["port"]):  # it says where before it does
+            assert server.poll() is None and time.monotonic() < end, "Lab does not come up"
+            time.sleep(0.2)
         yield f"http://127.0.0.1:{at['port']}", at["token"]
     finally:
         server.terminate()

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, listens
 
 from alignbook import __main__ as command_line
 
@@ -53,6 +53,9 @@ def test_lab_opens_on_the_map_with_a_token_on_a_free_port(workbook_copy, tmp_pat
                 time.sleep(0.2)
             server = json.loads(said)
             assert server["hostname"] == "127.0.0.1" and server["port"] != port
+            while not listens(server["port"]):  # it says where before it does
+                assert lab.poll() is None and time.monotonic() < end
+                time.sleep(0.2)
             assert len(server["token"]) >= 32 and not server["password"]
             address = f"http://127.0.0.1:{server['port']}"
             assert ask(f"{address}/api/contents/notebooks")[0] == 403
