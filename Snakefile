@@ -3,19 +3,32 @@
 # configuration. A job starts again when the settings or the code behind it changed: both are
 # params, and Snakemake compares those. Snakemake deletes what a failed job made, but not its log:
 # so the executed notebook is one.
+# Plain `snakemake` takes profile, data and so on by --config: smoke and world unless told. It works
+# in the same results folder, with settings as they are said: only the command line checks them.
 import os
 import sys
 from pathlib import Path
 
-from alignbook import ROOT, profiles
-from alignbook.exhibits import EXHIBITS, NOTEBOOKS, jobs, row_and_target, slug
+from alignbook import PACKAGE, ROOT, contents, named, profiles
+from alignbook.__main__ import results_folder, write_settings
+from alignbook.exhibits import EXHIBITS, NOTEBOOKS, jobs, resolve, row_and_target, slug
 from alignbook.exhibits import arms as arms_of
 from alignbook.fingerprint import code_hash, key
 
-NAMES = ("profile", "data", "seeds", "set", "device", "source")
+NAMES = named.COMPARED
+plain = not config.keys() >= {*NAMES}  # not from the command line
+if plain:
+    config = dict(zip(NAMES, ("smoke", "world", None, {}, "auto", ""))) | config
+    config = {"notebooks": resolve([], config["data"].partition("=")[0]), "spread": "arm"} | config
 KIND = config["data"].partition("=")[0]
 PROFILE = profiles.get(config["profile"], KIND, config["set"])
-SETTINGS = {name: config[name] for name in NAMES}
+SETTINGS = named.compared(config)
+if plain:
+    own = {name: config[name] for name in NAMES}
+    results_folder(own).mkdir(parents=True, exist_ok=True)
+    write_settings(results_folder(own) / "settings.json", own)
+
+    workdir: str(results_folder(own))
 CHOSEN = config["notebooks"]  # names
 SHOWN = list(dict.fromkeys(  # exhibits
     name for notebook in CHOSEN for name in NOTEBOOKS[notebook].exhibits + NOTEBOOKS[notebook].reads
@@ -25,7 +38,8 @@ TIMED = [name for name in EXHIBITS if EXHIBITS[name].timed]  # alone on the mach
 READ = ("chan-F3", "gsl-T2")  # of them, those that other notebooks take times from
 FROM_DATA = {"world-clip-large", "world-coca"}  # arms that don't wait for the profile's base model
 MEASURING = sorted((ROOT / "benchmarks").glob("*.py"))
-REPORTED = Path(os.path.relpath(ROOT / "data/reported"))
+PRINTED = Path(os.path.relpath(PACKAGE / "printed"))
+BUDGET = os.path.relpath(ROOT / "data/budget.csv")
 PYTHON = sys.executable
 JOB = "exec {PYTHON:q} -m alignbook.warm alignbook.jobs"
 
@@ -73,10 +87,16 @@ def notebook_inputs(wildcards):
 
 
 def reported_files(name):
-    """What a notebook reads of data/: the papers' numbers where it shows some, and the budget."""
+    """What a notebook reads besides: the papers' numbers where it shows some, and the budget."""
     notebook = NOTEBOOKS[name]
-    files = sorted(str(path) for path in REPORTED.rglob("*") if path.is_file())
-    return (files if notebook.printed else []) + ([str(REPORTED.parent / "budget.csv")] if notebook.reads else [])
+    files = sorted(str(path) for path in PRINTED.rglob("*") if path.is_file())
+    return (files if notebook.printed else []) + ([BUDGET] if notebook.reads else [])
+
+
+def notebook_files(wildcards):
+    """What a notebook's source and the files it reads of data/ hold: their times may be older."""
+    name = wildcards.notebook
+    return contents.together([f"{SOURCES}/{name}.ipynb", *reported_files(name)])
 
 
 def notebook_code(wildcards):
@@ -95,6 +115,7 @@ rule all:
     input:
         expand("notebooks/{name}.done", name=CHOSEN),
         ["metrics.csv"] if SHOWN else [],
+        [file for exhibit in SHOWN for file in arms(exhibit)],  # also those that somebody removed
 
 
 rule data:
@@ -123,6 +144,7 @@ rule base:
 
 if config["spread"] == "chapter":
     for module in dict.fromkeys(EXHIBITS[name].module for name in SHOWN if arms(name)):
+        whole = [file for name in SHOWN if EXHIBITS[name].module == module for file in arms(name)]
 
         rule:
             name:
@@ -130,11 +152,13 @@ if config["spread"] == "chapter":
             input:
                 "base.json",
             output:
-                [file for name in SHOWN if EXHIBITS[name].module == module for file in arms(name)],
+                whole,
             params:
                 settings=SETTINGS,
                 code=code_hash(*BASE, module, *RUNS),
             threads: 1
+            # Base models, which others start from, then the longest, so that no core waits at the end.
+            priority: 1000 if module == EXHIBITS["base-models"].module else len(whole)
             shell:
                 "OMP_NUM_THREADS={threads} " + JOB + " whole {output:q} --out ."
 
@@ -178,7 +202,7 @@ rule benchmark:
     params:
         small=config["profile"] == "smoke",
         code=code_hash("alignbook.kernels", "alignbook.similarity", "alignbook.mixed"),
-        files=key(*(path.read_text() for path in MEASURING)),
+        files=key(*(path.read_text("utf-8") for path in MEASURING)),
     threads: 1 if config["profile"] == "smoke" else workflow.cores  # alone on the machine
     shell:
         "OMP_NUM_THREADS=1 " + JOB + " benchmark --out ."
@@ -196,6 +220,7 @@ rule notebook:
     params:
         settings=SETTINGS,
         code=notebook_code,
+        files=notebook_files,
     threads: 1
     shell:
         "OMP_NUM_THREADS={threads} " + JOB + " notebook {wildcards.notebook} --out ."

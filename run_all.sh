@@ -40,6 +40,9 @@ export TOKENIZERS_PARALLELISM=false
 export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-PASSIVE}"
 export PYTHONNOUSERSITE=1
 unset PYTHONDONTWRITEBYTECODE PYTHONHOME # without bytecode every import takes three times as long
+# Files and the terminal are UTF-8, whatever the locale says.
+export PYTHONUTF8=1
+unset PYTHONIOENCODING
 export PYTHONPATH="$root/lib${PYTHONPATH:+:$PYTHONPATH}"
 
 fail() {
@@ -47,21 +50,95 @@ fail() {
   exit 2
 }
 
-# Which environment: the one you named, the conda environment you are in, or .venv.
+# Which environment: the one you named, a conda environment made for the workbook, or .venv. Any
+# other that you are in stays as it is: installing there would replace its torch and its numpy.
+environment=$root/.venv foreign=
 if [ -n "${ALIGNBOOK_ENV:-}" ]; then
   environment=$ALIGNBOOK_ENV
-elif [ -n "${CONDA_PREFIX:-}" ] && [ "${CONDA_DEFAULT_ENV:-}" != base ]; then
-  environment=$CONDA_PREFIX
-else
-  environment=$root/.venv
+elif [ -n "${CONDA_PREFIX:-}" ]; then
+  if [ "${CONDA_DEFAULT_ENV:-}" != base ] && { [ "${CONDA_DEFAULT_ENV:-}" = alignbook ] ||
+    [ "${CONDA_PREFIX##*/}" = alignbook ] || [ -e "$CONDA_PREFIX/.alignbook" ]; }; then
+    environment=$CONDA_PREFIX
+  else
+    foreign=$CONDA_PREFIX
+  fi
 fi
 python=$environment/bin/python
 stamp=$environment/.alignbook # what was installed; written last, so half an environment has none
 
+# Whether NVIDIA's libraries and Triton serve anybody here: where there is a driver, or as you say.
+has_gpu() {
+  case ${ALIGNBOOK_GPU:-} in
+    yes) return 0 ;;
+    no) return 1 ;;
+    '') ;;
+    *) fail "ALIGNBOOK_GPU=$ALIGNBOOK_GPU: expected yes or no" ;;
+  esac
+  [ -e /proc/driver/nvidia/version ] || [ -e /dev/nvidiactl ] ||
+    [ -e /usr/lib/wsl/lib/libcuda.so.1 ] || command -v nvidia-smi >/dev/null
+}
+
+# What this start needs beyond what everybody does.
+parts=
+if has_gpu; then parts=gpu; fi
+if [ "${1:-}" = test ]; then parts="$parts tests"; fi
+
+is_locked() { # the lock's packages are there; a part of them may be left out
+  [ -x "$python" ] && cmp -s "$root/requirements.lock" "$stamp/requirements.lock"
+}
+
 is_ready() {
-  [ -x "$python" ] &&
-    cmp -s "$root/requirements.lock" "$stamp/requirements.lock" &&
-    cmp -s "$root/pyproject.toml" "$stamp/pyproject.toml"
+  local part
+  is_locked && cmp -s "$root/pyproject.toml" "$stamp/pyproject.toml" || return 1
+  for part in $parts; do
+    [ -e "$stamp/$part" ] || return 1
+  done
+}
+
+# Prints the lock's entries that these parts need; an entry is a line NAME==VERSION and its hashes.
+# Without a GPU PyTorch calls two of NVIDIA's packages; lib/alignbook/placeholders.py replaces those
+# that it only asks for. The GPU's kernels are tested without one too, in Triton's interpreter.
+needed_packages() {
+  awk -v parts=" $parts " '
+    /^[a-z0-9]/ {
+      name = $0
+      sub(/==.*/, "", name)
+      gpu = name ~ /^(triton$|cuda-|nvidia-)/ && name !~ /^nvidia-(cuda-runtime|cuda-cupti|ml-py)$/
+      tests = name ~ /^(hypothesis|playwright|pytest|triton)$/
+      wanted = !gpu && !tests || gpu && parts ~ / gpu / || tests && parts ~ / tests /
+    }
+    wanted' "$root/requirements.lock"
+}
+
+# Prints how much a part takes, in tenths of a GB, as measured; Triton is the GPU's and the tests'.
+size_of() {
+  case $(uname -s),$1,$parts in
+    Linux,all,*) echo 32 ;;
+    Linux,gpu,*) echo 42 ;;
+    Linux,tests,*gpu*) echo 2 ;;
+    Linux,tests,*) echo 12 ;;
+    *,all,*) echo 20 ;;
+    *,tests,*) echo 2 ;;
+    *) echo 0 ;;
+  esac
+}
+
+# A conda environment that has every package, made from environment.yml: conda's versions are used.
+is_condas() {
+  [ -z "${ALIGNBOOK_ENV:-}" ] && [ "$environment" = "${CONDA_PREFIX:-}" ] || return 1
+  if [ -e "$stamp" ] && [ ! -e "$stamp/conda" ]; then return 1; fi
+  local lacking
+  lacking=$("$python" -c '
+import re, sys
+from importlib.metadata import distributions
+there = {re.sub("[-_.]+", "-", each.name).lower() for each in distributions()}
+wanted = re.findall(r"(?m)^[\w.-]+", open(sys.argv[1]).read())
+print(*[each for each in wanted if re.sub("[-_.]+", "-", each).lower() not in there])
+' "$root/requirements.in") || return 1
+  if [ -n "$lacking" ] && [ -e "$stamp/conda" ]; then
+    fail "$environment lacks $lacking: conda env update -f environment.yml, then start again"
+  fi
+  [ -z "$lacking" ]
 }
 
 # Sets $uv: the one on PATH, the environment's, or a pinned one fetched into .cache.
@@ -83,13 +160,30 @@ find_uv() {
 }
 
 install_environment() {
-  local started=$SECONDS target=$environment
+  local started=$SECONDS target=$environment tenths=0 without= or_without= part
+  if [ -n "$foreign" ]; then
+    echo "run_all.sh: the conda environment $foreign is not the workbook's and stays as it is:" \
+      "using .venv (ALIGNBOOK_ENV=$foreign installs there instead)" >&2
+  fi
   find_uv
-  if [ -x "$python" ] && cmp -s "$root/requirements.lock" "$stamp/requirements.lock"; then
-    install_package "$environment" # only pyproject.toml changed
+  if is_condas; then
+    parts="conda gpu tests"
+    install_package "$environment"
+    echo "using conda's packages in $environment; ./run_all.sh doctor sets them beside the lock's"
     return
   fi
-  if [ "$environment" = "$root/.venv" ]; then # made aside: .venv is whole or not there
+  for part in gpu tests; do # what another start or machine needs stays
+    if [ -e "$stamp/$part" ]; then parts="$parts $part"; fi
+    case " $parts " in *" $part "*)
+      if ! is_locked || [ ! -e "$stamp/$part" ]; then tenths=$((tenths + $(size_of $part))); fi ;;
+    esac
+  done
+  if is_locked; then
+    if [ "$tenths" = 0 ]; then # only pyproject.toml changed
+      install_package "$environment"
+      return
+    fi
+  elif [ "$environment" = "$root/.venv" ]; then # made aside: .venv is whole or not there
     rm -rf "$cache"/venv-*
     target=$cache/venv-$$
     "$uv" venv --quiet --no-project --relocatable --python "$python_wanted" "$target" ||
@@ -98,14 +192,26 @@ install_environment() {
     "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' ||
       fail "$environment has $("$python" --version), expected 3.11 to 3.13: conda env create -f" \
         "environment.yml makes one, or deactivate it and .venv is used"
-    rm -rf "$stamp"
+    rm -f "$stamp/requirements.lock"
   else
     fail "$environment is no environment: there is no bin/python in it"
   fi
-  echo "installing the workbook's packages into $environment (about 7 GB)"
-  "$uv" pip install --quiet --python "$target/bin/python" --require-hashes --no-deps \
-    --compile-bytecode -r "$root/requirements.lock" ||
-    fail "the packages could not be installed; start again to go on"
+  if ! is_locked; then
+    tenths=$((tenths + $(size_of all)))
+    case $(uname -s),$parts in
+      *gpu* | Darwin*) ;;
+      *) without="; without what only a GPU needs: ALIGNBOOK_GPU=yes adds it" ;;
+    esac
+  elif has_gpu; then
+    or_without=", or with ALIGNBOOK_GPU=no"
+  fi
+  echo "installing the workbook's packages into $environment" \
+    "(about $((tenths / 10)).$((tenths % 10)) GB$without)"
+  until install_needed "$target" "$or_without"; do
+    case " $parts " in *" gpu "*) fail "PyTorch does not load, see above" ;; esac
+    echo "PyTorch does not load without what a GPU needs: installing that too"
+    parts="$parts gpu"
+  done
   install_package "$target"
   if [ "$target" != "$environment" ]; then
     rm -rf "$environment"
@@ -114,20 +220,33 @@ install_environment() {
   echo "environment ready after $((SECONDS - started)) s"
 }
 
-# The package itself, from this folder, into environment $1; then the stamp.
+# The lock's packages into environment $1; whether PyTorch loads then.
+install_needed() {
+  needed_packages >"$cache/needed.lock"
+  "$uv" pip install --quiet --python "$1/bin/python" --require-hashes --no-deps \
+    --compile-bytecode -r "$cache/needed.lock" ||
+    fail "the packages could not be installed; start again to go on$2"
+  "$1/bin/python" -m alignbook.placeholders
+}
+
+# The package itself, from this folder, into environment $1; then the stamp: what was installed.
 install_package() {
+  local part new=$1/.alignbook.new
   "$uv" pip install --quiet --python "$1/bin/python" --no-build-isolation --no-deps \
     --editable "$root" || fail "the package alignbook itself could not be installed"
-  rm -rf "$1/.alignbook" "$1/.alignbook.new"
-  mkdir -p "$1/.alignbook.new"
-  cp "$root/requirements.lock" "$root/pyproject.toml" "$1/.alignbook.new/"
-  mv "$1/.alignbook.new" "$1/.alignbook"
+  rm -rf "$1/.alignbook" "$new"
+  mkdir -p "$new"
+  cp "$root/requirements.lock" "$root/pyproject.toml" "$new/"
+  for part in $parts; do touch "$new/$part"; done
+  mv "$new" "$1/.alignbook"
 }
 
 # One set-up at a time. A folder is the lock: mkdir is atomic everywhere, macOS has no flock.
 with_setup_lock() {
   local lock=$cache/setup.lock owner announced=
-  mkdir -p "$cache"
+  { mkdir -p "$cache" && : >"$cache/.$$" && rm "$cache/.$$"; } 2>/dev/null ||
+    fail "cannot write to $cache: is its disk full or read-only, or a file in the way? Mend that," \
+      "then start again"
   until mkdir "$lock" 2>/dev/null; do
     owner=$(cat "$lock/pid" 2>/dev/null) || owner=
     if [ -z "$owner" ]; then # just made, or left in between: give it a moment to say whose it is

@@ -180,6 +180,12 @@ def whole(coding, s):
     coding(s.regions, s.words, word_lengths=s.lengths, scale=SCALE)
 
 
+def dense_step(coding, s):
+    """The gradient of all fragments where every pair has one."""
+    regions, words = (x.detach().requires_grad_() for x in (s.regions, s.words))
+    coding(regions, words, word_lengths=s.lengths, scale=SCALE).sum().backward()
+
+
 def batch_loss(coding, s):
     b = s.batch
     scores = coding(b.regions, b.words, word_lengths=b.lengths, scale=SCALE)
@@ -303,8 +309,10 @@ def rows_of_pairs(device: str, small: bool) -> list[Row]:
         Row("product bf16", FLOORS["product bf16"], role="floor", **in_half),
         Row("grouped_max", best_of_groups, bars=both(1.06)),
         Row("grouped_max, places kept", partial(best_of_groups, places=True)),
-        Row("hard coding", partial(whole, hard)),
+        Row("hard coding", partial(whole, hard), bars=both(1.15)),
+        Row("hard coding, dense gradient", partial(dense_step, hard), slow=True),
         Row("soft coding, Gram", partial(whole, soft), bars={256: 1.8, 1024: 1.5}),
+        Row("soft coding, dense gradient", partial(dense_step, soft), bars=both(4), slow=True),
         Row("kernels.soft_coding alone", gram),
         Row("mixed evaluation", mixed_evaluation, bars=both(0.5), tells=same_recalls, **in_half),
         *maxima("product"),
@@ -635,7 +643,12 @@ def main(arguments: list[str]) -> int:
     found = summary(starts, asked.device, size, stamp)
     out = asked.out or ROOT / f"results/benchmarks/{asked.device}.csv"
     tables.write_csv(found, out)
-    print(f"\n{text(found)}\n")
+    if asked.out:  # for another program: there is the table, and one line here
+        shown = out.with_suffix(".txt")
+        shown.write_text(text(found) + "\n", encoding="utf-8")
+        print(f"  table of the kernels: {os.path.relpath(shown)}", flush=True)
+    else:
+        print(f"\n{text(found)}\n")
     return 0
 
 

@@ -9,6 +9,7 @@ before the work is what the work would say, nothing is left that could pass for 
 call succeeds once the good input is back.
 """
 
+import gzip
 import io
 import json
 import os
@@ -18,6 +19,7 @@ import shutil
 import struct
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,7 +30,7 @@ import pytest
 from PIL import Image
 
 from alignbook import __main__ as command_line
-from alignbook import datasets, features, pack, pretrained
+from alignbook import checks, datasets, features, pack, pretrained, runs
 from alignbook.datasets import (
     DataError,
     archives,
@@ -85,8 +87,8 @@ class Good(NamedTuple):
 
 
 def photographs(folder, names=PHOTOS):
-    for seed, name in enumerate(names):
-        pixels = np.random.default_rng(seed).integers(0, 256, (30, 40, 3), np.uint8)
+    for name in names:
+        pixels = np.random.default_rng(zlib.crc32(name.encode())).integers(0, 256, (30, 40, 3), np.uint8)
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(pixels).save(folder / name)
 
@@ -262,17 +264,20 @@ def unpacked(file):
     return read
 
 
-RUN = "0123456789abcdef"
+RECORD = {
+    "module": "alignbook.chan", "config": {"steps": 1}, "seed": 0, "inputs": [], "device": "cpu",
+    "dtype": "float32", "code": "c" * 64, "versions": {"torch": "1"}, "finished": "now",
+    "seconds": 1.5, "asked": [],
+}  # fmt: skip
+RUN = runs.key_of(RECORD)
 STORED = f"{RUN}/weights.safetensors"
 
 
 def write_pack(folder):
     store = folder / "store"
     (store / RUN).mkdir(parents=True)
-    record = {"key": RUN, "module": "alignbook.chan", "device": "cpu", "code": "c" * 64,
-              "versions": {"torch": "1"}, "inputs": []}  # fmt: skip
-    (store / RUN / "run.json").write_text(json.dumps(record))
-    (store / RUN / "metrics.json").write_text("{}")
+    (store / RUN / "run.json").write_text(json.dumps(RECORD | {"key": RUN}))
+    (store / RUN / "metrics.json").write_text(json.dumps({"steps": 1, "training seconds": 1.5}))
     (store / STORED).write_bytes(b"weights" * 99)
     pack.write(folder / "runs.tar.gz", pack.describe(store, pack.Choice([RUN])), store)
     shutil.rmtree(store)
@@ -339,8 +344,10 @@ def read_command(folder, made):
     words = shlex.split((folder / "command").read_text().replace("{folder}", str(folder)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command_line, "ROOT", made)
+        enough = folder / "enough"  # images of a split; the good input has fewer than usual
+        patch.setattr(datasets, "FEWEST", int(enough.read_text()) if enough.is_file() else 1)
         made.mkdir(exist_ok=True)
-        notebooks, settings = command_line.check(command_line.parser().parse_args(words))
+        notebooks, settings = checks.check(command_line.parser().parse_args(words))
     return settings["profile"], settings["set"]
 
 
@@ -423,7 +430,7 @@ GOOD = {
     "checkpoint": model("checkpoint", "clip.pt", write_checkpoint),
     "world": Good(write_json("settings.json", vars(ALL) | {
         "size": 48, "train_images": 2, "dev_images": 1, "test_images": 1}), read_world, ""),
-    "command line": Good(write_command, read_command, "", raises=command_line.Refused),
+    "command line": Good(write_command, read_command, "", raises=checks.Refused),
     "regions asked for": Good(
         lambda folder: np.save(folder / "features.npy", np.ones((2, 36, 3), np.float16)),
         read_first_regions, "", raises=ValueError),
@@ -679,6 +686,10 @@ def deep_grey(path):
     Image.fromarray(grey).save(path, format="PNG")
 
 
+def post_script(path):
+    Image.new("RGB", (40, 30)).save(path, format="EPS")
+
+
 def header(text):
     """A .npy file of nothing but a header."""
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
@@ -686,6 +697,57 @@ def header(text):
 
 def words(line):
     return put("command", line.encode())
+
+
+def pipe(file):
+    """A named pipe, which nobody writes to: reading it would never end."""
+    return instead(file, os.mkfifo)
+
+
+def claims(width, height):
+    """A PNG whose header says so many pixels."""
+
+    def spoil(path):
+        octets = io.BytesIO()
+        Image.new("L", (4, 4)).save(octets, "PNG")
+        size = b"IHDR" + struct.pack(">II", width, height) + octets.getvalue()[24:29]
+        path.write_bytes(octets.getvalue()[:12] + size + struct.pack(">I", zlib.crc32(size))
+                         + octets.getvalue()[33:])  # fmt: skip
+
+    return spoil
+
+
+def long_header(folder):
+    """A tar whose header for extended names has 80 MB, in 80 kB."""
+    info = tarfile.TarInfo("./PaxHeaders/a")
+    info.type, info.size = tarfile.XHDTYPE, 80 * 2**20
+    with gzip.open(folder / "photos.tar.gz", "wb", compresslevel=1) as file:
+        file.write(info.tobuf(tarfile.USTAR_FORMAT) + bytes(info.size + 1024))
+
+
+def endless(path):
+    """A tar with a member of 200 MB of zeros, in 1 MB."""
+    info = tarfile.TarInfo("a.jpg")
+    info.size = 200 * 2**20
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(info.tobuf())
+        for _ in range(202):
+            file.write(bytes(2**20))
+
+
+def zip_of(folder, content):
+    with zipfile.ZipFile(folder / "photos.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("a.jpg", content)
+
+
+def long_member(folder):
+    """Regions whose features begin with a header of 80 MB, in 80 kB."""
+    with zipfile.ZipFile(folder / "regions.npz") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["features.npy"] = b"\x93NUMPY\x02\x00" + struct.pack("<I", 80 * 2**20) + bytes(80 * 2**20)
+    with zipfile.ZipFile(folder / "regions.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
 
 
 def npy(stored):
@@ -807,10 +869,29 @@ CASES = {
             f"{TRAIN}, row 1", "'../a.jpg' leaves the folder", OUTSIDE),
         Row("an absolute path", change(TRAIN, "a.jpg", "/etc/a.jpg"),
             f"{TRAIN}, row 1", "'/etc/a.jpg' leaves the folder", OUTSIDE),
+        Row("a named pipe as photograph", pipe("Images/a.jpg"),
+            f"{TRAIN}, row 1", "Images/a.jpg is a named pipe", "a regular file", "put the photograph"),
+        Row("a link to a device as photograph",
+            instead("Images/a.jpg", lambda path: path.symlink_to("/dev/zero")),
+            f"{TRAIN}, row 1", "Images/a.jpg is a device", "a regular file", "put the photograph"),
+        Row("a named pipe as list", pipe(TRAIN), TRAIN, "file missing"),
+        Row("PostScript saved as .jpg", picture(post_script),
+            "Images/a.jpg", "cannot identify image file", WHOLE, FRESH, late=True),
+        Row("more pixels than memory holds", picture(claims(13_000, 13_000)),
+            "Images/a.jpg", "13,000 × 13,000 pixels, 64,000,000 at most", WHOLE, FRESH, late=True),
+        Row("a caption with a character that ends texts",
+            change(TOKENS, "Café 0 of a.jpg", "Café\0 0 of a.jpg"), f"{TRAIN}, row 1",
+            "a caption of a.jpg holds the control character '\\x00'", "expected text"),
+        Row("a caption of a million characters",
+            change(TOKENS, "Café 0 of a.jpg", "word " * 200_000), f"{TRAIN}, row 1",
+            "a caption of a.jpg has 1,000,002 characters", "expected 2,000 at most"),
+        Row("a caption in letters that no model here reads",
+            change(TOKENS, "Café 0 of a.jpg .", "两只狗 在 雪地 里"), f"{TRAIN}, row 1",
+            "a caption of a.jpg is '两只狗 在 雪地 里'", "a word in Latin letters"),
         Row("a name no file can have", each(
             change(TRAIN, "a.jpg", "a\0.jpg"),
             rewrite(TOKENS, lambda octets: octets.replace(b"a.jpg#", b"a\0.jpg#"))),
-            f"{TRAIN}, row 1", "Images/a\0.jpg missing", "every image listed", UNPACK),
+            f"{TRAIN}, row 1", r"Images/a\x00.jpg missing", "every image listed", UNPACK),
     ],
     "Karpathy": [
         Row("the file is missing", lose(JSON), "Flickr8k_text/Flickr8k.token.txt", "file missing",
@@ -828,6 +909,10 @@ CASES = {
         Row("another schema", change(JSON, '"images"', '"pictures"'),
             JSON, "no list 'images'", "expected Karpathy's schema"),
         Row("not UTF-8", recode(JSON, "latin-1"), f"{JSON}, byte", "not UTF-8", "expected UTF-8"),
+        Row("a name that is a number", entry(JSON, "images", 1, "filename", 7),
+            f"{JSON}, image 1", "filename is 7", "expected filename, split and sentences"),
+        Row("a name that is a list", entry(JSON, "images", 1, "filename", ["a.jpg"]),
+            f"{JSON}, image 1", "filename is ['a.jpg']", "expected filename, split and sentences"),
         Row("from Windows", windows(JSON)),
         Row("UTF-16, which JSON may be", recode(JSON, "utf-16")),
         Row("zero images", entry(JSON, "images", []),
@@ -849,7 +934,7 @@ CASES = {
         Row("a path upwards", entry(JSON, "images", 1, "filepath", "../.."),
             f"{JSON}, image 1", "'../../b.jpg' leaves the folder", OUTSIDE),
         Row("a file name that is none", entry(JSON, "images", 1, "filename", None),
-            f"{JSON}, image 1", "Images/None missing", "every image listed", UNPACK),
+            f"{JSON}, image 1", "filename is None", "expected filename, split and sentences"),
     ],
     "part of flickr30k": [
         Row("an image that has no captions", entry(karpathy.PARTIAL, "z.jpg", "9.jpg"),
@@ -943,6 +1028,15 @@ CASES = {
             "instances.json", "no list 'categories'", "expected COCO's schema"),
     ],
     "precomp": [
+        Row("a named pipe as features", pipe("train_ims.npy"),
+            "train_ims.npy", "a named pipe, no regular file", NPY),
+        Row("features that are all zero", array("dev_ims.npy", lambda a: 0 * a),
+            "dev_ims.npy, image row 0", "its largest feature is 0", "expected one above 0"),
+        Row("a feature whose square is no number", number("dev_ims.npy", (0, 1, 2), 3e38),
+            "dev_ims.npy, image row 0", "its largest feature is 3e+38", "up to 1e+06"),
+        Row("a caption in letters that no model here reads",
+            change("dev_caps.txt", "Café 0 of c.jpg .", "两只狗"),
+            "dev_caps.txt, row 1", "a caption that is '两只狗'", "a word in Latin letters"),
         Row("a feature that is NaN", number("test_ims.npy", (0, 2, 1), np.nan),
             "test_ims.npy, image row 0", "not a finite number", "expected whole features"),
         Row("a feature that is infinite", number("train_ims.npy", (1, 2, 1), -np.inf),
@@ -1010,6 +1104,8 @@ CASES = {
             "expected names, counts, boxes, features"),
     ],
     "regions.npz": [
+        Row("a header that goes on and on", long_member,
+            "regions.npz", "unpack to more than 200 times", "", "don't use this archive"),
         Row("a feature that is NaN", member("regions.npz", features=value((3, 1), np.nan)),
             "regions.npz, region 3", "a feature of é.jpg is not a finite number", "whole features"),
         Row("a box with x1 < x0", member("regions.npz", boxes=value((2, 2), -1)),
@@ -1059,6 +1155,8 @@ CASES = {
             "regions.parquet", "not a whole file of regions", "the columns name, x0"),
     ],
     "detections": [
+        Row("a named pipe", pipe("found.json"),
+            "found.json", "cannot be read (a named pipe", "a file that you may read"),
         Row("a box with x1 < x0", entry("found.json", 1, "boxes", [[5, 0, 0, 5]]),
             "found.json, item 1", "box [5.0, 0.0, 0.0, 5.0]", "x0 < x1 and y0 < y1"),
         Row("an infinite score", entry("found.json", 1, "scores", [float("inf")]),
@@ -1165,6 +1263,8 @@ CASES = {
             "swap_att.json", "cannot be read (Permission denied)", "a file that you may read"),
     ],
     "noise index": [
+        Row("a named pipe", pipe("noise.npy"),
+            "noise.npy", "a named pipe, no regular file", "a .npy file of whole numbers"),
         Row("an index out of range", number("noise.npy", 7, 4),
             "noise.npy", "row 7 holds 4 (1 are out of range)", "image rows 0 to 3"),
         Row("a negative index", number("noise.npy", 7, -1),
@@ -1211,6 +1311,8 @@ CASES = {
         Row("from Windows", windows("dev.conllu")),
     ],
     "zip": [
+        Row("zeros without end", lambda folder: zip_of(folder, bytes(65 * 2**20)),
+            "photos.zip", "unpack to more than 200 times", "which no data does"),
         Row("a path upwards", zip_more("Images/../../x"),
             "photos.zip, member 3 'Images/../../x'", "leaves the folder", OUTSIDE),
         Row("an absolute path", zip_more("/etc/x"),
@@ -1236,6 +1338,10 @@ CASES = {
             "photos.zip", "file missing", "expected a zip or tar archive", "put it there"),
     ],
     "tar": [
+        Row("a header that goes on and on", long_header,
+            "photos.tar.gz", "a header of 83,886,080 bytes", "a whole archive", "fetch it again"),
+        Row("zeros without end", lambda folder: endless(folder / "photos.tar.gz"),
+            "photos.tar.gz", "unpack to more than 200 times", "which no data does"),
         Row("a path upwards", tar_more("../x"),
             "photos.tar.gz, member 3 '../x'", "leaves the folder", OUTSIDE),
         Row("an absolute path", tar_more("/etc/x"),
@@ -1255,6 +1361,8 @@ CASES = {
             "photos.tar.gz", "Input/output error", "expected a whole archive", "fetch it again"),
     ],
     "pack": [
+        Row("a named pipe", pipe("runs.tar.gz"),
+            "runs.tar.gz", "a named pipe", "expected a file that ./run_all.sh pack has made"),
         Row("a tampered file", repack(lambda members: members.update({STORED: b"WEIGHTS" * 99})),
             "runs.tar.gz", f"{STORED} was altered", "its hash is not the one in MANIFEST.json"),
         Row("a file cut short", repack(lambda members: members.update({STORED: b"weights"})),
@@ -1266,11 +1374,9 @@ CASES = {
             "unpack only packs you trust"),
         Row("a path upwards in the manifest",
             manifest(lambda told: told["runs"][RUN]["files"].update({"../../x.json": {}})),
-            "runs.tar.gz", f"names '{RUN}/../../x.json'", "expected <key>/<file>",
-            "unpack only packs you trust"),
+            "runs.tar.gz", "MANIFEST.json cannot be read (runs", "expected the one that ./run_all.sh"),
         Row("a pickle", manifest(lambda told: told["runs"][RUN]["files"].update({"x.pkl": {}})),
-            "runs.tar.gz", f"names '{RUN}/x.pkl'", "with one of .json, .npy, .safetensors",
-            "unpack only packs you trust"),
+            "runs.tar.gz", "MANIFEST.json cannot be read (runs", "expected the one that ./run_all.sh"),
         Row("another format", manifest(lambda told: told.update(format=9)),
             "runs.tar.gz", "a pack of format 9", "expected 1", "take the version of this folder"),
         Row("half a run", manifest(lambda told: told["runs"][RUN]["files"].pop("metrics.json")),
@@ -1324,6 +1430,7 @@ CASES = {
             CONFIG, "tokenizer mismatch", "49408 in the tokenizer, 100 in the model"),
     ],
     "checkpoint": [
+        Row("a named pipe", pipe("clip.pt"), "clip.pt", "not found", "", "put there the checkpoint"),
         Row("code instead of weights", put("clip.pt", pickle.dumps(Code(), 2)),
             "clip.pt", "holds more than weights", "", "take the release as safetensors", late=True),
         Row("a state dict that is text", lambda folder: saved({"state_dict": "none"}, folder),
@@ -1353,6 +1460,37 @@ CASES = {
             "world size 8 pixels", "need 48 or more"),
     ],
     "command line": [
+        Row("an empty profile", words("--profile ''"), "", "unknown profile ''", "there are: smoke"),
+        Row("noise files that aren't there", words("--set gsl_noise_index={folder}/none gsl"),
+            "none", "not found", "expected a folder with world_RATE.npy", "or leave it out"),
+        Row("a folder without a noise file", words("--set gsl_noise_index={folder} gsl-F1"),
+            "world_0.2.npy", "not found", "for RATE = 0.2, 0.4, 0.6", "or leave it out"),
+        Row("a ViT that isn't there", words("--set covalign_vit={folder}/none"),
+            "none", "not found", "", "put there settings"),
+        Row("a setting twice", words("--set chan_steps=5 --set chan_steps=6"), "",
+            "chan_steps is 5 before", "say one of them"),
+        Row("a setting twice alike",
+            words("--profile smoke --set chan_steps=5 --set chan_steps=5 --data flickr8k={folder}")),
+        Row("a billion images", words("--set train_images=1000000000"), "",
+            "train_images=1000000000", "expected 10000000 at most"),
+        Row("pictures too large for the disk", words("--set size=4096 --set train_images=10000000"),
+            "", "10,000,", "MB at most, which are free"),
+        Row("pictures of a million pixels a side", words("--set size=1000000"), "",
+            "size=1000000", "expected 4096 at most"),
+        Row("a width that no four heads share", words("--set chan_dim=3"), "",
+            "chan_dim=3", "a multiple of 4"),
+        Row("more than all of the steps", words("--set chan_all_violations=5"), "",
+            "chan_all_violations=5", "expected 1 at most"),
+        Row("the same picture in train and test",
+            lambda folder: shutil.copy(folder / "Images/a.jpg", folder / "Images/d.jpg"),
+            f"{TEST}, row 1", "d.jpg of split test is the same picture as a.jpg of split train (1 are",
+            "other pictures to be tested on", "take one of them out"),
+        Row("the same picture twice in train",
+            lambda folder: shutil.copy(folder / "Images/a.jpg", folder / "Images/b.jpg")),
+        Row("images too few to choose by", each(
+            words("--profile smoke --data flickr8k={folder}"),
+            lambda folder: (folder / "enough").write_text("11")),
+            "Images", "1 images in split dev, expected 11 or more", "among 10", "more images"),
         Row("an unknown profile", words("--profile smok"), "", "unknown profile 'smok'",
             "did you mean smoke?"),
         Row("an unknown setting", words("--set chan_step=5"), "", "unknown setting 'chan_step'",

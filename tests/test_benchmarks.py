@@ -1,5 +1,6 @@
 """The kernel benchmarks: peers compute what the library does; ratios, bars; a guard on speed."""
 
+import os
 import subprocess
 import sys
 import time
@@ -190,7 +191,7 @@ def test_recalls_that_differ_are_an_error():
 
 @pytest.fixture(scope="module")
 def smoke(tmp_path_factory):
-    """The table of the command's smoke size, what it said, and its seconds."""
+    """The table of the command's smoke size, as a file and for reading, and its seconds."""
     out = tmp_path_factory.mktemp("benchmarks") / "new/kernels.csv"
     began = time.monotonic()
     done = subprocess.run(
@@ -198,8 +199,10 @@ def smoke(tmp_path_factory):
         cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert [path.name for path in out.parent.iterdir()] == ["kernels.csv"]
-    return out, done.stdout, time.monotonic() - began
+    assert {path.name for path in out.parent.iterdir()} == {"kernels.csv", "kernels.txt"}
+    assert done.stdout.splitlines() == [
+        f"  table of the kernels: {os.path.relpath(out.with_suffix('.txt'), ROOT)}"]
+    return out, out.with_suffix(".txt").read_text("utf-8"), time.monotonic() - began
 
 
 def test_the_command_in_small(smoke):

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from base64 import b64encode
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,6 +18,9 @@ import pytest
 from conftest import Copy, listens, skip_unless_required
 from playwright.sync_api import TimeoutError as TookTooLong
 from playwright.sync_api import sync_playwright
+from test_verbatim import ACTING, CAPTIONS, shown
+
+from alignbook import explorer_widget, verbatim
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 CANVASES = "[...document.querySelectorAll('.ab-canvas')].map((each) => each.toDataURL())"
@@ -292,6 +296,43 @@ def explore(copy: Copy, pictures: Path) -> dict:
     return seen
 
 
+# The explorer on a made-up state: whatever a kernel may send is text.
+EXPLORER = """async ([source, said]) => {
+    const { default: page } = await import("data:text/javascript;base64," + source);
+    const panel = { method: said[0], score: 1, rank: 1, mapped: false, before: null, top: [],
+                    scale: said[1], "own rank": 1, contributions: said.map(() => 1),
+                    best: said.map(() => 0), scores: said.map(() => 1), boxes: [],
+                    shares: said.map(() => 1), ranked: [
+                        { own: true, score: 1, words: said, contributions: said.map(() => 1) }] };
+    const bytes = new DataView(new ArrayBuffer(768)), of = {
+        data: said[0], seed: 0, left: said[1], right: said[2], caption: said[0], word: 0, swap: [],
+        offers: { [said[0]]: { [said[1]]: [0], [said[2]]: [0] } }, colours: bytes, maps: bytes,
+        note: said.join(" "), shown: {
+            words: said, was: said, unknown: said.map(() => true), notes: said, image: 0,
+            images: 1, picture: "", captions: said, own: true, exchanges: said.map(() => said),
+            panels: [panel, panel], milliseconds: 1 } };
+    const el = document.body.appendChild(document.createElement("div"));
+    page.render({ el, model: { get: (name) => of[name], set() {}, save_changes() {}, on() {} } });
+    return { text: [...el.querySelectorAll(".ab-own .ab-link, .ab-told")].map((e) => e.innerText),
+             tags: [...new Set([...el.querySelectorAll("*")].map((each) => each.tagName))],
+             handled: [...el.querySelectorAll("*")].filter((each) => each.onerror).length };
+}"""
+
+
+def hostile(page, pictures: Path) -> dict:
+    """A report and an explorer of captions and names that would do harm."""
+    page.goto(shown(pictures / "hostile").as_uri())
+    images = page.locator("article img").all()
+    seen = {"sources": [each.get_attribute("src") for each in images],
+            "alt": images[0].get_attribute("alt"), "text": page.locator("article").inner_text(), "links": page.evaluate(
+                "[...document.links].filter((each) => !/^(file|https):/.test(each.href)).length")}  # fmt: skip
+    page.screenshot(path=pictures / "hostile.png", full_page=True)
+    source = b64encode((explorer_widget.HERE / "explorer.js").read_bytes()).decode()
+    seen["explorer"] = page.evaluate(EXPLORER, [source, CAPTIONS])
+    page.wait_for_timeout(200)  # for an image that is not there
+    return seen | {"title": page.title(), "formulas": page.locator("math").count()}
+
+
 def follow(report: Path, pictures: Path) -> dict:
     """From the report's front page to a difference with its verdict, to the notebook, and a search."""
     seen = {"hosts": set(), "errors": []}
@@ -317,6 +358,7 @@ def follow(report: Path, pictures: Path) -> dict:
         page.locator("ul.search li a").first.click()
         page.wait_for_selector("article h1")
         seen["after"] = page.locator("article").inner_text().lower()
+        seen["hostile"] = hostile(page, pictures)
     return seen
 
 
@@ -345,6 +387,21 @@ def check_report(seen: dict) -> None:
     assert "over seeds" in seen["verdict"] and "[" in seen["verdict"]
     assert seen["title"].startswith("11") and seen["pictures"] == 0
     assert len(seen["found"]) >= 3 and "codebook" in seen["after"]
+    harmless(seen["hostile"])
+
+
+def harmless(seen: dict) -> None:
+    """Nothing of a hostile folder is an element, a formula, a link or an order; all can be read."""
+    assert seen["title"].startswith("02") and not seen["links"] and not seen["formulas"]
+    assert len(seen["sources"]) == 1 and seen["sources"][0].endswith(".png")
+    assert r"$\frac{" in seen["alt"] and r"\u202e" in seen["alt"]
+    assert not {"IMG", "SCRIPT", "A"} & {*seen["explorer"]["tags"]}
+    assert not seen["explorer"]["handled"]
+    text = "".join(seen["explorer"]["text"])
+    assert not ACTING.search(seen["text"].replace("\t", " ") + seen["alt"] + text)
+    for each in CAPTIONS:
+        assert " ".join(verbatim.line(each).split()) in " ".join(seen["text"].split())
+        assert each[-9:] in text or ACTING.search(each) or "\n" in each
 
 
 def check_explorer(seen: dict) -> None:

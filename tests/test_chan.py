@@ -232,11 +232,12 @@ def fitted(tmp_path, monkeypatch):
         splits=splits, captions_per_image=5,
         captions_of=lambda split: [5 * i + k for i in splits[split] for k in range(5)],
     )
-    steps = []
+    steps, looks = [], []
 
-    def train(model, optimizer, schedule, n, loss_at, folder, label, clip):
+    def train(model, optimizer, schedule, n, loss_at, folder, label, clip, dev_at):
         model.train()
         steps.append(([loss_at(step).item() for step in range(n)], optimizer, clip, label))
+        looks.append(dev_at)
         return {}
 
     monkeypatch.setattr(chan.training, "fit", train)
@@ -246,7 +247,8 @@ def fitted(tmp_path, monkeypatch):
         config = chan.Config(steps=4, batch=6, regions=10, margin=2.5, **changes)
         model, run = Matcher(config), SimpleNamespace(array=lambda name: images)
         found = chan.fit(model, Captions(), config, seed, dataset, run, tmp_path, "cpu", "label")
-        return SimpleNamespace(found=found, asked=model.asked, folder=tmp_path, steps=steps[-1])
+        return SimpleNamespace(found=found, asked=model.asked, folder=tmp_path, steps=steps[-1],
+                               look=looks[-1])  # fmt: skip
 
     return run
 
@@ -277,6 +279,7 @@ def test_a_tuning_seed_sees_dev_and_a_reporting_seed_test(fitted):
     tuned = fitted(1000)
     assert 0 < tuned.found["dev RSUM"] < 600 and "test RSUM" not in tuned.found
     assert tuned.asked[-1][:, 0, 0].tolist() == [12, 13, 14, 15, 16]
+    assert report.look(4) == 600 and report.asked[-1][:, 0, 0].tolist() == [12]  # a third of dev
 
 
 def test_a_split_is_compared_a_thousand_captions_at_a_time(monkeypatch):

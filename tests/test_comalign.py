@@ -383,6 +383,29 @@ def test_heads_learn_to_turn_pictures_towards_phrases_and_carry_it_over(tmp_path
     assert np.load(tmp_path / "ranks_t2i.npy").shape == (18 * 5,)
 
 
+def test_looks_try_equal_weights_alone(monkeypatch):
+    """As many scores as there are weights for each way."""
+    tried, (base, found) = [], comalign.compare(model_of(), *stored(1), "dev")
+    real = comalign.summed
+    monkeypatch.setattr(comalign, "summed", lambda b, p, w: tried.append(w) or real(b, p, w))
+    comalign.freeze(Config(heads=2), base, found, 5, one=True)
+    assert tried == [(w, w, 0.0) for w in comalign.WEIGHTS] + [
+        (0.0, 0.0, w) for w in comalign.WEIGHTS]  # fmt: skip
+
+
+def test_looks_at_dev_are_at_what_selection_goes_by(tmp_path, monkeypatch):
+    """Of the source, with the weights of inference; 12 images of dev, so four of them."""
+    source, target = stored(1), stored(2)
+    config = Config(heads=2, steps=5, batch=8, weights=(3.0, 3.0, 3.0))
+    first = comalign.compute(config, TUNING_SEED, [*source, *target], tmp_path, "cpu")
+    looks = np.load(tmp_path / "dev.npy")
+    assert looks[:, 0].tolist() == [1, 2, 3, 4, 5] and first["dev seconds"] > 0
+    monkeypatch.setattr(comalign, "looked_at", lambda images: images)
+    whole = comalign.compute(config, TUNING_SEED, [*source, *target], tmp_path, "cpu")
+    assert np.load(tmp_path / "dev.npy")[-1, 1] == whole["dev RSUM"] != looks[-1, 1]
+    assert whole["checksum"] == first["checksum"]
+
+
 def test_the_same_seed_trains_the_same_and_a_tuning_seed_sees_no_test(tmp_path):
     source, target = stored(1), stored(2)
     config = Config(heads=2, steps=4, batch=8)

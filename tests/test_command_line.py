@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT, copy_workbook
 
 from alignbook import __main__ as command_line
-from alignbook import exhibits
+from alignbook import exhibits, graph
 
 CHAPTER = ["10_chan", "11_chan_ablations", "12_chan_codebook", "13_chan_efficiency",
            "14_chan_attention"]
@@ -53,7 +53,7 @@ def test_an_archive_of_data_is_unpacked_into_a_folder(copy, tmp_path):
         (["--data", "flickr8k=/no/such/folder"], ["/no/such/folder"]),
         (["--data", "flickr8k"], ["flickr8k"]),
         (["--data", "zzz"], ["zzz", "world"]),
-        (["--seeds", "0"], ["--seeds", "from 1 on"]),
+        (["--seeds", "0"], ["--seeds", "from 1 to 1000"]),
         (["--jobs", "two"], ["--jobs", "'two'"]),
         (["--set", "parser=no_such_pipeline"], ["--set parser=no_such_pipeline", "neither an installed"]),
         (["--set", "boxes=instances"], ["--set boxes=instances", "not known of world"]),
@@ -113,18 +113,23 @@ def test_the_command_line_imports_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     loaded = set(done.stdout.split())
     assert loaded
-    assert not loaded & {"torch", "numpy", "pandas", "snakemake", "papermill", "matplotlib"}
+    heavy = {"torch", "numpy", "pandas", "snakemake", "papermill", "matplotlib", "rich", "tqdm"}
+    assert not loaded & heavy
 
 
 def test_dry_run_lists_jobs_and_leaves_nothing(copy):
-    before = everything(copy.root)
+    def made():
+        """All but what is known of files' contents, which is looked up again."""
+        return {path for path in everything(copy.root) if ".cache" not in path.parts}
+
+    before = made()
     done = copy.run("--dry-run", "--profile", "smoke", "chan-T3")
     assert done.returncode == 0, done.stderr
-    for made in ("data.json", "base.json", "notebooks/11_chan_ablations.done", "metrics.csv"):
-        assert made in done.stdout
+    for name in ("data.json", "base.json", "notebooks/11_chan_ablations.done", "metrics.csv"):
+        assert name in done.stdout
     assert "not there yet" in done.stdout
     assert "02_data" not in done.stdout
-    assert everything(copy.root) == before
+    assert made() == before
 
 
 def test_dry_run_spreads_arms(copy):
@@ -312,15 +317,20 @@ def test_targets():
 def test_starts_are_noted_with_their_time_and_machine(tmp_path, monkeypatch):
     monkeypatch.setattr(command_line, "results_folder", lambda _: tmp_path)
     said = {"profile": "laptop", "data": "world", "seeds": None, "set": {}, "device": "cpu"}
-    for words, code in (("Nothing to be done", 0), ("Finished", 0), ("Nothing to be done", 1)):
-        (tmp_path / "snakemake.log").write_text(words)
-        monkeypatch.setattr(command_line, "finish", lambda *_, code=code: code)
-        monkeypatch.setattr(command_line.warm, "keep", contextlib.nullcontext)
-        command_line.walk(said, [], None, 3)
+    monkeypatch.setattr(command_line.warm, "keep", contextlib.nullcontext)
+    done = graph.Job(["notebook", "02_data"], ["x"], "", 0.0, 7.04)
+    for jobs, code in (([], 0), ([done], 0), ([], 1)):
+        def finish(_, seen, __, jobs=jobs, code=code):
+            seen.graph.total, seen.graph.finished = len(jobs) + code, jobs
+            return code
+
+        monkeypatch.setattr(command_line, "finish", finish)
+        assert command_line.walk(said, [], None, 3) == code
     starts = json.loads((tmp_path / "starts.json").read_text())
     assert len(starts) == 2 and all(each["cores"] == 3 and each["seconds"] < 60 for each in starts)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "settings.json", "snakemake.log", "starts.json"]
+    assert [each["jobs"] for each in starts] == [{"notebook 02_data": 7.0}, {}]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name[0] != ".") == [
+        "jobs.log", "settings.json", "starts.json"]
 
 
 def test_what_only_the_world_has_is_not_made_for_every_data_set():
@@ -336,12 +346,16 @@ def test_what_only_the_world_has_is_not_made_for_every_data_set():
 
 
 def test_failures_are_told_with_what_they_were_to_make(tmp_path, capsys):
-    words = "Error in rule arm:\n    jobid: 4\n    input: base.json\n    output: arms/a/b.csv\n"
-    (tmp_path / "log").write_text(words)
-    command_line.tell_failures(tmp_path, tmp_path / "log")
-    assert "failed:\n  arms/a/b.csv" in capsys.readouterr().err
-    (tmp_path / "log").write_text("SyntaxError in file Snakefile, line 3")
-    command_line.tell_failures(tmp_path, tmp_path / "log")
+    walked = graph.Graph(tmp_path / "events")
+    walked.failed.append(graph.Job(["arms", "a", "b"], ["arms/a/b.csv", "c"], "", 0.0))
+    command_line.tell_failures(tmp_path, tmp_path / "log", walked)
+    assert "failed:\n  arms/a/b.csv and 1 more\n" in capsys.readouterr().err
+    (tmp_path / "log").write_text("killed before it began")
+    walked = graph.Graph(tmp_path / "events")
+    command_line.tell_failures(tmp_path, tmp_path / "log", walked)
+    assert "killed before it began" in capsys.readouterr().err
+    walked.complaints.append("SyntaxError in file Snakefile, line 3")
+    command_line.tell_failures(tmp_path, tmp_path / "log", walked)
     assert "SyntaxError in file Snakefile" in capsys.readouterr().err
 
 
@@ -376,10 +390,11 @@ def set_up(workbook_copy, tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/uv").write_text(UV)
     (tmp_path / "bin/uv").chmod(0o755)
-    dropped = ("ALIGNBOOK_ENV", "CONDA_PREFIX")
+    dropped = ("ALIGNBOOK_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV")
     kept = {name: text for name, text in workbook_copy.environment.items() if name not in dropped}
     workbook_copy.environment = {
         **kept,
+        "ALIGNBOOK_GPU": "no",
         "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "UV_CALLS": str(tmp_path / "calls"),
         "UV_FAILS": str(tmp_path / "fails"),
@@ -470,12 +485,140 @@ def test_named_environment_is_installed_into_not_remade(set_up, tmp_path):
     assert done.returncode == 2 and "no environment" in done.stderr
 
 
-def test_conda_environment_is_used_but_not_base(set_up, tmp_path):
-    set_up.environment.pop("CONDA_DEFAULT_ENV", None)
-    own = tmp_path / "conda/bin"
-    own.mkdir(parents=True)
-    (own / "python").write_text('#!/bin/sh\necho "conda: $*"\n')
-    (own / "python").chmod(0o755)
-    conda = {"CONDA_PREFIX": str(own.parent)}
-    assert "conda: -m" in set_up.run(CONDA_DEFAULT_ENV="alignbook", **conda).stdout
-    assert "handed over: -m" in set_up.run(CONDA_DEFAULT_ENV="base", **conda).stdout
+def pretended_python(folder: Path, code: str = 'echo "conda: $*"') -> str:
+    """An environment whose python does what some code in sh says."""
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin/python").write_text(f"#!/bin/sh\n{code}\n")
+    (folder / "bin/python").chmod(0o755)
+    return str(folder)
+
+
+@pytest.mark.parametrize("name, folder, stamped, used", [
+    ("alignbook", "envs/one", False, True),
+    ("/its/whole/path", "own/alignbook", False, True),  # as conda create --prefix has it
+    ("research", "envs/research", True, True),
+    ("research", "envs/research", False, False),
+    ("alignbook2", "envs/alignbook2", False, False),
+    ("base", "alignbook", False, False),
+    ("base", "miniforge3", True, False),
+])  # fmt: skip
+def test_only_a_conda_environment_of_the_workbooks_is_installed_into(
+        set_up, tmp_path, name, folder, stamped, used):  # fmt: skip
+    prefix = pretended_python(tmp_path / folder)
+    if stamped:
+        (tmp_path / folder / ".alignbook").mkdir()
+    before = everything(tmp_path / folder)
+    conda = {"CONDA_PREFIX": prefix, "CONDA_DEFAULT_ENV": name}
+    done = set_up.run("doctor", **conda)
+    assert done.returncode == 0, done.stderr
+    last = done.stdout.splitlines()[-1]
+    if used:
+        assert last == "conda: -m alignbook doctor" and not done.stderr
+        assert all(f"--python {prefix}/bin/python" in each for each in set_up.calls())
+        return
+    assert last == "handed over: -m alignbook doctor"
+    assert everything(tmp_path / folder) == before
+    assert prefix not in "".join(set_up.calls())
+    (line,) = done.stderr.splitlines()
+    assert prefix in line and "stays as it is" in line and "using .venv" in line
+    assert set_up.run("doctor", **conda).stderr == ""  # said once
+    assert "conda: -m" in set_up.run(ALIGNBOOK_ENV=prefix, **conda).stdout  # unless it is named
+
+
+def test_what_conda_has_installed_is_used(set_up, tmp_path):
+    """An environment with every package, as environment.yml makes it, keeps conda's versions."""
+    lacking = tmp_path / "lacking"
+    lacking.touch()
+    conda = {"CONDA_DEFAULT_ENV": "alignbook", "CONDA_PREFIX": pretended_python(
+        tmp_path / "conda", f'if [ "$1" = -c ]; then cat {lacking}; else echo "conda: $*"; fi')}
+    done = set_up.run("test", **conda)
+    assert done.stdout.splitlines()[-1] == "conda: -m alignbook test", done.stderr
+    assert "conda's packages" in done.stdout
+    (itself,) = set_up.calls()
+    assert "--no-deps --editable" in itself
+    assert set_up.run(**conda).stdout == "conda: -m alignbook\n"
+    with open(set_up.root / "requirements.lock", "a") as lock:
+        lock.write("# more\n")
+    lacking.write_text("seaborn\n")
+    done = set_up.run(**conda)
+    assert done.returncode == 2 and "lacks seaborn: conda env update" in done.stderr
+    assert len(set_up.calls()) == 1
+    lacking.write_text("")
+    (tmp_path / "conda/.alignbook/conda").unlink()  # the lock was installed there, an older one
+    assert set_up.run(**conda).returncode == 0
+    assert "--require-hashes" in set_up.calls()[1]
+
+
+def asked_for(copy) -> set[str]:
+    """Names of the packages that were last to be installed."""
+    lines = (copy.root / ".cache/needed.lock").read_text().splitlines()
+    return {line.partition("==")[0] for line in lines if line[0].isalpha()}
+
+
+def test_what_only_a_gpu_needs_is_installed_where_there_is_one(set_up, tmp_path):
+    every = {line.partition("==")[0] for line in (ROOT / "requirements.lock").read_text().splitlines()
+             if line[0].isalpha()}  # fmt: skip
+    for_tests = {"hypothesis", "playwright", "pytest"}
+    done = set_up.run()
+    assert done.stderr == "" and "handed over: -m alignbook.placeholders\n" in done.stdout
+    small = asked_for(set_up)
+    assert {"torch", "nvidia-cuda-runtime", "nvidia-cuda-cupti", "nvidia-ml-py"} <= small
+    left = every - small - for_tests
+    assert {"triton", "nvidia-cublas", "nvidia-cudnn-cu13", "nvidia-nccl-cu13"} < left
+    assert all(each.startswith(("nvidia-", "cuda-")) for each in left - {"triton"})
+    (set_up.root / ".venv/kept").touch()
+    set_up.run("test")
+    assert asked_for(set_up) == small | for_tests | {"triton"}
+    (tmp_path / "bin/nvidia-smi").write_text("")
+    (tmp_path / "bin/nvidia-smi").chmod(0o755)
+    set_up.environment["ALIGNBOOK_GPU"] = ""
+    done = set_up.run()
+    assert asked_for(set_up) == every
+    assert len([call for call in set_up.calls() if call.startswith("venv")]) == 1
+    assert (set_up.root / ".venv/kept").exists()
+    before = len(set_up.calls())
+    for gpu in ("", "yes", "no"):
+        assert set_up.run("test", ALIGNBOOK_GPU=gpu).stdout == "handed over: -m alignbook test\n"
+    assert len(set_up.calls()) == before
+    with open(set_up.root / "requirements.lock", "a") as lock:
+        lock.write("# more\n")
+    set_up.run(ALIGNBOOK_GPU="no")  # other machines that share the folder have a GPU
+    assert asked_for(set_up) == every
+    done = set_up.run(ALIGNBOOK_GPU="cpu")
+    assert done.returncode == 2 and "ALIGNBOOK_GPU=cpu: expected yes or no" in done.stderr
+
+
+def test_where_pytorch_does_not_load_without_a_gpus_packages_it_gets_them(set_up, tmp_path):
+    code = 'case "$2" in alignbook.placeholders) rm "$0.whole" || exit 1 ;; esac; echo "own: $*"'
+    own = pretended_python(tmp_path / "own", code)
+    done = set_up.run(ALIGNBOOK_ENV=own)
+    assert done.returncode == 2 and "PyTorch does not load" in done.stderr
+    (tmp_path / "bin/uv").write_text(UV + f'grep -q triton "$PWD/.cache/needed.lock" && '
+                                     f'touch "{own}/bin/python.whole"; true')
+    done = set_up.run(ALIGNBOOK_ENV=own)
+    assert done.returncode == 0, done.stderr
+    assert "installing that too" in done.stdout and "triton" in asked_for(set_up)
+    assert (tmp_path / "own/.alignbook/gpu").exists()
+
+
+@pytest.mark.parametrize("system, gpu, words, size", [
+    ("Linux", "no", [], "3.2"), ("Linux", "yes", [], "7.4"), ("Linux", "no", ["test"], "4.4"),
+    ("Linux", "yes", ["test"], "7.6"), ("Darwin", "no", [], "2.0"),
+])  # fmt: skip
+def test_the_size_said_is_the_platforms(set_up, tmp_path, system, gpu, words, size):
+    (tmp_path / "bin/uname").write_text(f"#!/bin/sh\necho {system}\n")
+    (tmp_path / "bin/uname").chmod(0o755)
+    set_up.environment["ALIGNBOOK_GPU"] = gpu
+    said = set_up.run(*words).stdout.splitlines()[0]
+    assert f"(about {size} GB" in said
+    assert ("ALIGNBOOK_GPU=yes adds it" in said) == (system == "Linux" and gpu == "no")
+
+
+def test_a_gpu_that_cannot_be_installed_for_is_done_without(set_up):
+    set_up.run()
+    set_up.fails.touch()
+    done = set_up.run(ALIGNBOOK_GPU="yes")
+    assert done.returncode == 2 and "ALIGNBOOK_GPU=no" in done.stderr
+    before = len(set_up.calls())
+    assert set_up.run().stdout == "handed over: -m alignbook\n"
+    assert len(set_up.calls()) == before

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from alignbook import __main__ as command_line
-from alignbook import exhibits, profiles, workbook
+from alignbook import checks, exhibits, profiles, workbook
 from alignbook.components import check, image, probes, vectors
 from alignbook.datasets import aro, sugarcrepe, svo
 from alignbook.datasets.store import DataError
@@ -92,14 +91,14 @@ def test_heads_of_photographs_are_trained_where_the_user_says():
 
 
 def test_heads_must_not_have_seen_the_target():
-    with pytest.raises(command_line.Refused, match="among Flickr30K's"):
-        command_line.check_source("flickr8k=there", "flickr30k")
-    with pytest.raises(command_line.Refused, match="among Flickr30K's"):
-        command_line.check_source("flickr30k=there", "flickr8k")
-    with pytest.raises(command_line.Refused, match="each other's source"):
-        command_line.check_source("flickr8k=there", "world")
-    with pytest.raises(command_line.Refused, match="no such folder"):
-        command_line.check_source("flickr30k=nowhere", "coco")
+    with pytest.raises(checks.Refused, match="among Flickr30K's"):
+        checks.check_source("flickr8k=there", "flickr30k")
+    with pytest.raises(checks.Refused, match="among Flickr30K's"):
+        checks.check_source("flickr30k=there", "flickr8k")
+    with pytest.raises(checks.Refused, match="each other's source"):
+        checks.check_source("flickr8k=there", "world")
+    with pytest.raises(checks.Refused, match="no such folder"):
+        checks.check_source("flickr30k=nowhere", "coco")
 
 
 # --- Notebooks that lack something ---------------------------------------------------------------
@@ -110,7 +109,7 @@ BOOKS = ["02_data", "20_comalign", "21_comalign_compositional", "90_claims"]
 def left(targets, data="coco", **overrides):
     """The notebooks that go on, and what the settings then say."""
     overrides = {"boxes": "grid"} | overrides
-    return command_line.check_components(targets, BOOKS, "smoke", data, overrides), overrides
+    return checks.check_components(targets, BOOKS, "smoke", data, overrides), overrides
 
 
 def test_notebooks_without_a_parser_are_left_out_with_a_line(capsys):
@@ -130,13 +129,13 @@ def test_notebooks_without_a_parser_are_left_out_with_a_line(capsys):
 
 def test_what_was_asked_for_by_name_is_refused():
     for target in ("20_comalign", "comalign-TI"):
-        with pytest.raises(command_line.Refused, match="parser=en_core_web_sm: .*neither an inst"):
+        with pytest.raises(checks.Refused, match="parser=en_core_web_sm: .*neither an inst"):
             left([target])
-    with pytest.raises(command_line.Refused, match="parser=en_core_web_sm"):  # none of it is left
-        command_line.check_components(["comalign"], BOOKS[1:3], "smoke", "coco", {"boxes": "grid"})
+    with pytest.raises(checks.Refused, match="parser=en_core_web_sm"):  # none of it is left
+        checks.check_components(["comalign"], BOOKS[1:3], "smoke", "coco", {"boxes": "grid"})
     kept, _ = left(["comalign", "90_claims", "02_data"])
     assert kept == ["02_data", "90_claims"]
-    with pytest.raises(command_line.Refused, match="--set parser=no_such: .*neither an installed"):
+    with pytest.raises(checks.Refused, match="--set parser=no_such: .*neither an installed"):
         left([], parser="no_such")
     kept, _ = left([], parser="none")
     assert kept == ["02_data", "90_claims"]

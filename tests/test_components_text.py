@@ -380,7 +380,7 @@ def test_the_world_s_relations():
         ((first, action, second),) = found
         assert NAMES[action] == name, caption.text
         if "hiding part of" in caption.text:  # "part" is a noun of measure
-            assert second == "part" and f"hiding part of a" in caption.text
+            assert second == "part" and "hiding part of a" in caption.text
             second = nouns[other]
         assert (first, second) == (nouns[subject], nouns[other]), caption.text
     assert len(told) == len(sayings.ACTIVE) and sum(told.values()) > 300

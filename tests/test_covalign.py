@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from alignbook import covalign, training
+from alignbook import covalign, retrieval, training
 from alignbook.covalign import Config, CoVAlign, Projection, Queries, Regions
 from alignbook.protocol import TUNING_SEED
 
@@ -608,12 +608,17 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, monkeypatch):
         covalign.compute(small(**TRAINED), 0, inputs, tmp_path / "b", "cpu")
     monkeypatch.setattr(CoVAlign, "loss", loss)
     resumed = covalign.compute(small(**TRAINED), 0, inputs, tmp_path / "b", "cpu")
-    timed = ("training seconds", "evaluation seconds")
+    timed = ("training seconds", "dev seconds", "evaluation seconds")
     assert {k: v for k, v in resumed.items() if k not in timed} == {
         k: v for k, v in whole.items() if k not in timed}  # fmt: skip
-    for name in ("loss", "gradients", "ranks_t2i"):
+    for name in ("loss", "dev", "gradients", "ranks_t2i"):
         one, other = (np.load(tmp_path / folder / f"{name}.npy") for folder in "ab")
         assert np.array_equal(one, other)
+    matcher = covalign.load(stored(tmp_path / "a", small(**TRAINED)), *inputs)
+    four, _ = covalign.evaluate(matcher, inputs[0], "dev", 4)  # of twelve, one in three
+    looks = np.load(tmp_path / "a/dev.npy")
+    assert looks[:, 0].tolist() == [1, 2, 3, 4]
+    assert looks[-1, 1] == retrieval.evaluate(four, 5).rsum
 
 
 def test_metrics_say_what_was_measured(tmp_path):
@@ -684,6 +689,7 @@ def test_pairs_of_a_batch_belong_together(tmp_path, monkeypatch):
         return matcher
 
     monkeypatch.setattr(covalign, "build", watched)
+    monkeypatch.setattr(training, "looks", lambda steps: [])
     covalign.compute(small(steps=2, batch=8), TUNING_SEED, [dataset, run], tmp_path, "cpu")
     for rows, numbers in (seen[:2], seen[2:4]):
         assert len(set(rows)) == 8 and set(rows) <= set(dataset.splits["train"])

@@ -2,11 +2,13 @@
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, get_ident
 
 import pytest
 import torch
 
 from alignbook import kernels
+from alignbook.kernels import threads
 
 
 def packed(lengths, d, dtype=torch.float64, seed=0):
@@ -47,9 +49,8 @@ def implementation(request):
 def small_blocks(monkeypatch):
     from alignbook.kernels import cpu
 
-    monkeypatch.setattr(cpu, "TALL", 3)
-    monkeypatch.setattr(cpu, "WIDE", 2)
-    monkeypatch.setattr(cpu, "DEEP", 2)
+    monkeypatch.setattr(cpu, "AREA", 18)
+    monkeypatch.setattr(cpu, "DEEP", 6)
 
 
 @pytest.mark.parametrize("case", SHAPES)
@@ -151,7 +152,9 @@ def test_fgm_is_the_loop(case, members, implementation, monkeypatch):
 
 @pytest.mark.parametrize("case", ("ragged", "empty sets", "uniform"))
 def test_fgm_has_the_loop_s_gradient(case, implementation, monkeypatch):
+    """Of several blocks that are added up in one sum too."""
     monkeypatch.setattr(kernels.cpu, "MEMBERS", 4)
+    monkeypatch.setattr(threads, "CHUNKS", 1)
     *lengths, d = SETS[case]
     (x, x_offsets), (y, y_offsets) = packed(lengths[0], d), packed(lengths[1], d, seed=1)
 
@@ -159,6 +162,12 @@ def test_fgm_has_the_loop_s_gradient(case, implementation, monkeypatch):
         return kernels.fgm(x, x_offsets, y, y_offsets)
 
     assert torch.autograd.gradcheck(both, (x.requires_grad_(), y.requires_grad_()))
+
+
+@pytest.mark.parametrize("n", (0, 1, 8, 9, 33))
+def test_chunks_hold_every_block_once(n):
+    found = threads.chunks(list(range(n)))
+    assert sum(found, []) == list(range(n)) and len(found) == min(n, -(-n // -(-n // 8)) if n else 0)
 
 
 def test_the_first_of_equal_members_gets_fgm_s_gradient(implementation):
@@ -233,7 +242,7 @@ def test_the_clamp_has_the_reference_s_gradient():
     for name in ("reference", "cpu"):
         with kernels.force_impl(name):
             found[name] = torch.ops.alignbook.soft_coding_backward(
-                torch.ones(1, 1), torch.tensor([[0.0, 1.0]]), codewords, offsets, 0.5, name
+                torch.ones(1, 1), torch.tensor([[0.0, 1.0]]), codewords, offsets, 0.5, torch.empty(0), name
             )
     torch.testing.assert_close(found["cpu"], found["reference"])
 
@@ -249,9 +258,23 @@ def test_pairs_without_a_gradient_are_left_out_of_nothing(share, monkeypatch):
     for name in ("reference", "cpu"):
         with kernels.force_impl(name):
             found[name] = torch.ops.alignbook.soft_coding_backward(
-                grad, queries, unit(codewords), offsets, 0.4, name
+                grad, queries, unit(codewords), offsets, 0.4, torch.empty(0), name
             )
     torch.testing.assert_close(found["cpu"], found["reference"])
+
+
+def test_scores_that_were_kept_are_as_good_as_new_ones(monkeypatch):
+    monkeypatch.setattr(kernels.cpu, "SCORES", (3, 6))
+    codewords, offsets = packed([3, 1, 0, 3, 2, 7], 4)
+    given = unit(packed([11], 4, seed=1)[0]), unit(codewords), offsets, 0.4
+    cosines, kept = torch.ops.alignbook.soft_coding(*given, True)
+    grad = torch.randn(cosines.shape, dtype=torch.float64)
+    backward = torch.ops.alignbook.soft_coding_backward
+    for one, other in zip(backward(grad, *given, kept, "cpu"),
+                          backward(grad, *given, torch.empty(0), "reference")):
+        torch.testing.assert_close(one, other)
+    of_zeros = backward(grad, *given, torch.zeros_like(kept), "cpu")[1]
+    assert not torch.allclose(of_zeros, other)  # they are looked at
 
 
 def test_soft_coding_becomes_the_hard_one():
@@ -416,7 +439,69 @@ def test_pytorch_finds_no_fault_in_soft_coding(implementation):
     codewords, offsets = packed([3, 1, 4], 5, torch.float32)
     queries, _ = packed([6], 5, torch.float32, seed=1)
     for wanted in (True, False):
-        torch.library.opcheck(
-            torch.ops.alignbook.soft_coding.default,
-            (queries.requires_grad_(wanted), codewords.requires_grad_(wanted), offsets, 0.3),
-        )
+        arguments = queries.requires_grad_(wanted), codewords.requires_grad_(wanted), offsets, 0.3
+        keep = wanted and implementation == "cpu"
+        torch.library.opcheck(torch.ops.alignbook.soft_coding.default, (*arguments, keep))
+
+
+# --- Threads -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def set_threads():
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", ("grouped_max", "fgm", "soft_coding"))
+def test_results_are_the_same_on_any_number_of_threads(name, set_threads, monkeypatch):
+    for constant, value in (("AREA", 2048), ("DEEP", 32), ("MEMBERS", 40), ("SCORES", (64, 32))):
+        monkeypatch.setattr(kernels.cpu, constant, value)
+    (x, x_offsets), (y, y_offsets) = (
+        packed([7, 3, 9, 0, 1, 12] * 8, 64, torch.float32, seed) for seed in (0, 1)
+    )
+    arguments = {"grouped_max": (x, y, y_offsets), "fgm": (x, x_offsets, y, y_offsets),
+                 "soft_coding": (unit(x), unit(y), y_offsets, 0.2)}[name]  # fmt: skip
+    vectors = [each.requires_grad_() for each in arguments if torch.is_tensor(each) and each.ndim > 1]
+    found = []
+    for threads in (1, 2, 3):
+        set_threads(threads)
+        out = getattr(kernels, name)(*arguments)
+        out = out if name == "fgm" else (out,)
+        total = sum((each.nan_to_num(neginf=0) ** 2).sum() for each in out)
+        found.append((*out, *torch.autograd.grad(total, vectors)))
+        with torch.inference_mode():
+            getattr(kernels, name)(*arguments)  # whose tensors other threads write to
+    for others in found[1:]:
+        assert all(map(torch.equal, found[0], others))
+
+
+def test_every_block_is_one_thread_s_and_the_caller_keeps_its_threads(set_threads):
+    set_threads(2)
+    met, both = [], Barrier(2, timeout=20)
+
+    def work(blocks):
+        both.wait()  # passes only where two are at work
+        for block in blocks:
+            met.append((block, get_ident(), torch.get_num_threads(), torch.is_grad_enabled()))
+
+    threads.on_all(work, range(50))
+    assert sorted(block for block, *_ in met) == list(range(50))
+    assert get_ident() not in {ident for _, ident, *_ in met}
+    assert {tuple(how) for _, _, *how in met} == {(1, False)}
+    assert torch.get_num_threads() == 2
+    with pytest.raises(ZeroDivisionError):
+        threads.on_all(lambda blocks: [1 // block for block in blocks], [1, 0, 2])
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize("answer, expected", [(2**19, 2**19), (0, 2**20), (ValueError, 2**20)])
+def test_blocks_are_for_the_cache_that_is_there(answer, expected, monkeypatch):
+    def sysconf(name):
+        if answer is ValueError:
+            raise answer(name)
+        return answer
+
+    monkeypatch.setattr(kernels.cpu.os, "sysconf", sysconf)
+    assert kernels.cpu._cache() == expected

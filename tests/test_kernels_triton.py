@@ -191,9 +191,9 @@ def test_soft_coding_is_the_reference_s(case, scores, dtype, monkeypatch):
     monkeypatch.setattr(gpu, "SCORES", scores)
     queries, codewords, offsets = problem(case)
     queries, codewords = (torch.nn.functional.normalize(x).to(dtype) for x in (queries, codewords))
-    found = gpu.soft_coding(queries, codewords, offsets, 0.2)
+    found, _ = gpu.soft_coding(queries, codewords, offsets, 0.2)
     assert found.dtype == torch.float32
-    expected = in_float64(reference.soft_coding, queries, codewords, offsets, 0.2)
+    expected, _ = in_float64(reference.soft_coding, queries, codewords, offsets, 0.2)
     assert_same(found, expected)
     given = random_like(found), queries, codewords, offsets, 0.2
     for one, other in zip(gpu.soft_coding_backward(*given),
@@ -206,7 +206,7 @@ def test_codewords_that_cancel_are_0_and_get_the_reference_s_gradient():
     codewords = torch.tensor([[1.0, 0.0], [-1.0, 0.0]], device=DEVICE)
     offsets = torch.tensor([0, 2], device=DEVICE)
     queries = torch.tensor([[0.0, 1.0], [2e-4, 1.0]], device=DEVICE)  # |ĉ|² = 0, and below 1e-7
-    found = gpu.soft_coding(queries, codewords, offsets, 1.0)
+    found, _ = gpu.soft_coding(queries, codewords, offsets, 1.0)
     assert found[0] == 0 and 0 < found[1] < 1e-3
     for n in (1, 2):
         given = torch.ones(n, 1, device=DEVICE), queries[:n], codewords, offsets, 1.0
@@ -244,7 +244,8 @@ def test_pytorch_finds_no_fault_in_the_operators(name, wanted):
     x, x_offsets = packed([3, 1, 4], 5)
     y, y_offsets = packed([2, 6], 5, seed=1)
     x, y = x.requires_grad_(wanted), y.requires_grad_(wanted)
-    arguments = {"grouped_max": (x, y, y_offsets, wanted), "soft_coding": (x, y, y_offsets, 0.1),
+    arguments = {"grouped_max": (x, y, y_offsets, wanted),
+                 "soft_coding": (x, y, y_offsets, 0.1, False),
                  "fgm": (x, x_offsets, y, y_offsets, wanted)}[name]
     with kernels.force_impl("triton"):
         torch.library.opcheck(getattr(torch.ops.alignbook, name).default, arguments)

@@ -1,6 +1,7 @@
 """./run_all.sh lab: on notebook 00, for this machine alone; and a cell that is interrupted there."""
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -19,7 +20,12 @@ from alignbook import __main__ as command_line
 @pytest.mark.parametrize("arguments", [
     ["--ip=0.0.0.0"], ["--ip", "0.0.0.0"], ["--ServerApp.ip=*"], ["--IdentityProvider.token="],
     ["--ServerApp.token", ""], ["--no-browser", "--PasswordIdentityProvider.hashed_password=x"],
-    ["--ServerApp.allow_remote_access=True"],
+    ["--ServerApp.allow_remote_access=True"], ["--ServerApp.allow_origin=*"],
+    ["--allow_origin_pat", ".*"], ["--ServerApp.disable_check_xsrf=True"], ["-ServerApp.token="],
+    ["--disable-check-xsrf"], ["--Session.key="], ["--ServerApp.tornado_settings.xsrf_cookies=0"],
+    ["--ServerApp.identity_provider_class=x.Y"], ["--config", "settings.json"], ["--config=x.py"],
+    ["--LabApp.ServerApp.cookie_secret=x"], ["--ServerApp.allow_credentials", "True"],
+    ["--IdentityProvider.cookie_name=x"], ["--gateway-url=http://x"], ["--sock", "/tmp/x"],
 ])  # fmt: skip
 def test_lab_is_not_opened_to_others(arguments, capsys, monkeypatch):
     monkeypatch.setattr(command_line.os, "execv", lambda *_: pytest.fail("Lab was started"))
@@ -27,6 +33,30 @@ def test_lab_is_not_opened_to_others(arguments, capsys, monkeypatch):
     said = capsys.readouterr().err
     assert arguments[-1 if "=" in arguments[-1] else 0].partition("=")[0] in said
     assert "127.0.0.1" in said and "JUPYTER_TOKEN" in said
+
+
+# Words in the names of settings that may let others in, and those that don't though they have one.
+SUSPECT = re.compile("allow|token|passw|auth|origin|xsrf|cookie|credential|host|remote|external|ip$"
+                     "|identity|login|settings|trust|secret|static|gateway|sock|config|handler")
+HARMLESS = """
+    allow_hidden allow_root allow_tracebacks allowed_extensions_uris allowed_kernelspecs
+    allowed_message_types generate_config show_config show_config_json logging_config
+    files_handler_class files_handler_params terminado_settings app_settings_dir settings_url
+    user_settings_dir override_static_url static_immutable_cache static_url_prefix
+    websocket_ping_interval websocket_ping_timeout websocket_compression_options
+    kernel_websocket_connection_class
+""".split()
+
+
+def test_every_setting_of_jupyter_that_may_let_others_in_is_known():
+    """A new version brings new ones: each is refused, or harmless."""
+    from jupyter_server.serverapp import ServerApp
+    from jupyterlab.labapp import LabApp
+
+    for kind in {*LabApp.classes, *ServerApp.classes, LabApp, ServerApp}:
+        if kind.__name__ not in command_line.OPENING:
+            names = {name for name in kind.class_traits(config=True) if SUSPECT.search(name)}
+            assert names - command_line.OPENING - set(HARMLESS) == set(), kind
 
 
 def ask(url: str) -> tuple[int, str]:

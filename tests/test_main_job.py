@@ -1,5 +1,6 @@
 """The main job on the smoke profile: whole, repeated, killed, offline, edited, failing."""
 
+import json
 import os
 import re
 import shutil
@@ -16,7 +17,8 @@ import pandas as pd
 import pytest
 from conftest import copy_workbook, skip_unless_required
 
-from alignbook import collect, execute, exhibits, jobs, profiles, runs, workbook
+from alignbook import base, collect, curves, execute, exhibits, jobs, profiles, retrieval
+from alignbook import runs, tensorboard, workbook
 from alignbook.components import parser
 from alignbook.datasets import precomp
 
@@ -117,12 +119,20 @@ def test_smoke_run_makes_everything(finished):
     for name in exhibits.NOTEBOOKS:
         assert f"notebooks/{name}.ipynb" in made
         assert execute.failure(finished.smoke / f"notebooks/{name}.ipynb") is None
-        assert name in finished.said  # its line of progress
+        assert f" notebook {name}" in finished.said  # its line of progress
     for name, exhibit in exhibits.EXHIBITS.items():
         assert {f"arms/{name}/{exhibits.slug(arm)}.csv" for arm in exhibit.arms} <= made
     assert {"tables/chan-T3.csv", "tables/chan-T3.md", "figures/chan-T3.png"} <= made
     assert {"metrics.csv", "summary.csv", "timings.csv", "runs.csv"} <= made
     assert "results/world-smoke" in finished.said
+    heads = re.findall(r"(?m)^(?:… )?(\d+) of (\d+) · .* left · ", finished.said)
+    done = [int(head[0]) for head in heads]
+    assert len({head[1] for head in heads}) == 1 and done == sorted(done)
+    assert done[-1] + 3 >= int(heads[-1][1]) > len(exhibits.NOTEBOOKS)
+    assert "\r" not in finished.said and "\x1b" not in finished.said
+    assert "hard coding" not in finished.said  # of the kernels' table, which is in its file
+    assert "hard coding" in (finished.smoke / "benchmarks/kernels.txt").read_text()
+    assert not (finished.smoke / ".live").exists()
 
 
 DRAWN = {"02-pictures", "02-domain-A", "02-domain-B", "02-swaps", "02-svo", "03-retrieved",
@@ -172,6 +182,31 @@ def test_the_report_is_there_and_named_last(finished):
     text = (finished.smoke / "report/index.html").read_text()
     assert "This notebook" not in text and "Not made so far" not in text
     assert "verdicts.html#chan-codings" in text
+
+
+def test_every_arm_of_the_workbook_has_its_curves(finished, monkeypatch):
+    monkeypatch.setattr(runs, "STORE", finished.root / "results/store")
+    found = curves.of_exhibits(finished.smoke)
+    for exhibit, listed in found.items():
+        for (row, seed), own in tensorboard.by_run(listed).items():
+            kinds = {curve.kind: curve.points for curve in own}
+            steps = kinds["loss"][-1, 0]
+            assert kinds["dev"][-1, 0] == steps == kinds["rate"][-1, 0], (exhibit, row, seed)
+            assert (kinds["dev"][:, 1] > 0).all() and (kinds["dev"][:, 1] <= 600).all()
+    drawn = {path.stem.removeprefix("curves-") for path in finished.smoke.glob("figures/curves-*.csv")}
+    assert {"base-models", "chan-T3", "comalign-TI", "covalign-ladder", "gsl-F1"} <= drawn
+    assert (finished.smoke / "report/curves.html").exists()
+
+
+def test_the_curve_of_a_base_model_ends_at_the_model_that_is_kept(finished, monkeypatch):
+    monkeypatch.setattr(runs, "STORE", finished.root / "results/store")
+    monkeypatch.setattr(workbook, "ROOT", finished.root)
+    base_run = runs.stored(json.loads((finished.smoke / "base.json").read_text())["base"])
+    book = workbook.Workbook(profiles.get("smoke"), "world", finished.smoke)
+    dataset = book.dataset()
+    scores = base.similarity(*base.load(base_run, dataset), dataset, "dev", 20)  # of 60
+    assert scores.shape == (20, 100)
+    assert base_run.array("dev")[-1, 1] == pytest.approx(retrieval.evaluate(scores, 5).rsum)
 
 
 def test_every_number_says_what_it_was_measured_on(finished):

@@ -44,14 +44,18 @@ def start(folder: Path) -> subprocess.Popen:
                                 process_group=0)  # fmt: skip
 
 
+def ended(process: subprocess.Popen, folder: Path) -> dict[int, dict]:
+    """What became of each job, by its number, once all have ended: nothing else goes on now."""
+    (folder / "hurry").touch()
+    assert process.wait() == 0, (folder / "words").read_text()
+    lines = (folder / "outcomes").read_text().splitlines()
+    return {line["number"]: line for line in map(json.loads, lines)}
+
+
 @pytest.fixture(scope="module")
 def outcomes(request):
     """What became of each mutant, and of each test file without any."""
-    process, folder = request.config.mutants
-    (folder / "hurry").touch()  # nothing else goes on now
-    assert process.wait() == 0, (folder / "words").read_text()
-    lines = (folder / "outcomes").read_text().splitlines()
-    found = {line["number"]: line for line in map(json.loads, lines)}
+    found = ended(*request.config.mutants)
     return [found[number] for number in range(len(TEST_FILES) + len(MUTANTS))]
 
 

@@ -604,7 +604,7 @@ def test_what_a_run_leaves_and_says(inputs, tmp_path):
     assert posterior.shape == np.load(tmp_path / "labels.npy").shape == (2, 48)
     assert found["division AUC"] == noisy.auc(posterior.mean(0), ~wrong)
     assert noisy.identification(posterior, wrong, 0.5).items() < found.items()
-    assert np.load(tmp_path / "dev.npy").shape == (2,)
+    assert np.load(tmp_path / "dev.npy")[:, 0].tolist() == [3, 6]  # after each epoch
     assert np.load(tmp_path / "ranks_i2t.npy").shape == (10,)
     assert np.load(tmp_path / "ranks_t2i.npy").shape == (20,)
     assert {f"{phase} seconds" for phase in noisy.PHASES} < set(found)
@@ -657,6 +657,7 @@ def test_a_tuning_seed_sees_dev_and_a_reporting_seed_test(inputs, tmp_path, monk
     seen, measured = [], noisy.similarities
     monkeypatch.setattr(noisy, "similarities",
                         lambda *a: seen.append(a[5:]) or measured(*a))  # fmt: skip
+    monkeypatch.setattr(training, "looks", lambda steps: [])  # at the warm-up
     config = config_of("mean", dev_images=4, test_images=5)
     report = compute(config, 0, inputs, tmp_path / "0")
     assert seen == [("dev", 4), ("dev", 4), ("test", 5)]
@@ -664,7 +665,7 @@ def test_a_tuning_seed_sees_dev_and_a_reporting_seed_test(inputs, tmp_path, monk
     seen.clear()
     tuned = compute(config, 1000, inputs, tmp_path / "1")
     assert seen == [("dev", 4)] * 3 and not any(name.startswith("test R") for name in tuned)
-    assert tuned["dev RSUM"] == pytest.approx(np.load(tmp_path / "1/dev.npy").max(), rel=1e-6)
+    assert tuned["dev RSUM"] == np.load(tmp_path / "1/dev.npy")[:, 1].max()
     assert not (tmp_path / "1/ranks_i2t.npy").exists()
 
 
@@ -684,8 +685,10 @@ def test_dev_chooses_the_epoch_whose_weights_are_kept(inputs, tmp_path, monkeypa
 
     monkeypatch.setattr(noisy, "similarities", similarities)
     monkeypatch.setattr(noisy.retrieval, "evaluate", evaluate)
+    monkeypatch.setattr(training, "looks", lambda steps: [])  # at the warm-up
     found = compute(config_of("mean", epochs=3), 0, inputs, tmp_path)
     assert found["best epoch"] == best and found["test RSUM"] == 7
+    assert np.load(tmp_path / "dev.npy").tolist() == [[3, rsums[0]], [6, rsums[1]], [9, rsums[2]]]
     assert len(set(weights[:3])) == 3 and weights[3] == weights[best - 1] == found["checksum"]
 
 
@@ -771,14 +774,14 @@ def test_the_bound_sees_pairs_that_are_clean_in_truth_alone(inputs, tmp_path, mo
 def test_the_learning_rate_falls_by_epochs_after_warm_up(inputs, tmp_path, monkeypatch):
     rates, asked, fit = [], [], training.fit
 
-    def watched(model, optimizer, schedule, steps, loss_at, folder, label, clip):
+    def watched(model, optimizer, schedule, steps, loss_at, folder, label, clip, *dev):
         asked.append((steps, clip, optimizer.defaults["weight_decay"]))
 
         def loss(step):
             rates.append(optimizer.param_groups[0]["lr"])
             return loss_at(step)
 
-        return fit(model, optimizer, schedule, steps, loss, folder, label, clip)
+        return fit(model, optimizer, schedule, steps, loss, folder, label, clip, *dev)
 
     monkeypatch.setattr(training, "fit", watched)
     compute(config_of("mean", epochs=4, warm_up_epochs=2, epoch_steps=2), 0, inputs, tmp_path)
@@ -920,7 +923,7 @@ def test_a_run_that_was_cut_off_goes_on_as_if_it_had_not_been(inputs, tmp_path, 
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
     show, shown = training.progress.show, []
 
-    def stopping(label, done, *rest):
+    def stopping(label, done, *rest, dev=None):
         shown.append(done)
         if done == stop + 1 and not label.startswith("warm-up"):
             raise KeyboardInterrupt

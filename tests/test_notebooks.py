@@ -3,13 +3,19 @@
 import ast
 import dis
 import itertools
+import json
+import os
+import re
+import subprocess
+import sys
 import types
+from pathlib import Path
 
 import nbformat
 import pytest
 from conftest import ROOT
 
-from alignbook import exhibits
+from alignbook import execute, exhibits, workbook
 
 FILES = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LONGEST_CELL, MOST_CELLS, LONGEST_LINE, LONGEST_FUNCTION = 15, 40, 100, 10
@@ -88,9 +94,52 @@ def test_has_one_cell_of_scalar_parameters(notebook):
     tagged = [cell for cell in code(notebook) if "parameters" in cell.metadata.get("tags", [])]
     assert len(tagged) == 1
     for statement in parsed(tagged[0].source).body:
-        assert isinstance(statement, ast.Assign), ast.unparse(statement)
+        assert isinstance(statement, ast.AnnAssign), ast.unparse(statement)
         value = ast.literal_eval(statement.value)
-        assert value is None or isinstance(value, (bool, int, float, str)), statement.value
+        assert type(value) in (bool, int, float, str), statement.value
+        assert statement.annotation.id == type(value).__name__
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_papermill_understands_every_parameter(path, caplog):
+    """As `papermill --help-notebook` lists them: name, type, default and a word on each."""
+    sys.modules.setdefault("rfc3987_syntax", None)  # 2 s for a check of addresses
+    from papermill import inspect_notebook
+
+    listed = inspect_notebook(str(path))
+    assert not caplog.records
+    assert list(listed) == execute.parameter_names(path)
+    assert list(listed) == ["profile", "data", "seeds", "settings", "out", "device"]
+    for each in listed.values():
+        assert each["inferred_type_name"] == type(ast.literal_eval(each["default"])).__name__
+        assert each["help"]
+
+
+def test_plain_papermill_and_plain_snakemake_do(workbook_copy, tmp_path):
+    """The README's lines, in a folder of one's own and in the project folder."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    notebook = "notebooks/01_reported_numbers.ipynb"
+    for line in (f"papermill {notebook} out.ipynb -p profile smoke", "snakemake --cores 2",
+                 "snakemake --cores 2 --config profile=laptop"):  # fmt: skip
+        assert f"\n{line} " in readme
+    scripts, root = Path(sys.executable).parent, workbook_copy.root
+    environment = workbook_copy.environment | {
+        "PYTHONPATH": str(root / "lib"), "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"
+    }  # fmt: skip
+    how = dict(env=environment, capture_output=True, text=True)
+    (tmp_path / "here").mkdir()
+    done = subprocess.run(["papermill", str(root / notebook), "out.ipynb", "-p", "profile", "smoke",
+                           "-p", "device", "cpu"], cwd=tmp_path / "here", **how)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert os.listdir(tmp_path / "here") == ["out.ipynb"]
+    assert execute.failure(tmp_path / "here/out.ipynb") is None
+    done = subprocess.run(["snakemake", "--cores", "2", "--dry-run"], cwd=root, **how)
+    assert done.returncode == 0, done.stderr
+    jobs = dict(re.findall(r"(?m)^(\w+) +(\d+)$", done.stdout))
+    assert jobs["notebook"] == str(len(exhibits.resolve([], "world"))) and jobs["collect"] == "1"
+    said = json.loads((workbook_copy.smoke / "settings.json").read_text())
+    assert (said["profile"], said["data"], said["set"]) == ("smoke", "world", {})
+    assert not list(root.glob("*.json")) and workbook.load(workbook_copy.smoke).kind == "world"
 
 
 def test_is_thin(notebook):

@@ -13,21 +13,37 @@ import numpy as np
 import pytest
 
 from alignbook import pack
+from alignbook import manifest as manifests
 from alignbook.datasets import DataError
+from alignbook.fingerprint import key as fingerprint_key
+from alignbook.runs import key_of
 
 WORLD, PHOTOS = "a" * 64, "b" * 64
-BASE, FEATURES, ARM, SMALL, STALE = (digit * 16 for digit in "12345")
-PHOTO_BASE, PHOTO_FEATURES, PHOTO_ARM = (digit * 16 for digit in "678")
+STALE, PHOTO_BASE, PHOTO_FEATURES, PHOTO_ARM = (digit * 16 for digit in "5678")
+
+
+def record_of(inputs, module="alignbook.chan", seed=0, seconds=1.5) -> dict:
+    """Where a run comes from, and its key."""
+    record = {
+        "module": module, "config": {"steps": 1, "rates": [0.1, 1.0]}, "seed": seed,
+        "inputs": list(inputs), "device": "cpu", "dtype": "float32", "code": "c" * 64,
+        "versions": {"torch": "1", "numpy": "2"}, "finished": "now", "seconds": seconds,
+        "asked": [],
+    }  # fmt: skip
+    return record | {"key": key_of(record)}
+
+
+BASE = record_of([WORLD], "alignbook.base")["key"]
+FEATURES = record_of([WORLD, BASE], "alignbook.features")["key"]
+ARM, SMALL = (record_of([WORLD, FEATURES, BASE], seed=seed)["key"] for seed in (0, 1))
+PACKED = sorted([BASE, FEATURES, ARM, SMALL])
 
 
 def add_run(root: Path, key: str, inputs, module="alignbook.chan", seconds=1.5, **files):
     """A run as the store keeps it: weights, metrics, record."""
     folder = root / "results/store" / key
     folder.mkdir(parents=True)
-    record = {
-        "module": module, "inputs": list(inputs), "device": "cpu", "code": "c" * 64, "key": key,
-        "versions": {"torch": "1", "numpy": "2"}, "finished": "now", "seconds": seconds,
-    }  # fmt: skip
+    record = record_of(inputs, module, int(key == SMALL), seconds) | {"key": key}
     (folder / "run.json").write_text(json.dumps(record))
     (folder / "metrics.json").write_text(json.dumps({"steps": 1, "training seconds": seconds}))
     for name, content in ({"weights": key.encode() * 99} | files).items():
@@ -103,7 +119,7 @@ def repacked(path: Path, members) -> Path:
 
 def test_what_results_refer_to_is_packed_with_its_inputs(root):
     choice = pack.choose(root)
-    assert choice.keys == [BASE, FEATURES, ARM, SMALL]
+    assert choice.keys == PACKED
     assert [each["folder"] for each in choice.results] == ["world-laptop", "world-smoke"]
     reasons = " ".join(pack.stays(choice))
     assert "3 runs on flickr8k" in reasons and "1 runs that no results folder" in reasons
@@ -113,7 +129,7 @@ def test_what_results_refer_to_is_packed_with_its_inputs(root):
 def test_inputs_come_along_though_no_results_folder_names_them(root):
     (root / "results/world-laptop/base.json").unlink()
     (root / "results/world-smoke/base.json").unlink()
-    assert pack.choose(root, ["laptop"]).keys == [BASE, FEATURES, ARM]
+    assert pack.choose(root, ["laptop"]).keys == sorted([BASE, FEATURES, ARM])
 
 
 def test_what_a_run_asked_for_while_it_was_computed_comes_along(root):
@@ -122,12 +138,12 @@ def test_what_a_run_asked_for_while_it_was_computed_comes_along(root):
     add_run(root, warm_up, [WORLD, FEATURES, BASE])
     assert warm_up not in pack.choose(root).keys
     own.write_text(json.dumps(json.loads(own.read_text()) | {"asked": [warm_up]}))
-    assert pack.choose(root, ["laptop"]).keys == [BASE, FEATURES, ARM, warm_up]
+    assert pack.choose(root, ["laptop"]).keys == sorted([BASE, FEATURES, ARM, warm_up])
 
 
 def test_only_the_results_asked_for(root):
     choice = pack.choose(root, profiles=["laptop"])
-    assert choice.keys == [BASE, FEATURES, ARM]
+    assert choice.keys == sorted([BASE, FEATURES, ARM])
     assert "1 runs of other results" in " ".join(pack.stays(choice))
     with pytest.raises(DataError, match="overnight.*world-laptop"):
         pack.choose(root, profiles=["overnight"])
@@ -143,7 +159,7 @@ def test_all_means_stale_runs_too_but_no_photographs(root):
         told = json.dumps({"name": name, "fingerprint": digit * 64})
         (root / f"data/{name}-1/meta.json").write_text(told)
     choice = pack.choose(root, everything=True)
-    assert choice.keys == ["0" * 16, BASE, FEATURES, ARM, SMALL, STALE]
+    assert choice.keys == sorted(["0" * 16, *PACKED, STALE])
     assert "1 runs on coco" in " ".join(pack.stays(choice))
 
 
@@ -156,7 +172,7 @@ def test_weights_of_photographs_travel_if_asked_and_their_features_never(root):
 def test_runs_on_unknown_data_stay(root):
     add_run(root, "9" * 16, ["f" * 64])
     add_run(root, "0" * 16, ["e" * 16])  # its input is gone
-    assert pack.choose(root, everything=True).keys == [BASE, FEATURES, ARM, SMALL, STALE]
+    assert pack.choose(root, everything=True).keys == sorted([*PACKED, STALE])
 
 
 def test_half_a_run_is_not_packed(root):
@@ -179,7 +195,7 @@ def test_runs_come_back_as_they_were(root, tmp_path):
     store = tmp_path / "there/store"
     store.parent.mkdir()
     manifest, new = pack.read(packed(root), store)
-    assert new == [BASE, FEATURES, ARM, SMALL]
+    assert new == PACKED
     before = contents(root / "results/store")
     assert contents(store) == {name: before[name] for name in before if name[:16] in new}
     assert sorted(each.name for each in store.iterdir()) == new  # nothing beside them
@@ -215,7 +231,7 @@ def test_a_run_computed_here_too_is_kept_though_it_took_another_time(root, tmp_p
     add_run(tmp_path / "there", ARM, [WORLD, FEATURES, BASE], seconds=99)
     store = tmp_path / "there/results/store"
     before = contents(store / ARM)
-    assert pack.read(packed(root), store)[1] == [BASE, FEATURES, SMALL]
+    assert pack.read(packed(root), store)[1] == sorted([BASE, FEATURES, SMALL])
     assert contents(store / ARM) == before
 
 
@@ -255,6 +271,26 @@ def with_manifest(members, change):
     return [(members[0][0], json.dumps(manifest).encode()), *members[1:]]
 
 
+def with_file(members, name, content):
+    """A file with other content, which the manifest describes rightly."""
+    entry = {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    key, _, file = name.partition("/")
+    members = [(info, content if info.name == name else old) for info, old in members]
+    return with_manifest(members, lambda told: told["runs"][key]["files"].update({file: entry}))
+
+
+def with_record(members, change):
+    """The record of an arm changed by a function."""
+    (record,) = (json.loads(content) for info, content in members if info.name == f"{ARM}/run.json")
+    change(record)
+    return with_file(members, f"{ARM}/run.json", json.dumps(record).encode())
+
+
+def nested(levels: int):
+    """Lists in lists."""
+    return [nested(levels - 1)] if levels else []
+
+
 def listed(name):
     """A file more in the manifest."""
 
@@ -277,24 +313,47 @@ ALTERED = [
     ("a path that leads out", "holds '../x.json'", lambda m: renamed(m, "../x.json")),
     ("a link", "holds", lambda m: renamed(
         with_manifest(m, listed("l.npy")), f"{ARM}/l.npy", type=tarfile.SYMTYPE, linkname="/etc")),
-    ("a way out in the manifest", "names '.*\\.\\.", lambda m: renamed(
+    ("a way out in the manifest", "is '../../x.json', expected a name", lambda m: renamed(
         with_manifest(m, listed("../../x.json")), f"{ARM}/../../x.json")),
-    ("a folder in the manifest", "names", lambda m: renamed(
+    ("a folder in the manifest", "is 'a/x.json', expected a name", lambda m: renamed(
         with_manifest(m, listed("a/x.json")), f"{ARM}/a/x.json")),
-    ("a pickle", "names '.*x.pkl'", lambda m: renamed(
+    ("a pickle", "is 'x.pkl', expected a name", lambda m: renamed(
         with_manifest(m, listed("x.pkl")), f"{ARM}/x.pkl")),
-    ("a checkpoint", "names '.*x.pt'", lambda m: renamed(
+    ("a checkpoint", "is 'x.pt', expected a name", lambda m: renamed(
         with_manifest(m, listed("x.pt")), f"{ARM}/x.pt")),
     ("another format", "format 2, expected 1", lambda m: with_manifest(
         m, lambda manifest: manifest.update(format=2))),
+    ("a truth value for a format", "format is True, expected a whole number", lambda m:
+        with_manifest(m, lambda manifest: manifest.update(format=True))),
     ("no format", "MANIFEST.json cannot be read", lambda m: with_manifest(
         m, lambda manifest: manifest.pop("format"))),
     ("half a run", "is not whole", lambda m: with_manifest(
         m, lambda manifest: manifest["runs"][ARM]["files"].pop("run.json"))),
-    ("a record of another run", "is of another run", lambda m: with_manifest(
+    ("a record of another run", "of another run", lambda m: with_manifest(
         [(i, c) for i, c in m if not i.name.startswith(SMALL)] + [
             (tarfile.TarInfo(i.name.replace(ARM, SMALL)), c) for i, c in m if ARM in i.name],
         lambda manifest: manifest["runs"].update({SMALL: manifest["runs"][ARM]}))),
+    ("a record as long as the disk", f"{ARM}/metrics.json has more than 16 MB", lambda m:
+        with_manifest(m, lambda manifest: manifest["runs"][ARM]["files"]["metrics.json"].update(size=2**40))),
+    ("other settings under the key", "of another run: its key comes to", lambda m: with_record(
+        m, lambda record: record["config"].update(steps=2))),
+    ("settings nested too deeply", "run.json is not what .*nested too deeply", lambda m:
+        with_record(m, lambda record: record["config"].update(x=nested(900)))),
+    ("a record nested too deeply", "run.json is not what .*nested too deeply", lambda m: with_file(
+        m, f"{ARM}/run.json", b"[" * 10**5 + b"]" * 10**5)),
+    ("metrics nested too deeply", "run.json is not what .*nested too deeply", lambda m: with_file(
+        m, f"{ARM}/metrics.json", b'{"a":' * 10**5 + b"1" + b"}" * 10**5)),
+    ("metrics that are a list", "a list instead of an object", lambda m: with_file(
+        m, f"{ARM}/metrics.json", b"[]")),
+    ("other files than the record says", "other sizes or hashes", lambda m: with_record(
+        m, lambda record: record.update(files={"weights.safetensors": {
+            "size": 1, "sha256": "0" * 64}}))),
+    ("a seal of another record", "its seal is not that", lambda m: with_record(
+        m, lambda record: record.update(seal="0" * 16))),
+    ("a module of another name in the manifest", "module is .*chan', the manifest", lambda m:
+        with_manifest(m, lambda manifest: manifest["runs"][ARM].update(module="alignbook.sgr"))),
+    ("a manifest nested too deeply", "cannot be read .nested too deeply", lambda m: [
+        (m[0][0], b"[" * 10**5 + b"]" * 10**5), *m[1:]]),
     ("no JSON", "MANIFEST.json cannot be read", lambda m: [(m[0][0], b"{"), *m[1:]]),
     ("a list", "MANIFEST.json cannot be read", lambda m: [(m[0][0], b"[]"), *m[1:]]),
     ("the manifest last", "expected MANIFEST.json", lambda m: [*m[1:], m[0]]),
@@ -315,10 +374,119 @@ def test_altered_packs_are_refused_and_nothing_is_left(root, tmp_path, words, ch
     assert not list((tmp_path / "store").iterdir() if (tmp_path / "store").exists() else [])
 
 
+ODD = (None, True, -1, 1.5, 10**30, "", "a\x1b[31m", "\ud800", "../a", [], [None], [["a"]], {},
+       {"a": 1}, {"": None}, nested(99))  # fmt: skip
+
+
+def places(told, place=()):
+    """Where something lies in what was parsed from JSON."""
+    several = isinstance(told, (dict, list))
+    for name, value in (told.items() if isinstance(told, dict) else enumerate(told)) if several else ():
+        yield (*place, name)
+        yield from places(value, (*place, name))
+
+
+def changed(told, place, value):
+    """What was parsed from JSON with another value at a place; without it if that is `...`."""
+    told = json.loads(json.dumps(told))
+    around = told
+    for name in place[:-1]:
+        around = around[name]
+    if value is ...:
+        del around[place[-1]]
+    else:
+        around[place[-1]] = value
+    return told
+
+
+def test_a_manifest_of_other_types_is_refused_or_does_no_harm(root, tmp_path, monkeypatch, capsys):
+    """Whatever stands in place of each of its fields: nothing is written, or all of it."""
+    monkeypatch.setattr(pack, "other_device", lambda manifest: None)
+    monkeypatch.setattr(pack, "_code", lambda module: "c" * 64)
+    path = packed(root, profiles=["laptop"])
+    members = unpacked(path)
+    manifest = json.loads(members[0][1])
+    refused = 0
+    for place in places(manifest):
+        for value in (*ODD, ...):
+            octets = json.dumps(changed(manifest, place, value)).encode()
+            try:
+                manifests.read(octets)
+            except ValueError as error:
+                refused += 1
+                assert str(error).isprintable() and len(str(error)) < 250
+                continue
+            monkeypatch.setattr(pack, "ROOT", tmp_path / f"{place} {value}".replace("/", "_")[:200])
+            pack.ROOT.mkdir()
+            repacked(path, [(members[0][0], octets), *members[1:]])
+            code = pack.main(["unpack", str(path)])
+            said = capsys.readouterr()
+            assert (said.out + said.err).replace("\n", "").isprintable()
+            found = [each.name for each in (pack.ROOT / "results").glob("store/*")]
+            assert (code, sorted(found)) in ((0, sorted([BASE, FEATURES, ARM])), (2, []))
+    assert refused > 500
+
+
+def test_a_record_of_other_types_is_refused_or_does_no_harm(root):
+    """A record that is taken has the run's name for its key."""
+    manifest = pack.describe(root / "results/store", pack.choose(root))
+    folder, run = root / "results/store" / ARM, manifest["runs"][ARM]
+    record = json.loads((folder / "run.json").read_bytes())
+    files = {name: entry for name, entry in run["files"].items() if name != "run.json"}
+    record |= {"files": files}
+    record |= {"seal": fingerprint_key(record)}
+    taken, metrics = set(), (folder / "metrics.json").read_bytes()
+    manifests.check_run(ARM, run, json.dumps(record).encode(), metrics)
+    for place in places(record):
+        for value in (*ODD, ...):
+            told = changed(record, place, value)
+            if place != ("seal",):
+                del told["seal"]
+                told |= {"seal": fingerprint_key(told)}
+            try:
+                manifests.check_run(ARM, run, json.dumps(told).encode(), metrics)
+            except ValueError as error:
+                assert str(error).isprintable()
+                continue
+            taken.add(place[0])
+    assert taken == {"asked", "finished", "seconds", "files", "seal"}
+
+
+def test_an_unpacking_that_was_interrupted_is_finished_by_the_next(root, tmp_path, monkeypatch):
+    path, moved, replace = packed(root), [], os.replace
+
+    def twice(old, new):
+        if len(moved) == 2:
+            raise KeyboardInterrupt
+        moved.append(Path(new).name)
+        replace(old, new)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(os, "replace", twice)
+        pack.read(path, tmp_path / "store")
+    assert sorted(each.name for each in (tmp_path / "store").iterdir()) == moved
+    assert sorted(moved + pack.read(path, tmp_path / "store")[1]) == PACKED
+    before = contents(root / "results/store")
+    expected = {name: before[name] for name in before if name[:16] in PACKED}
+    assert contents(tmp_path / "store") == expected
+
+
 def test_an_endless_manifest_is_not_read(root, tmp_path, monkeypatch):
-    monkeypatch.setattr(pack, "LONGEST_MANIFEST", 1000)
+    monkeypatch.setattr(pack, "LONGEST", 1000)
     with pytest.raises(DataError, match="MANIFEST.json has .* at most"):
         pack.read(packed(root), tmp_path / "store")
+
+
+def test_a_header_without_end_is_not_read(root, tmp_path):
+    """A name of 4 MB, in two bytes of which a thousand are stored."""
+    path = packed(root)
+    info = tarfile.TarInfo("x")
+    info.type = tarfile.XHDTYPE
+    for members in ([(info, bytes(1 << 22))], [*unpacked(path), (info, bytes(1 << 22))]):
+        repacked(path, members)
+        with pytest.raises(DataError, match="not a whole pack .a header of 4,194,304 bytes"):
+            pack.read(path, tmp_path / "store")
+        assert not (tmp_path / "store").exists()
 
 
 def test_packs_cut_anywhere_are_refused(root, tmp_path):
@@ -386,7 +554,7 @@ def test_leftovers_of_a_killed_unpacking_are_removed(root, tmp_path):
 
 
 def test_the_command_line_tells_what_to_do_next(root, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(pack, "_version", {"torch": "1", "numpy": "2"}.get)
+    monkeypatch.setattr(pack, "_version", lambda name: {"torch": "1", "numpy": "2"}.get(name, "0"))
     monkeypatch.setattr(pack, "_code", lambda module: "c" * 64)
     monkeypatch.setattr(pack, "other_device", lambda manifest: None)
     file = tmp_path / "runs.tar.gz"

@@ -224,7 +224,7 @@ def test_notebooks_on_different_data_start_one_by_one(small, monkeypatch):
 
 
 def test_settings_are_the_profiles_with_what_is_changed(small):
-    assert "chan_dim=7" in paper.plan(CHAN, overrides={"chan_dim": "7"}).text
+    assert "chan_dim=8" in paper.plan(CHAN, overrides={"chan_dim": "8"}).text
     with pytest.raises(ValueError, match="zzz"):
         paper.plan(CHAN, overrides={"zzz": "7"})
     with pytest.raises(ValueError, match="nodata"):

@@ -301,13 +301,14 @@ def test_what_cannot_be_read_back_is_not_written(tmp_path, wrong):
 ])  # fmt: skip
 @pytest.mark.parametrize("step", [1, 5])
 def test_published_caption_files(realdata, tmp_path, name, file, images, step):
-    """The captions are real; the features are a sparse file of the right number of rows."""
+    """The captions are real; the features are made up, of the right number of rows."""
     for split in ("train", "dev", "test"):
         source = realdata / name / f"{file}_caps.txt"
         (tmp_path / f"{split}_caps.txt").symlink_to(source)
         rows = np.lib.format.open_memmap(
             tmp_path / f"{split}_ims.npy", "w+", np.float32, (images * step, 36, 8)
         )
+        rows[:, 0, :2] = 1, -1
         rows[-step:] = 7
         rows.flush()
     found = precomp.read(tmp_path, "precomp")

@@ -19,7 +19,7 @@ from conftest import ROOT
 from PIL import Image
 
 from alignbook import __main__ as command_line
-from alignbook import claims, exhibits, report
+from alignbook import claims, exhibits, live, report
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 CLAIMS = """\
@@ -389,7 +389,7 @@ def test_there_is_a_report_before_a_long_job_ends_and_it_grows(tmp_path, monkeyp
     monkeypatch.setattr(command_line, "FIRST_LOOK", 0.1)
     asked, ends = [], tmp_path / "ends"
 
-    def written(settings):
+    def written(settings, seen):
         asked.append(settings)
         if len(asked) == 3:
             ends.touch()
@@ -397,20 +397,21 @@ def test_there_is_a_report_before_a_long_job_ends_and_it_grows(tmp_path, monkeyp
     monkeypatch.setattr(command_line, "write_report", written)
     waits = "import os, sys, time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)"
     began = time.monotonic()
-    assert command_line.finish([sys.executable, "-c", waits, str(ends)], SETTINGS) == 0
+    with live.View(tmp_path, None, "") as seen:
+        assert command_line.finish([sys.executable, "-c", waits, str(ends)], seen, SETTINGS) == 0
+        took = time.monotonic() - began
+        assert command_line.finish([sys.executable, "-c", "raise SystemExit(3)"], seen) == 3
     assert asked == [SETTINGS] * 3
-    assert time.monotonic() - began >= 0.1 + 0.2 + 0.4
-    assert command_line.finish([sys.executable, "-c", "raise SystemExit(3)"]) == 3
-    assert len(asked) == 3
+    assert took >= 0.1 + 0.2 + 0.4
 
 
 def test_the_main_job_asks_for_a_report_where_it_is_not_current(out, built, tmp_path, monkeypatch):
     asked, folders = [], [fill(tmp_path / "other"), tmp_path, out]  # not current, empty, current
-    monkeypatch.setattr(command_line, "finish", lambda command: asked.append(command[3:]) or 7)
+    monkeypatch.setattr(command_line, "finish", lambda command, _: asked.append(command[3:]) or 7)
     monkeypatch.setattr(command_line, "results_folder", lambda settings: folders.pop())
-    assert command_line.write_report(SETTINGS) == 0 and asked == []
-    assert command_line.write_report(SETTINGS) == 0 and asked == []
-    assert command_line.write_report(SETTINGS) == 7
+    assert command_line.write_report(SETTINGS, None) == 0 and asked == []
+    assert command_line.write_report(SETTINGS, None) == 0 and asked == []
+    assert command_line.write_report(SETTINGS, None) == 7
     assert asked == [["book", str(tmp_path / "other")]]
 
 

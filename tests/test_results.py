@@ -72,9 +72,14 @@ def test_the_figure_keeps_its_data(tmp_path):
     assert lines.loc[2, "values"] == pytest.approx([0.6, 1.6, 2.6])
     figure = figures.dots(lines, "title", "note")
     left, right = figure.axes
-    means = [c.get_offsets()[0, 0] for c in left.collections if len(c.get_sizes()) and
-             c.get_sizes()[0] == 44 and np.isfinite(np.ma.filled(c.get_offsets(), np.nan)).all()]
-    assert means == pytest.approx([11.6, 1.6, 1.6])
+    bars, seeds, means = left.collections
+    drawn = sorted(each.tolist() for each in bars.get_segments())  # ours, and none of seaborn's
+    assert drawn == sorted([[low, -i], [high, -i]] for i, low, high in
+                           lines[["low", "high"]].dropna().itertuples(name=None))  # fmt: skip
+    drawn = {(round(x, 6), round(y, 2)) for x, y in seeds.get_offsets()}
+    assert drawn == {(round(x, 6), -i - 0.27) for i, own in lines["values"].items() for x in own}
+    found = np.ma.filled(means.get_offsets(), np.nan)
+    assert {-y: x for x, y in found[np.isfinite(found[:, 0])]} == lines["mean"].dropna().to_dict()
     figures.save(figure, tmp_path, "f", lines)
     for ending in ("png", "svg", "csv"):
         assert (tmp_path / f"figures/f.{ending}").stat().st_size > 100

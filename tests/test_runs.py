@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from alignbook import chan, runs
+from alignbook import runs
+from alignbook.datasets.store import DataError
 
 CALLS = []
 
@@ -22,6 +23,8 @@ class Toy:
 def compute(config, seed, inputs, folder, device):
     CALLS.append((config, seed))
     np.save(folder / "gradients.npy", np.full((2, 4), float(config.width + seed)))
+    if config.width == -2:
+        raise DataError("refused")
     if config.width < 0:
         raise RuntimeError("broken half way")
     return {"dev RSUM": 10.0 * config.width, "checksum": str(config.width)}
@@ -45,6 +48,15 @@ def test_a_stored_run_is_not_computed_again(store):
     assert first.key == again.key and len(CALLS) == 1
     assert again.metrics["dev RSUM"] == 30 and again.config == {"width": 3}
     assert again.array("gradients").shape == (2, 4)
+
+
+def test_nothing_is_left_of_input_that_is_refused(store):
+    with pytest.raises(DataError):
+        runs.get(Toy(-2), 0, data())
+    assert not list((store / ".partial").iterdir())
+    with pytest.raises(RuntimeError):
+        runs.get(Toy(-1), 0, data())  # what a crash leaves is gone on with
+    assert len(list((store / ".partial").iterdir())) == 1
 
 
 def test_whatever_the_result_depends_on_changes_the_key(store, monkeypatch):

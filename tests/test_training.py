@@ -44,7 +44,9 @@ class Stop(Exception):
     pass
 
 
-def train(folder, stop_at=None, steps=12):
+def train(folder, stop_at=None, steps=12, look=None):
+    """A toy; `look`: model, steps taken → the value on dev."""
+    folder.mkdir(exist_ok=True)
     torch.manual_seed(3)
     model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1))
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
@@ -52,25 +54,77 @@ def train(folder, stop_at=None, steps=12):
     def loss_at(step):
         if step == stop_at:
             raise Stop
+        assert all(part.training for part in model)
         x = torch.from_numpy(np.random.default_rng(step).normal(size=(16, 4)).astype(np.float32))
         return (model(x) - x.sum(1, keepdim=True)).square().mean()
 
     schedule = training.warmup_cosine(optimizer, steps)
-    outcome = training.fit(model, optimizer, schedule, steps, loss_at, folder, "toy", clip=1.0)
+    outcome = training.fit(model, optimizer, schedule, steps, loss_at, folder, "toy", clip=1.0,
+                           dev_at=look and (lambda step: look(model, step)))  # fmt: skip
     return training.checksum(model), outcome
 
 
-def test_a_resumed_run_equals_an_unbroken_one(tmp_path, monkeypatch):
+def on_dev(model, step):
+    """A value on dev by a model that draws random numbers where it shouldn't."""
+    assert not any(part.training for part in model.modules()) and not torch.is_grad_enabled()
+    return torch.rand(3).sum() + model(torch.ones(5, 4)).sum()
+
+
+@pytest.mark.parametrize("stop_at", [5, 7])  # the latter between two looks
+def test_a_resumed_run_equals_an_unbroken_one(tmp_path, monkeypatch, stop_at):
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
-    (tmp_path / "a").mkdir(), (tmp_path / "b").mkdir()
-    unbroken, whole = train(tmp_path / "a")
+    unbroken, whole = train(tmp_path / "a", look=on_dev)
     with pytest.raises(Stop):
-        train(tmp_path / "b", stop_at=7)
+        train(tmp_path / "b", stop_at=stop_at, look=on_dev)
     assert (tmp_path / "b" / "checkpoint.pt").exists()
-    resumed, rest = train(tmp_path / "b")
+    resumed, rest = train(tmp_path / "b", look=on_dev)
     assert resumed == unbroken  # weights, and so optimiser, schedule, dropout and batches
-    assert rest["loss"] == whole["loss"]
-    assert np.array_equal(rest["gradients"], whole["gradients"])
+    for name, outcome in (("a", whole), ("b", rest)):
+        training.save(torch.nn.Linear(1, 1), outcome, tmp_path / name)
+    for name in ("loss", "rate", "dev", "gradients"):
+        one, other = ((tmp_path / run / f"{name}.npy").read_bytes() for run in "ab")
+        assert one == other, name
+    assert len(whole["loss"]) == len(whole["rate"]) == 12 and rest["dev seconds"] > 0
+
+
+def test_looks_at_dev_change_nothing_of_the_training(tmp_path):
+    plain, without = train(tmp_path / "a")
+    watched, found = train(tmp_path / "b", look=on_dev)
+    assert watched == plain and found["loss"] == without["loss"]
+    assert [step for step, _ in found["dev"]] == [3, 5, 8, 10, 12] and without["dev"] == []
+
+
+def test_a_part_that_was_in_evaluation_mode_stays_so():
+    """A frozen tower within a model in training."""
+    model = torch.nn.Sequential(torch.nn.Dropout(), torch.nn.Dropout().eval())
+    training._look(model, lambda step: 0.0, 1)
+    assert [part.training for part in model] == [True, False]
+
+
+def test_the_last_look_is_at_the_finished_model(tmp_path):
+    seen = {}
+
+    def look(model, step):
+        seen[step] = training.checksum(model)
+        return 0.0
+
+    finished, found = train(tmp_path, look=look, steps=4)
+    assert list(seen) == [1, 2, 3, 4] and len(set(seen.values())) == 4
+    assert seen[4] == finished
+
+
+def test_the_learning_rate_of_each_step_is_kept(tmp_path):
+    rates = train(tmp_path)[1]["rate"]
+    assert rates[0] == pytest.approx(0.05) and rates[-1] < rates[1] < 0.05 + 1e-9
+
+
+def test_what_is_shown_of_a_look(tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(training.progress, "show",
+                        lambda *line, dev=None: shown.append((line[1], dev)))  # fmt: skip
+    train(tmp_path, look=lambda model, step: 10.0 * step)
+    assert shown[1] == (2, None) and shown[2:4] == [(3, 30.0), (4, 30.0)]  # the last one known
+    assert shown[11] == (12, 120.0)
 
 
 def test_a_loss_that_is_not_a_number_stops_the_run(tmp_path):

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -118,8 +119,9 @@ def test_an_interrupt_ends_nothing(folder, kept):
 
 
 def test_with_nobody_to_fork_it_is_done_all_the_same(folder, kept):
-    environment = {**kept, warm.VARIABLE: "alignbook-nobody"}
-    assert ', false, false, ' in asked(folder, environment, "told").stdout
+    for place in ("alignbook-nobody", str(folder / "warm"), str(folder / "no" / "warm")):
+        environment = {**kept, warm.VARIABLE: place}
+        assert ', false, false, ' in asked(folder, environment, "told").stdout
 
 
 def test_elsewhere_it_is_done_without_a_socket(folder):
@@ -132,33 +134,187 @@ def test_elsewhere_it_is_done_without_a_socket(folder):
     assert '"x"], ' in done.stdout, done.stderr
 
 
-def test_others_are_refused():
-    """Whoever asks has to be the user who keeps the packages loaded."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    socket.send_fds(theirs, [b"{}"], [0, 1, 2])
+# What `serve` does, without the packages; PATCH stands in for what goes wrong.
+SERVES = """\
+import os, socket, sys
+from alignbook import warm
+warm._load = lambda: None
+warm.SILENCE = 0.2
+fork, forked = os.fork, []
+def failing():
+    forked.append(1)
+    if len(forked) == FAILS:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+    return fork()
+PATCH
+listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listening.bind("warm")
+listening.listen()
+print("listens", flush=True)
+warm._become(warm.serve(listening))
+"""
+
+
+@pytest.fixture
+def served(tmp_path):
+    """Start such a server, with what goes wrong; where it listens."""
+    started = []
+
+    def start(patch: str, fails: int = 0) -> str:
+        source = SERVES.replace("PATCH", patch).replace("FAILS", str(fails))
+        one = subprocess.Popen([sys.executable, "-c", source], cwd=tmp_path, text=True,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)  # fmt: skip
+        started.append(one)
+        assert one.stdout.readline() == "listens\n"
+        return str(tmp_path / "warm")
+
+    yield start
+    for one in started:
+        assert one.poll() is None  # it outlived what went wrong
+        one.stdin.close()
+        assert one.wait(5) == 0 and one.stderr.read() == ""
+
+
+def connected(place: str) -> socket.socket:
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    line.settimeout(10)
+    with warm._reached(os.path.dirname(place)) as short:
+        line.connect(f"{short}/{os.path.basename(place)}")
+    return line
+
+
+def as_nobody(what) -> int:
+    """Do something as another user, in a process of its own; its exit code, 9 for an error."""
     child = os.fork()
     if child == 0:
-        os.getuid = lambda: 12345
         try:
-            warm._attend(ours)
-        finally:
-            os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+            os.setuid(65534)
+            os._exit(what())
+        except BaseException:
+            os._exit(9)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def test_nothing_is_left_when_the_one_who_keeps_is_killed(folder):
-    keeps = ("import os, time; from alignbook import warm\n"
-             "with warm.keep():\n    print(os.environ[warm.VARIABLE], flush=True)\n"
-             "    time.sleep(60)")  # fmt: skip
-    one = subprocess.Popen([sys.executable, "-c", keeps], stdout=subprocess.PIPE, text=True)
-    name = one.stdout.readline().strip()
-    asked(folder, {**os.environ, warm.VARIABLE: name}, "told")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_another_user_does_not_get_through_the_door(kept):
+    place = kept[warm.VARIABLE]
+    assert os.stat(os.path.dirname(place)).st_mode & 0o777 == 0o700
 
-    def answers():
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
-            return line.connect_ex(f"\0{name}") == 0
+    def asks() -> int:
+        try:
+            return int(connected(place) is None)
+        except PermissionError:
+            return 3
 
-    assert answers()
+    assert as_nobody(asks) == 3
+
+
+def test_others_are_refused_before_a_process_is_made_for_them(served, folder):
+    """Whoever asks has to be the user who keeps the packages loaded."""
+    counted = "os.fork = lambda: open('forked', 'w')\nos.geteuid = lambda: 12345"
+    place = served(counted)
+    line = connected(place)
+    assert line.recv(16) == b""  # at once, though nothing was said
+    assert not os.path.exists(os.path.join(os.path.dirname(place), "forked"))
+    environment = {**os.environ, warm.VARIABLE: place}
+    assert json.loads(asked(folder, environment, "told", "x").stdout)[0][1:] == ["x"]
+
+
+def test_nobody_else_is_told_the_environment(tmp_path, monkeypatch):
+    """Whoever listens has to be the user who asks: another one may have taken the place."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+        listening.bind(str(tmp_path / "warm"))
+        listening.listen()
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+        with pytest.raises(PermissionError, match="another user listens there"):
+            warm._line(str(tmp_path / "warm"))
+        assert listening.accept()[0].recv(2**20) == b""
+
+
+@pytest.mark.parametrize("answer", [b"0", b"", b"begin", None])
+def test_an_answer_of_one_who_began_nothing_is_no_exit_code(folder, tmp_path, answer):
+    """The job is done in the ordinary way then, once."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
+        listening.bind(str(tmp_path / "warm"))
+        listening.listen()
+        environment = {**os.environ, warm.VARIABLE: str(tmp_path / "warm")}
+        one = asked(folder, environment, "ends_code", start=subprocess.Popen)
+        line = listening.accept()[0]
+        if answer is not None:
+            line.recv(2**20)
+            line.send(answer)
+        line.close()  # with or without having read what was sent
+        assert one.wait(20) == 7
+
+
+def test_one_who_says_nothing_is_not_waited_for(served, folder):
+    place = served("")
+    silent, talking = connected(place), connected(place)
+    talking.send(b"no JSON")
+    began = time.monotonic()
+    for line in (silent, talking):
+        assert line.recv(16) == b""
+    assert time.monotonic() - began < 5
+    assert asked(folder, {**os.environ, warm.VARIABLE: place}, "ends_code").returncode == 7
+
+
+@pytest.mark.parametrize("fails", [1, 2])
+def test_a_fork_that_fails_costs_the_head_start_alone(served, folder, fails):
+    """No process more may be had: neither the one that waits nor, after it, the job."""
+    place = served("os.fork = failing", fails)
+    environment = {**os.environ, warm.VARIABLE: place, "SAID": "x"}
+    done = asked(folder, environment, "told", "x")
+    assert done.returncode == 0 and done.stderr == ""
+    argv, *_, warmed = json.loads(done.stdout)
+    assert argv[1:] == ["x"] and not warmed
+    assert asked(folder, environment, "ends_code").returncode == 7  # and it goes on
+
+
+def test_where_no_socket_can_be_made_jobs_begin_as_ever(tmp_path, monkeypatch, capfd):
+    monkeypatch.delenv(warm.VARIABLE, raising=False)
+    with monkeypatch.context() as patched:
+        patched.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+        with warm.keep():
+            assert warm.VARIABLE not in os.environ
+    assert "without packages loaded beforehand: [Errno 2]" in capfd.readouterr().err
+
+
+def processes(place: str) -> list[int]:
+    """Those that were started for a socket at this place."""
+    found = []
+    for each in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{each}/cmdline", "rb") as file:
+                if os.path.dirname(place).encode() in file.read().split(b"\0"):
+                    found.append(int(each))
+        except (OSError, ValueError):
+            continue
+    return [pid for pid in found if alive(pid)]
+
+
+KEEPS = """\
+import os, time
+from alignbook import warm
+with warm.keep():
+    print(os.environ[warm.VARIABLE], flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+def test_nothing_is_left_when_the_one_who_keeps_is_killed(folder, tmp_path, loaded):
+    """Within two seconds, also while the packages are being loaded; the folder's name is long."""
+    below = tmp_path / ("x" * 120)
+    below.mkdir()
+    one = subprocess.Popen([sys.executable, "-c", KEEPS], stdout=subprocess.PIPE, text=True,
+                           env={**os.environ, "TMPDIR": str(below)})  # fmt: skip
+    place = one.stdout.readline().strip()
+    if loaded:
+        environment = {**os.environ, warm.VARIABLE: place}
+        assert ", true, false]" in asked(folder, environment, "told").stdout
+    assert in_time(lambda: len(processes(place)) == 2)  # who loads, and who waits for the end
     one.kill()
     one.wait()
-    assert in_time(lambda: not answers())
+    assert in_time(lambda: not processes(place), 2)
+    assert not list(below.glob("alignbook-*"))

@@ -7,11 +7,13 @@ modules that compute with them.
 import os
 from pathlib import Path
 
-from . import lifeline
+from . import home, lifeline
 
 __version__ = "0.1.0"
 
-ROOT = Path(__file__).resolve().parents[2]  # the project folder: notebooks/, data/, results/
+PACKAGE = Path(__file__).resolve().parent
+# The folder with data/ and results/; in a checkout notebooks/ and run_all.sh lie there as well.
+ROOT = home.find(PACKAGE, os.environ.get(home.VARIABLE, ""))
 
 if lifeline.VARIABLE in os.environ:  # a process started by the main job ends when that ends
     lifeline.watch()

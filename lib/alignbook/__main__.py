@@ -6,23 +6,37 @@ that whatever ends it ends everything.
 """
 
 import argparse
-import difflib
 import fcntl
-import hashlib
 import json
 import os
 import platform
-import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 
-from alignbook import ROOT, execute, exhibits, lifeline, profiles, warm
+from alignbook import (
+    ROOT,
+    durable,
+    execute,
+    exhibits,
+    home,
+    lifeline,
+    live,
+    profiles,
+    surroundings,
+    timeleft,
+    verbatim,
+    warm,
+)
+from alignbook.checks import COMPONENTS, Refused, changed, check, read_from
+from alignbook.graph import Graph
 from alignbook.progress import clock
 
 EPILOG = """\
@@ -34,6 +48,8 @@ other uses:
   ./run_all.sh lab [JUPYTER ARGUMENTS]   the notebooks in JupyterLab, on this machine only
   ./run_all.sh book [FOLDER]             the report of the newest results (or --profile, --data)
   ./run_all.sh student [--out DIR]       the notebooks without their exercises' solutions
+  ./run_all.sh filter                    a git filter: commits get notebooks without outputs
+  ./run_all.sh tensorboard [FOLDER]      the newest results' curves as TensorBoard event files
   ./run_all.sh doctor                    versions, devices, data found, and what is missing
   ./run_all.sh pack FILE                 trained runs into one file, for a class without training
   ./run_all.sh unpack FILE               such a file's runs into the run store, hash-checked
@@ -51,23 +67,35 @@ Starting again goes on where the last start ended. Results: results/<data>-<prof
 report/index.html, which opens in a browser.
 """
 
-COMPONENTS = "parser", "boxes", "probes"  # settings that say where ComAlign's pieces come from
-
-# What the child does: keep Snakemake's own words in a file, leave the terminal to our jobs.
+# What the child does: keep Snakemake's own words in a file and its events in another.
 SNAKEMAKE = """\
 import sys, alignbook
 sys.stderr = open(sys.argv.pop(1), "w", buffering=1)
+from alignbook import events
 from snakemake.cli import main
+events.register()
 main()
 """
 
 
-class Refused(Exception):
-    """What was asked for cannot be done; the message says why and what to do."""
-
-
 def main(arguments: list[str]) -> int:
     """Do what the command line asks; returns the exit code."""
+    try:
+        home.needs_checkout("python -m alignbook")
+    except ValueError as refusal:
+        print(refusal, file=sys.stderr)
+        return 2
+    try:
+        return do(arguments)
+    except OSError as error:
+        if not (line := surroundings.told(error)):
+            raise
+        print(f"run_all.sh: {line}", file=sys.stderr)
+        return 2
+
+
+def do(arguments: list[str]) -> int:
+    """What `main` does where nothing gives way."""
     if arguments[:1] == ["test"]:
         hand_over("pytest", *arguments[1:])
     if arguments[:1] == ["lab"]:
@@ -76,6 +104,14 @@ def main(arguments: list[str]) -> int:
         from alignbook import doctor
 
         return doctor.main()
+    if arguments[:1] == ["filter"]:
+        from alignbook import notebookfilter
+
+        return notebookfilter.main(arguments[1:])
+    if arguments[:1] == ["tensorboard"]:
+        from alignbook import tensorboard
+
+        return tensorboard.main(arguments[1:])
     if arguments[:1] == ["book"]:
         from alignbook import report
 
@@ -90,6 +126,7 @@ def main(arguments: list[str]) -> int:
         from alignbook import pack
 
         return pack.main(arguments)
+    sys.stdout.reconfigure(line_buffering=True, errors="replace")  # what is said is said at once
     try:
         return run(parser().parse_args(arguments))
     except Refused as refusal:
@@ -101,6 +138,9 @@ def main(arguments: list[str]) -> int:
             file=sys.stderr,
         )
         return 130
+    except BrokenPipeError:  # who read along is gone, as in `./run_all.sh | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
 
 
 # JupyterLab, opened on the map and asking nobody outside for news, updates or extensions.
@@ -111,8 +151,22 @@ LAB = (
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     "--LabApp.extension_manager=readonly",
 )
-# What would let others in. Jupyter takes a name with and without the class before it.
-OPENING = ("ip", "token", "password", "hashed_password", "allow_remote_access", "local_hostnames")
+# What would let others in, or hides that from this list: whole classes, and settings of any class.
+# Jupyter takes some names without the class before it, and with one dash.
+OPENING = {
+    "IdentityProvider", "PasswordIdentityProvider", "LegacyIdentityProvider", "Authorizer",
+    "AllowAllAuthorizer", "GatewayClient", "Session", "NotebookNotary",
+    "ip", "local_hostnames", "sock", "sock_mode", "transport", "websocket_url", "trust_xheaders",
+    "token", "password", "hashed_password", "password_required", "allow_password_change",
+    "allow_unauthenticated_access", "authenticate_prometheus", "identity_provider_class",
+    "authorizer_class", "login_handler_class", "logout_handler_class", "allow_remote_access",
+    "allow_origin", "allow_origin_pat", "allow_credentials", "disable_check_xsrf",
+    "cookie_secret", "cookie_secret_file", "cookie_options", "get_secure_cookie_kwargs",
+    "allow_external_kernels", "external_connection_dir", "gateway_url", "tornado_settings",
+    "webapp_settings", "settings", "ssl_options", "handlers", "extra_services", "static_dir",
+    "static_paths", "extra_static_paths", "jpserver_extensions", "config", "config_file",
+    "config_file_name", "config_manager_class", "collaborative",
+}  # fmt: skip
 
 
 def lab(arguments: list[str]) -> int:
@@ -122,7 +176,8 @@ def lab(arguments: list[str]) -> int:
     """
     for each in arguments:
         name = each.partition("=")[0]
-        if each.startswith("-") and name.lstrip("-").rpartition(".")[2] in OPENING:
+        parts = name.lstrip("-").replace("-", "_").split(".")
+        if each.startswith("-") and not OPENING.isdisjoint(parts):
             print(f"run_all.sh: lab {name}: a notebook can run anything here, so Lab listens on "
                   "127.0.0.1 alone and asks for a token. From another machine: ssh -L "
                   "8888:127.0.0.1:8888 HOST, then the printed address there. A token of your own: "
@@ -149,19 +204,19 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    option = whole.add_argument
+    option, once = whole.add_argument, partial(whole.add_argument, action=Once)
     option("targets", nargs="*", metavar="TARGET", help="what to compute (default: everything)")
-    option("--profile", metavar="P", help=f"{' | '.join(profiles.NAMES)} (default: laptop)")
-    option(
+    once("--profile", metavar="P", help=f"{' | '.join(profiles.NAMES)} (default: laptop)")
+    once(
         "--data",
         metavar="D",
         default="world",
         help="world (made here, the default), flickr8k=DIR, flickr30k=DIR, coco=DIR, "
         "f30k_precomp=DIR, coco_precomp=DIR or precomp=DIR",
     )
-    option("--seeds", metavar="N", type=positive, help="train N times (default: the profile's)")
-    option("--jobs", metavar="N", type=positive, help="use N cores (default: all there are)")
-    option("--device", metavar="DEV", default="auto", help="auto (default), cpu, cuda or mps")
+    once("--seeds", metavar="N", type=positive, help="train N times (default: the profile's)")
+    once("--jobs", metavar="N", type=positive, help="use N cores (default: all there are)")
+    once("--device", metavar="DEV", default="auto", help="auto (default), cpu, cuda or mps")
     option(
         "--set",
         metavar="KEY=VALUE",
@@ -169,7 +224,7 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         help="change one value of the profile; may be given more than once",
     )
-    option(
+    once(
         "--spread",
         choices=("arm", "exhibit", "chapter"),
         help="one job per arm, per exhibit or per chapter with all its arms (default: chapter for "
@@ -180,15 +235,31 @@ def parser() -> argparse.ArgumentParser:
 
 
 def positive(text: str) -> int:
-    """A whole number from 1 on."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    """A whole number from 1 to 1,000."""
+    if not (text.isdecimal() and text.isascii()) or len(text) > 9 or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1000")
     return int(text)
+
+
+class Once(argparse.Action):
+    """Stores a value; a second one that differs is an error instead of the last word."""
+
+    def __call__(self, parser, namespace, value, option_string=None):
+        given = vars(namespace).setdefault("given", {})
+        if given.setdefault(self.dest, value) != value:
+            parser.error(f"argument {option_string}: {given[self.dest]} and {value} are both given, "
+                         "expected one of them")
+        setattr(namespace, self.dest, value)
 
 
 def run(asked: argparse.Namespace) -> int:
     """The main job: check, write the settings down, walk the graph, name the results."""
     started = time.monotonic()
+    if problem := surroundings.problem([*asked.targets, asked.data, *asked.set]):
+        raise Refused(problem)
+    if os.environ.pop("SNAKEMAKE_PROFILE", None) is not None:
+        print("SNAKEMAKE_PROFILE is not used: ./run_all.sh walks the graph on this machine; for a "
+              "cluster, start snakemake itself", file=sys.stderr)  # fmt: skip
     if asked.profile == "paper" and (code := list_needs(asked)) is not None:
         return code
     notebooks, settings = check(asked)
@@ -197,10 +268,13 @@ def run(asked: argparse.Namespace) -> int:
     cores = asked.jobs or available_cores()
     if asked.dry_run:
         return dry_run(settings, notebooks, asked.spread, cores)
+    if problem := surroundings.without_loopback():
+        raise Refused(problem)
     rounds = [settings]
     if not asked.targets and settings["profile"] != "smoke":
         kept = {k: v for k, v in settings["set"].items() if k in COMPONENTS}
         smoke = {**settings, "profile": "smoke", "seeds": None, "set": kept}
+        smoke |= read_from(smoke) if "files" in settings else {}
         if not (results_folder(smoke) / "notebooks/00_start_here.done").exists():  # the last one
             print("the smoke profile first: everything in small, then on to the profile itself")
             rounds = [smoke, settings]
@@ -209,9 +283,11 @@ def run(asked: argparse.Namespace) -> int:
         try:
             for each in rounds:
                 code = walk(each, notebooks, asked.spread, cores)
-                code = write_report(each) or code  # of what there is
                 tell_results(each, time.monotonic() - started)
                 if code:
+                    for place in surroundings.full():
+                        print(f"run_all.sh: {place}: no room left on its disk; make room, then "
+                              "start again", file=sys.stderr)  # fmt: skip
                     return code
         finally:
             lifeline.release(line)
@@ -231,7 +307,7 @@ def list_needs(asked: argparse.Namespace) -> int | None:
     except ValueError as error:
         raise Refused(str(error)) from None
     if asked.dry_run or not plan.data:
-        print(plan.text)
+        print(verbatim.lines(plan.text))
     if plan.data:
         asked.data = plan.data
         return None
@@ -240,174 +316,6 @@ def list_needs(asked: argparse.Namespace) -> int | None:
     print("run_all.sh: not started, see above; a notebook that is ready starts by its name",
           file=sys.stderr)  # fmt: skip
     return 2
-
-
-def check(asked: argparse.Namespace) -> tuple[list[str], dict]:
-    """Notebooks and settings behind a command line; `Refused` before any work starts."""
-    profile = asked.profile or "laptop"
-    if profile not in profiles.NAMES:
-        near = difflib.get_close_matches(profile, profiles.NAMES, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(profiles.NAMES)}"
-        raise Refused(f"unknown profile {profile!r}; {hint}")
-    try:
-        notebooks = exhibits.resolve(asked.targets, asked.data.partition("=")[0])
-    except ValueError as error:
-        raise Refused(str(error)) from None
-    overrides = changed(asked.set)
-    from alignbook import datasets
-
-    data = check_data(asked.data)
-    try:
-        profiles.get(profile, data.partition("=")[0])
-    except ValueError as error:
-        raise Refused(str(error)) from None
-    try:
-        profiles.get(profile, data.partition("=")[0], overrides)
-    except ValueError as error:
-        raise Refused(f"--set: {error}") from None
-    if ":" in overrides.get("base", ""):
-        overrides["base"], side = check_base(overrides["base"])
-        if data != "world":  # prepared at the size that the model looks at
-            overrides.setdefault("size", str(side))
-    if overrides.get("bert", "captions") != "captions":
-        overrides["bert"] = check_bert(overrides["bert"])
-    notebooks = check_components(asked.targets, notebooks, profile, data, overrides)
-    check_device(asked.device)
-    check_writable(ROOT / "results")
-    return notebooks, {
-        "profile": profile,
-        "data": data,
-        "seeds": asked.seeds,
-        "set": overrides,
-        "device": asked.device,
-        # photographs that change are read again
-        "source": "".join(map(datasets.source, (data, overrides.get("comalign_source") or "world"))),
-    }
-
-
-def changed(settings: list[str]) -> dict[str, str]:
-    """What --set changes, by key."""
-    overrides = {}
-    for text in settings:
-        name, equals, value = text.partition("=")
-        if not (name and equals and value):
-            raise Refused(f"--set {text}: expected key=value, such as --set seeds=3")
-        overrides[name] = value
-    return overrides
-
-
-def check_data(spec: str) -> str:
-    """A data set's spec with its folder made absolute, once nothing speaks against it."""
-    from alignbook import datasets
-
-    name, equals, folder = spec.partition("=")
-    if equals and folder:
-        spec = f"{name}={Path(folder).expanduser().resolve()}"
-    if problems := datasets.check(spec):
-        raise Refused("\n  ".join([f"--data {spec}:", *problems]))
-    return spec
-
-
-def check_bert(spec: str) -> str:
-    """A BERT's name, or its folder made absolute; `Refused` if anything speaks against it."""
-    from alignbook import bert
-
-    if Path(spec).expanduser().is_dir():
-        spec = str(Path(spec).expanduser().resolve())
-    if problems := bert.Pretrained(spec).problems():
-        raise Refused("\n  ".join([f"--set bert={spec}:", *problems]))
-    return spec
-
-
-def check_components(targets, notebooks: list[str], profile: str, data: str,
-                     overrides: dict[str, str]) -> list[str]:  # fmt: skip
-    """The notebooks that have what their components need; the others are left out with a line, and
-    `overrides` say "none". `Refused` if one of them or a setting was named, or none is left of what
-    was asked for.
-
-    Paths in `overrides` become absolute.
-    """
-    kind = data.partition("=")[0]
-    for name in COMPONENTS:
-        if Path(overrides.get(name, "")).expanduser().exists() and name in overrides:
-            overrides[name] = str(Path(overrides[name]).expanduser().resolve())
-    needs = {name: {field for each in exhibits.NOTEBOOKS[name].exhibits
-                    for field in exhibits.EXHIBITS[each].needs} for name in notebooks}  # fmt: skip
-    fields = set().union(*needs.values()) | set(COMPONENTS) & set(overrides)
-    if not fields and "comalign_source" not in overrides:
-        return notebooks
-    from alignbook.components import check
-
-    if profile == "paper" and kind == "coco":
-        overrides.setdefault("comalign_source", f"flickr30k={ROOT / 'data/flickr30k'}")
-    if "comalign_source" in overrides:
-        overrides["comalign_source"] = check_source(overrides["comalign_source"], kind)
-    made = profiles.get(profile, kind, overrides)
-    left = {}
-    for field in sorted(fields):
-        problem = check.problem(field, made, data)
-        lacking = [name for name in notebooks if field in needs[name]] if problem else []
-        named = {each for name in lacking for each in (name, *exhibits.NOTEBOOKS[name].exhibits)}
-        wanted = named & set(targets) or targets and set(lacking) >= set(notebooks)
-        if problem and (wanted or overrides.get(field, "none") != "none"):
-            raise Refused(f"--set {field}={getattr(made, field)}: {problem}")
-        if problem:
-            overrides[field] = "none"
-            left |= dict.fromkeys(lacking, problem)
-    for problem in dict.fromkeys(left.values()):
-        names = ", ".join(name for name in left if left[name] == problem)
-        print(f"left out: {names} ({problem})")
-    return [name for name in notebooks if name not in left]
-
-
-def check_source(spec: str, target: str) -> str:
-    """The data that ComAlign's heads are trained on, made absolute; they must not hold the target."""
-    source = spec.partition("=")[0]
-    if target == "world":
-        raise Refused("--set comalign_source: the world's two domains are each other's source; it "
-                      "goes with photographs")  # fmt: skip
-    if {source, target} == {"flickr8k", "flickr30k"}:
-        raise Refused(f"--set comalign_source={spec}: Flickr8k's photographs are among Flickr30K's, "
-                      f"so that heads trained on the one have seen the other: take coco=DIR")  # fmt: skip
-    return check_data(spec)
-
-
-def check_base(spec: str) -> tuple[str, int]:
-    """A pretrained model's spec with its file made absolute, and the pixels a side it looks at.
-
-    `Refused` if anything speaks against it.
-    """
-    from alignbook import pretrained
-
-    form, _, place = spec.partition(":")
-    if form in ("checkpoint", "huggingface") or Path(place).expanduser().is_dir():
-        spec = f"{form}:{Path(place).expanduser().resolve()}"
-    if problems := pretrained.problems(spec):
-        raise Refused("\n  ".join([f"--set base={spec}:", *problems]))
-    return spec, pretrained.parse(spec).image_size[0]
-
-
-def check_device(device: str) -> None:
-    """Refuse a device that this machine lacks."""
-    if device not in ("auto", "cpu"):
-        import torch  # 2 s, only where a device was named
-
-        kind = device.partition(":")[0]
-        there = {"cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}
-        if kind not in there:
-            raise Refused(f"unknown device {device!r}; there are: auto, cpu, cuda, mps")
-        if not there[kind]():
-            raise Refused(f"--device {device}: PyTorch finds none here; see ./run_all.sh doctor")
-
-
-def check_writable(folder: Path) -> None:
-    """Refuse a folder nothing can be written to."""
-    try:
-        folder.mkdir(exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise Refused(f"cannot write to {folder}: {error.strerror}") from None
 
 
 def available_cores() -> int:
@@ -429,40 +337,55 @@ def set_apart(settings: dict, notebooks: list[str]) -> dict:
 
     What none of the notebooks needs was not asked for: it is as the folder has it.
     """
+    from alignbook import named, salvage
+
     out = results_folder(settings)
-    if not (out / "settings.json").exists() or not any(out.glob("notebooks/*.done")):
+    there = salvage.settings_of(out)
+    if there is None or not any(out.glob("notebooks/*.done")):
         return settings
-    there = json.loads((out / "settings.json").read_text())
     needed = {field for name in notebooks for each in exhibits.NOTEBOOKS[name].exhibits
               for field in exhibits.EXHIBITS[each].needs}  # fmt: skip
     borrowed = {*COMPONENTS, "comalign_source"} - needed - ({"comalign_source"} if needed else set())
-    own = {k: v for k, v in settings["set"].items() if k not in borrowed}
-    own |= {k: v for k, v in there["set"].items() if k in borrowed}
     left_out = {k for k in needed if there["set"].get(k) == "none"}  # of which it has nothing yet
-    theirs = {k: v for k, v in there["set"].items() if k not in left_out}
-    theirs |= {k: v for k, v in own.items() if k in left_out}
+
+    def mixed(part: str, of: dict, instead: dict, fields: set) -> dict[str, str]:
+        """A part of settings, but for some fields, which are as others have them."""
+        kept = {k: v for k, v in of.get(part, {}).items() if k not in fields}
+        return kept | {k: v for k, v in instead.get(part, {}).items() if k in fields}
+
+    parts = [part for part in ("set", "files") if part in settings]
+    ours = settings | {part: mixed(part, settings, there, borrowed) for part in parts}
+    theirs = there | {part: mixed(part, there, ours, left_out) for part in parts}
     try:
-        same = settings["data"] == there["data"] and resolved(settings, own) == resolved(there, theirs)
+        same = resolved(ours) == resolved(theirs)
     except ValueError:  # a setting of another version
         same = False
     if same:
-        return settings | {"set": own, "seeds": there["seeds"]}
-    said = json.dumps([settings["data"], settings["seeds"], settings["set"]], sort_keys=True)
-    apart = "-" + hashlib.sha256(said.encode()).hexdigest()[:6]
+        return ours | {"seeds": there["seeds"]}
+    apart = f"-{named.short(settings)}"
     print(f"results/{out.name} was made with other settings; these results go to "
           f"results/{out.name}{apart}")  # fmt: skip
     return settings | {"apart": apart}
 
 
-def resolved(settings: dict, overrides: dict[str, str]) -> profiles.Profile:
+def profile_of(settings: dict) -> profiles.Profile:
     """The profile that settings come to."""
     seeds = {"seeds": str(settings["seeds"])} if settings["seeds"] else {}
-    return profiles.get(settings["profile"], settings["data"], overrides | seeds)
+    return profiles.get(settings["profile"], settings["data"], settings["set"] | seeds)
+
+
+def resolved(settings: dict) -> tuple:
+    """The data and the profile that settings come to, files by what they hold."""
+    from alignbook import named
+
+    said = named.compared(settings)
+    return said["data"], said["source"] or "", replace(profile_of(settings), **said["files"])
 
 
 @contextmanager
 def only_run():
     """Hold results/.lock, which children don't inherit; `Refused` while another run has it."""
+    (ROOT / "results").mkdir(exist_ok=True)
     with open(ROOT / "results/.lock", "a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -479,78 +402,105 @@ def only_run():
 
 
 def walk(settings: dict, notebooks: list[str], spread: str | None, cores: int) -> int:
-    """Let Snakemake compute what is missing; returns the exit code."""
+    """Let Snakemake compute what is missing, write the report; returns the exit code."""
+    from alignbook import salvage
+
     out = results_folder(settings)
     out.mkdir(parents=True, exist_ok=True)
+    salvage.mend(out)
     write_settings(out / "settings.json", settings)
     log = out / "snakemake.log"
-    command = snakemake(settings, out / "settings.json", out, log, notebooks, spread, cores)
+    spread = spread or usual_spread(settings)
+    plan = timeleft.Plan(
+        profile_of(settings), settings["data"].partition("=")[0], notebooks, spread,
+        cores, timeleft.earlier(starts_of(out), machine(), cores),
+    )  # fmt: skip
     began, idle = time.monotonic(), False
-    try:
-        # Elsewhere some jobs are measured alone on the machine.
-        with warm.keep():
-            code = finish(command, settings if settings["profile"] == "smoke" else None)
-        idle = not code and "Nothing to be done" in log.read_text()
-    finally:
-        if not idle:
-            note_start(out, time.monotonic() - began, cores)
-    if code:
-        tell_failures(out, log)
-    elif idle:
-        print("nothing to compute: everything is up to date")
-    return 1 if code else 0
+    with live.View(out, plan, f"{plan.data}, {settings['profile']} profile") as seen:
+        command = snakemake(
+            settings, out / "settings.json", out, log, seen.graph.file, notebooks, spread, cores
+        )
+        try:
+            # Elsewhere some jobs are measured alone on the machine.
+            with warm.keep():
+                code = finish(command, seen, settings if settings["profile"] == "smoke" else None)
+            idle = not code and not seen.graph.total
+        finally:
+            if not idle:
+                with suppress(OSError):  # what failed is told, not that this could not be noted
+                    note_start(out, time.monotonic() - began, cores, seen.graph)
+        if code:
+            tell_failures(out, log, seen.graph)
+        elif idle:
+            print("nothing to compute: everything is up to date")
+        seen.doing = "the report"
+        return write_report(settings, seen) or (1 if code else 0)  # of what there is
 
 
-def note_start(out: Path, seconds: float, cores: int) -> None:
-    """Add to starts.json how long a start took and on what, for the report."""
-    file, machine = out / "starts.json", f"{platform.system()} {platform.machine()}"
-    starts = json.loads(file.read_text()) if file.exists() else []
-    starts.append({"seconds": round(seconds, 1), "cores": cores, "machine": machine})
-    aside = file.with_name(file.name + ".new")
-    aside.write_text(json.dumps(starts, indent=1) + "\n")
-    os.replace(aside, file)
+def machine() -> str:
+    """The machine as starts.json names it."""
+    return f"{platform.system()} {platform.machine()}"
+
+
+def starts_of(out: Path) -> list[dict]:
+    """Earlier starts that filled a results folder."""
+    from alignbook import salvage
+
+    return salvage.read(out / "starts.json") or []
+
+
+def note_start(out: Path, seconds: float, cores: int, graph: Graph) -> None:
+    """Add to starts.json how long a start and its jobs took and on what: for the report, and for
+    what the next start guesses of its own time.
+    """
+    file, starts = out / "starts.json", starts_of(out)
+    took = {"seconds": round(seconds, 1), "cores": cores, "machine": machine()}
+    jobs = {job.title: round(job.seconds, 1) for job in graph.finished}
+    starts.append(took | {"jobs": jobs})
+    durable.write(file, json.dumps(starts, indent=1) + "\n", sealed=True)
 
 
 FIRST_LOOK = 200  # seconds after which there is a report of what is there; then twice as many
 
 
-def finish(command: list[str], settings: dict | None = None) -> int:
+def finish(command: list[str], seen: live.View, settings: dict | None = None) -> int:
     """Run a program to its end, which Ctrl-C ends too; returns its exit code.
 
     If it fills the results folder of some settings, their report is there before it ends, and grows
     with it.
     """
     # A session of its own: Ctrl-C reaches this process alone, which then ends the others.
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+    child = seen.start(command)
     try:
         for doubled in count():
-            try:
-                return child.wait(FIRST_LOOK * 2**doubled if settings else None)
-            except subprocess.TimeoutExpired:
-                write_report(settings)
-    except KeyboardInterrupt:
+            due = time.monotonic() + FIRST_LOOK * 2**doubled
+            while child.poll() is None and (not settings or time.monotonic() < due):
+                seen.turn()
+            if child.poll() is not None:
+                seen.turn(0)  # its last words
+                return child.returncode
+            write_report(settings, seen)
+    except BaseException:
         end(child)
         raise
 
 
-def write_report(settings: dict) -> int:
+def write_report(settings: dict, seen: live.View) -> int:
     """Put the report of some results together, if they have notebooks that it lacks."""
     from alignbook import report
 
     out = results_folder(settings)
     if not report.executed(out) or report.is_current(out):
         return 0
-    return finish([sys.executable, "-m", "alignbook", "book", str(out)])
+    return finish([sys.executable, "-m", "alignbook", "book", str(out)], seen)
 
 
 def write_settings(path: Path, settings: dict) -> None:
     """Write settings.json whole or not at all, and only if it says something new."""
     text = json.dumps(settings, indent=2, sort_keys=True) + "\n"
-    if path.exists() and path.read_text() == text:
+    if path.exists() and path.read_bytes() == text.encode():
         return
-    aside = path.with_name(path.name + ".new")
-    aside.write_text(text)
-    os.replace(aside, path)
+    durable.write(path, text, sealed=True)
 
 
 def snakemake(
@@ -558,17 +508,18 @@ def snakemake(
     settings_file: Path,
     out: Path,
     log: Path,
+    events: Path,
     notebooks: list[str],
-    spread: str | None,
+    spread: str,
     cores: int,
 ) -> list[str]:
     """The command that walks the graph in a results folder."""
-    spread = spread or ("chapter" if settings["profile"] == "smoke" else "arm")
     return [
         *(sys.executable, "-c", SNAKEMAKE, str(log)),
         *("--snakefile", str(ROOT / "Snakefile"), "--directory", str(out)),
         *("--cores", str(cores), "--scheduler", "greedy", "--latency-wait", "2"),
         *("--nolock", "--rerun-incomplete", "--keep-going", "--quiet", "host", "--nocolor"),
+        *("--logger", "alignbook", "--logger-alignbook-file", str(events)),
         *("--configfile", str(settings_file)),
         *("--config", f"spread={spread}", f"notebooks={json.dumps(notebooks)}"),
     ]
@@ -586,34 +537,45 @@ def end(child: subprocess.Popen) -> None:
             continue
 
 
-def tell_failures(out: Path, log: Path) -> None:
+def usual_spread(settings: dict) -> str:
+    """How arms are spread over jobs where nothing else is asked for."""
+    return "chapter" if settings["profile"] == "smoke" else "arm"
+
+
+def tell_failures(out: Path, log: Path, graph: Graph) -> None:
     """Name what failed: notebooks with their cell, other jobs by what they were to make."""
-    words = log.read_text() if log.exists() else ""
-    failed = re.findall(r"(?m)^Error in rule \w+:\n(?:    .*\n)*?    output: (.*)$", words)
     lines = []
-    for made in dict.fromkeys(failed):
-        name = re.fullmatch(r"notebooks/(\w+)\.done", made)
-        if name and (executed := out / "notebooks" / f"{name[1]}.ipynb").exists():
+    for job in graph.failed:
+        name = Path(job.made[0]).stem if job.words[0] == "notebook" else ""
+        if name and (executed := out / "notebooks" / f"{name}.ipynb").exists():
             why = execute.failure(executed) or "see its message above"
-            lines.append(f"notebook {name[1]}, {why}\n      the executed copy: {executed}")
+            lines.append(f"notebook {name}, {why}\n      the executed copy: {executed}")
         else:
-            lines.append(shorten(made))
+            lines.append(shorten(job.made))
     if lines:
-        print("\nfailed:", *lines, sep="\n  ", file=sys.stderr)
+        print("\nfailed:", *map(verbatim.message, lines), sep="\n  ", file=sys.stderr)
         print("What is finished is kept; the same command goes on from there.", file=sys.stderr)
     else:  # the graph itself: Snakemake says why
-        print(f"\nthe graph could not be walked; from {log}:\n{words[-3000:]}", file=sys.stderr)
+        tell_graph(log, graph)
+
+
+def tell_graph(log: Path, graph: Graph) -> None:
+    """Say why there is no graph to walk."""
+    words = "\n".join(graph.complaints) or (log.read_text()[-3000:] if log.exists() else "")
+    print(f"\nthe graph could not be walked; from {log}:\n{verbatim.lines(words)}", file=sys.stderr)
 
 
 def tell_results(settings: dict, seconds: float) -> None:
     """Name the results of a round that ended."""
     out = results_folder(settings)
-    print(f"\n{settings['data']}, {settings['profile']} profile: {clock(seconds)} in all")
+    data = verbatim.line(settings["data"])
+    print(f"\n{data}, {settings['profile']} profile: {clock(seconds)} in all")
     for name, what in (
         ("tables", "tables"),
         ("figures", "figures"),
         ("notebooks", "executed notebooks"),
         ("metrics.csv", "every number"),
+        ("jobs.log", "what each job said"),
         ("report/index.html", "report"),
     ):
         if (out / name).exists():
@@ -627,35 +589,28 @@ def dry_run(settings: dict, notebooks: list[str], spread: str | None, cores: int
         folder = out if out.is_dir() else Path(aside)  # nothing is left behind
         settings_file = Path(aside, "settings.json")
         write_settings(settings_file, settings)
-        log = Path(aside, "log")
-        command = snakemake(settings, settings_file, folder, log, notebooks, spread, cores)
-        done = subprocess.run([*command, "--dry-run"], capture_output=True, text=True)
-        words = log.read_text()
-    if done.returncode:
-        print(f"the graph could not be walked:\n{words[-3000:]}", file=sys.stderr)
-        return 1
-    jobs = planned(done.stdout.replace(f"{ROOT}/", ""))
-    print(f"{settings['data']}, {settings['profile']} profile: {len(jobs)} jobs would run:")
+        log, graph = Path(aside, "log"), Graph(Path(aside, "events"))
+        command = snakemake(
+            settings, settings_file, folder, log, graph.file, notebooks,
+            spread or usual_spread(settings), cores,
+        )  # fmt: skip
+        done = subprocess.run([*command, "--dry-run"], capture_output=True)
+        graph.read()
+        if done.returncode:
+            tell_graph(log, graph)
+            return 1
+    jobs = [(shorten(job.made), reason(job.reason)) for job in graph.listed]
+    data = verbatim.line(settings["data"])
+    print(f"{data}, {settings['profile']} profile: {len(jobs)} jobs would run:")
     width = max((len(job) for job, _ in jobs), default=0)
     for job, why in jobs:
         print(f"  {job:{width}}  {why}")
     return 0
 
 
-def planned(words: str) -> list[tuple[str, str]]:
-    """Jobs and reasons in what Snakemake says of a dry run."""
-    jobs = []
-    for block in re.split(r"(?m)^\[.*\]$", words):
-        made = re.search(r"(?m)^    output: (.*)$", block)
-        why = re.search(r"(?m)^    reason: (.*)$", block)
-        if made and why:
-            jobs.append((shorten(made[1]), reason(why[1])))
-    return jobs
-
-
-def shorten(files: str) -> str:
+def shorten(files: list[str]) -> str:
     """The first of some files, and how many more there are."""
-    first, *more = files.split(", ")
+    first, *more = files
     return first + (f" and {len(more)} more" if more else "")
 
 
@@ -671,8 +626,8 @@ def reason(words: str) -> str:
         ("Input files updated by another job: ", "follows "),
     ):
         if theirs in words:
-            files = words.partition(theirs)[2].partition(";")[0]
-            return ours + (shorten(files) if ours.endswith(" ") else "")
+            files = words.partition(theirs)[2].partition(";")[0].replace(f"{ROOT}/", "")
+            return ours + (shorten(files.split(", ")) if ours.endswith(" ") else "")
     return words
 
 

@@ -4,7 +4,7 @@ What is derived from other numbers (a sum, a gain, a percentage) is right as lon
 values behind the print give it: see `alignbook.intervals`. `audit` is every check, a section a
 paper; `uncheckable` is what cannot be checked from the texts at hand. The tables are those of
 `alignbook.reported`, the figures of running text, captions and algorithms those of
-data/reported/prose.csv. What stands in no table has the paper for its exhibit.
+printed/prose.csv. What stands in no table has the paper for its exhibit.
 
 A figure of the text is taken in points or in percent of the quantity that its sentence names,
 whichever makes it right; other ways to reckon are no excuse, but are told in the remark.
@@ -18,7 +18,7 @@ from statistics import mean
 
 import pandas as pd
 
-from alignbook import ROOT, intervals, reported
+from alignbook import PACKAGE, intervals, reported
 from alignbook.intervals import (
     NO, READINGS, WITHIN, YES, Printed, difference, percent_above, percent_below, printed, same,
     total, written,
@@ -45,13 +45,13 @@ def grid(exhibit: str) -> dict[str, dict[str, Printed]]:
 
 
 def prose() -> dict[str, dict[str, str]]:
-    """Lines of data/reported/prose.csv by id: exhibit, where, printed, unit, about."""
-    with open(ROOT / "data" / "reported" / "prose.csv", encoding="utf-8", newline="") as file:
+    """Lines of printed/prose.csv by id: exhibit, where, printed, unit, about."""
+    with open(PACKAGE / "printed" / "prose.csv", encoding="utf-8", newline="") as file:
         return {line["id"]: line for line in csv.DictReader(file)}
 
 
 def plain(text: str) -> str:
-    """A formula of data/reported/prose.csv, which keeps the texts' LaTeX, to be read in a table.
+    """A formula of printed/prose.csv, which keeps the texts' LaTeX, to be read in a table.
 
     >>> plain(r"p_i^k > \\delta")
     'p > δ'

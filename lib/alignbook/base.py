@@ -16,6 +16,7 @@ import torch
 from torch.nn import functional as F
 
 from alignbook import retrieval, towers, training
+from alignbook.protocol import looked_at
 from alignbook.vocabulary import Vocabulary
 
 ATTRIBUTES = ("shape", "colour", "size", "texture", "material")
@@ -294,9 +295,17 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     )
     steps = config.epochs * (len(rows) // batch)
     schedule = training.warmup_cosine(optimizer, steps)
+
+    some = looked_at(len(dataset.splits["dev"]))
+
+    def dev_at(step):
+        scores = similarity(model, vocabulary, dataset, "dev", some)
+        return retrieval.evaluate(scores, each).rsum
+
     outcome = training.fit(
-        model, optimizer, schedule, steps, loss_at, folder, f"base {config.recipe}", clip=1.0
-    )
+        model, optimizer, schedule, steps, loss_at, folder, f"base {config.recipe}", clip=1.0,
+        dev_at=dev_at,
+    )  # fmt: skip
     return training.save(model, outcome, folder) | recalls(model, vocabulary, dataset)
 
 
@@ -318,12 +327,15 @@ def recalls(model, vocabulary, dataset) -> dict:
 
 
 @torch.inference_mode()
-def similarity(model, vocabulary, dataset, split: str) -> torch.Tensor:
-    """Cosines of whole images and whole captions of a split, `(N, 5·N) float`."""
-    rows = dataset.splits[split]
+def similarity(model, vocabulary, dataset, split: str, most: int = 0) -> torch.Tensor:
+    """Cosines of whole images and whole captions of a split, `(N, 5·N) float`; with `most`, of its
+    first so many images and their captions.
+    """
+    rows = dataset.splits[split][: most or None]
     images = embed_images(model, (dataset.images[rows[i : i + 250]]
                                   for i in range(0, len(rows), 250)))  # fmt: skip
-    return images @ embed_captions(model, vocabulary, dataset.captions_of(split)).T
+    captions = dataset.captions_of(split)[: most * dataset.captions_per_image if most else None]
+    return images @ embed_captions(model, vocabulary, captions).T
 
 
 @torch.inference_mode()

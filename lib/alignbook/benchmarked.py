@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import LogLocator
 
-from alignbook import ROOT
+from alignbook import PACKAGE, ROOT, home
 from alignbook.figures import INK, OURS, PAPER, use_style
 
-KEPT = ROOT / "data/reported/hardware"  # tables of other machines, as they were printed there
+KEPT = PACKAGE / "printed/hardware"  # tables of other machines, as they were printed there
 ELSEWHERE = " on cuda"  # rows of a CPU's table that need a GPU
 PEER = "#9a9a9a"
 WORDS = ["dtype", "bar", "met", "note"]  # columns of text, which may be empty
@@ -27,6 +27,7 @@ def measure(book) -> None:
     A laptop starts it once and for one width, which takes a minute; larger profiles five times and
     for all. Raises ValueError if it fails; its own message is printed before.
     """
+    home.needs_checkout("the benchmark")
     once = ["--size", "full", "--widths", "256", "--starts", "1"]
     asked = {"smoke": ["--size", "smoke"], "laptop": once}
     how = asked.get(book.profile.name, ["--size", "full"])

@@ -5,7 +5,6 @@ training captions alone, by masked language modelling over word pieces of its ow
 own is a folder, or a name under data/weights (`Pretrained`); nothing is ever downloaded.
 """
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +15,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from torch import nn
 from torch.nn import functional as F
 
-from alignbook import pretrained, training
+from alignbook import contents, pretrained, training
 from alignbook.datasets.store import DataError
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -258,11 +257,7 @@ class Pretrained:
     @cached_property
     def key(self) -> str:
         """16 hex digits of what the files hold: what stands for it in a run's key."""
-        digest = hashlib.sha256()
-        for path in self.files:
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-        return digest.hexdigest()[:16]
+        return contents.together(self.files)[:16]
 
     def problems(self) -> list[str]:
         """What stands in its way, in a sentence; all files are read to find out."""

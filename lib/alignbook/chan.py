@@ -5,7 +5,7 @@ In the order of the paper: text and region encoders (§3.3), coding and pooling 
 follows the released code [C] or is our assumption [A]. The arms of the exhibits: `chan_arms.py`.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from torch import nn
 
 from alignbook import base, bert, features, losses, mixed, progress, retrieval, training
 from alignbook.encoders import BiGRU, RegionEncoder
-from alignbook.protocol import TUNING_SEED
+from alignbook.protocol import TUNING_SEED, looked_at
 from alignbook.similarity import hard_coding, soft_coding
 from alignbook.vocabulary import Vocabulary
 
@@ -137,8 +137,14 @@ def fit(model, vocabulary, config, seed, dataset, feature_run, folder: Path, dev
         parameter_groups(model, config), lr=config.learning_rate, weight_decay=config.weight_decay
     )
     schedule = SCHEDULES[config.schedule](optimizer, config.steps)
+    some = looked_at(len(dataset.splits["dev"]))
+
+    def dev_at(step):
+        scores = evaluate(model, vocabulary, dataset, feature_run, "dev", some)
+        return retrieval.evaluate(scores, each).rsum
+
     outcome = training.fit(
-        model, optimizer, schedule, config.steps, loss_at, folder, label, config.clip
+        model, optimizer, schedule, config.steps, loss_at, folder, label, config.clip, dev_at
     )
     split = "dev" if seed >= TUNING_SEED else "test"
     scores = evaluate(model, vocabulary, dataset, feature_run, split)
@@ -209,10 +215,12 @@ def load(run, dataset, feature_run, *rest) -> tuple[CHAN, object]:
 
 
 @torch.inference_mode()
-def encode_images(model, dataset, feature_run, split: str) -> torch.Tensor:
-    """What the model makes of a split's images: regions `(N, K, d)`, or vectors `(N, d)`."""
+def encode_images(model, dataset, feature_run, split: str, most: int = 0) -> torch.Tensor:
+    """What the model makes of a split's images, or (`most`) of its first so many: regions
+    `(N, K, d)`, or vectors `(N, d)`.
+    """
     device = next(model.parameters()).device
-    rows, stored = dataset.splits[split], feature_run.array("features")
+    rows, stored = dataset.splits[split][: most or None], feature_run.array("features")
     return torch.cat([
         model.image(features.batch(stored, rows[i : i + 500], model.config.regions).to(device))
         for i in range(0, len(rows), 500)
@@ -231,13 +239,13 @@ def encode_captions(model, vocabulary, captions):
 
 
 @torch.inference_mode()
-def evaluate(model, vocabulary, dataset, feature_run, split: str):
+def evaluate(model, vocabulary, dataset, feature_run, split: str, most: int = 0):
     """Similarity of every image and caption of a split, `(N, 5·N) float`, a thousand captions at a
     time: no more of them is held. With evaluation "mixed" all are, and ranks beyond 10 are
-    approximate.
+    approximate. With `most`, of its first so many images and their captions.
     """
-    images = encode_images(model, dataset, feature_run, split)
-    captions = dataset.captions_of(split)
+    images = encode_images(model, dataset, feature_run, split, most)
+    captions = dataset.captions_of(split)[: most * dataset.captions_per_image if most else None]
     parts = encode_captions(model, vocabulary, captions)
     label = f"comparing with the {split} captions"
     if mixed.applies(model.config):
@@ -248,7 +256,8 @@ def evaluate(model, vocabulary, dataset, feature_run, split: str):
         part = slice(done, done + len(words))
         scores[:, part] = model.similarity(images, words, word_lengths=lengths)
         done = part.stop
-        progress.show(label, done, len(captions))
+        if not most:  # a look is short, and the bar at hand is the training's
+            progress.show(label, done, len(captions))
     return scores
 
 

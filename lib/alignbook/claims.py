@@ -1,4 +1,4 @@
-"""What the papers claim: `data/reported/claims.yaml`, every claim as one test over contrasts.
+"""What the papers claim: `printed/claims.yaml`, every claim as one test over contrasts.
 
 A contrast is a value, such as the RSUM of one arm less that of another, and the range that the
 claim puts it in. `verdicts` evaluates contrasts on our numbers and on the papers' own.
@@ -11,9 +11,9 @@ from itertools import combinations, pairwise
 import numpy as np
 import yaml
 
-from alignbook import ROOT, profiles
+from alignbook import PACKAGE, profiles
 
-FILE = ROOT / "data" / "reported" / "claims.yaml"
+FILE = PACKAGE / "printed" / "claims.yaml"
 FLAT, COLLAPSE = 0.5, 5.0  # percent
 UNITS = {"seconds": "s", "diagonal": "cosine", "spread": "sides", "label AUC": "AUC"}  # else points
 DECIMALS = {"×": 2, "cosine": 3, "sides": 3, "AUC": 3}  # of values of a unit, else 1

@@ -8,7 +8,7 @@ assumption [A]. The arms of the exhibits: `comalign_arms.py`.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from torch.nn import functional as F
 
 from alignbook import progress, retrieval, training
 from alignbook.components.vectors import Components, captions_of, images_of
-from alignbook.protocol import TUNING_SEED
+from alignbook.protocol import TUNING_SEED, looked_at
 from alignbook.similarity import fine_grained_matching
 
 TERMS = "GER"  # global, entities, relations
@@ -270,15 +270,29 @@ def weighted(base_similarity, found: Similarities, frozen: Frozen):
     s^I2T = h^I·h^T + α1 (G + E + R, image to text) + α2 (E + R, text to image)
     s^T2I = h^I·h^T + β1 (G + E + R, text to image)
     """
-    a1, a2, b1 = frozen.weights
-    i2t = base_similarity / frozen.divisors["base"]
-    t2i = i2t.clone()
-    i2t = i2t.clone()
-    for term, value in found.items():
-        way = {"i2t": value.i2t, "t2i": value.t2i}
-        for name, s in way.items():
-            s = torch.where(value.both, s, frozen.means[f"{term} {name}"])
-            way[name] = s / frozen.divisors[f"{term} {name}"]
+    return summed(*filled(base_similarity, found, frozen), frozen.weights)
+
+
+def filled(base_similarity, found: Similarities, frozen: Frozen):
+    """The base model's similarity, and of each term "i2t" and "t2i" with the means where one is
+    absent; all divided.
+    """
+    parts = {
+        term: {
+            name: torch.where(value.both, s, frozen.means[f"{term} {name}"])
+            / frozen.divisors[f"{term} {name}"]
+            for name, s in (("i2t", value.i2t), ("t2i", value.t2i))
+        }
+        for term, value in found.items()
+    }
+    return base_similarity / frozen.divisors["base"], parts
+
+
+def summed(base_similarity, parts: dict, weights: tuple[float, float, float]):
+    """Eq. 10 and 11 of what `filled` gives."""
+    a1, a2, b1 = weights
+    i2t, t2i = base_similarity.clone(), base_similarity.clone()
+    for term, way in parts.items():
         i2t += a1 * way["i2t"]
         if term != "G":
             i2t += a2 * way["t2i"]
@@ -286,7 +300,7 @@ def weighted(base_similarity, found: Similarities, frozen: Frozen):
     return i2t, t2i
 
 
-def freeze(config: Config, base_similarity, found: Similarities, each: int) -> Frozen:
+def freeze(config: Config, base_similarity, found: Similarities, each: int, one=False) -> Frozen:
     """What inference needs, from the similarities of validation images and captions.
 
     α1 and α2 are those of `WEIGHTS` with the largest sum of image-to-text recalls, β1 that with the
@@ -296,6 +310,7 @@ def freeze(config: Config, base_similarity, found: Similarities, each: int) -> F
     ----------
     base_similarity : (N, each · N) float, and those of `found` likewise.
     each : captions an image.
+    one : try α1 = α2 alone, a quarter of the work.
     """
     own = torch.arange(base_similarity.shape[1], device=base_similarity.device) // each
     at = (own, torch.arange(len(own), device=own.device))
@@ -311,12 +326,14 @@ def freeze(config: Config, base_similarity, found: Similarities, each: int) -> F
     if config.weights:
         return Frozen(tuple(config.weights), means, divisors)
 
+    parts = filled(base_similarity, found, Frozen((), means, divisors))  # the same for all weights
+
     def score(weights, way):
-        both = weighted(base_similarity, found, Frozen(weights, means, divisors))
+        both = summed(*parts, weights)
         recalls = retrieval.evaluate(both[way], each)
         return sum((recalls.i2t, recalls.t2i)[way].values())
 
-    pairs = [(a1, a2, 0.0) for a1 in WEIGHTS for a2 in WEIGHTS]
+    pairs = [(a1, a2, 0.0) for a1 in WEIGHTS for a2 in ((a1,) if one else WEIGHTS)]
     a1, a2, _ = max(pairs, key=lambda weights: score(weights, 0))
     b1 = max(WEIGHTS, key=lambda weight: score((0.0, 0.0, weight), 1))
     return Frozen((a1, a2, b1), means, divisors)
@@ -362,6 +379,13 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
         pair = batches(config, source_run, pictures, places)
         return loss(model, *(to(side, device) for side in pair))
 
+    some = looked_at(len(source.splits["dev"]))
+
+    def dev_at(step):
+        found = compare(model, source, source_run, "dev", some)
+        frozen = freeze(config, *found, each, one=True)
+        return recalls(*weighted(*found, frozen), each, "dev")["dev RSUM"]
+
     outcome = {"loss": [], "seconds": 0.0, "gradients": np.zeros((0, 0), np.float32)}
     if config.network != "none":
         optimizer = torch.optim.AdamW(
@@ -370,7 +394,10 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
         schedule = torch.optim.lr_scheduler.StepLR(
             optimizer, max(1, -(-config.steps // 3)), config.gamma
         )
-        outcome = training.fit(model, optimizer, schedule, config.steps, loss_at, folder, label(config, seed))
+        outcome = training.fit(
+            model, optimizer, schedule, config.steps, loss_at, folder, label(config, seed),
+            dev_at=dev_at,
+        )  # fmt: skip
     model.eval()
     found = training.save(model, outcome, folder)
     on_dev = compare(model, source, source_run, "dev")
@@ -448,7 +475,10 @@ def compare(model: ComAlign, dataset, run, split: str, most: int = 0):
         some = to(captions_of(run, captions[start : start + 1000], trim), device)
         base_parts.append(images.vectors[:, 0] @ some.vectors[:, 0].T)
         parts.append(model.similarities(z, model.encode(some, "text")))
-        progress.show(f"comparing with the {split} captions", start + len(some.vectors), len(captions))
+        if not most:  # a look is short, and the bar at hand is the training's
+            progress.show(
+                f"comparing with the {split} captions", start + len(some.vectors), len(captions)
+            )
     found = {
         term: Term(
             torch.cat([part[term].i2t for part in parts], 1),

@@ -21,7 +21,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from alignbook import covalign_towers, losses, progress, retrieval, training
-from alignbook.protocol import TUNING_SEED
+from alignbook.protocol import TUNING_SEED, looked_at
 from alignbook.similarity import fine_grained_matching, unit
 
 KNOWN = {
@@ -581,8 +581,13 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     optimizer = optimizer_of(config, matcher)
     schedule = training.warmup_cosine(optimizer, config.steps)
     said = label(config, seed)
+    some = looked_at(len(dataset.splits["dev"]))
+
+    def dev_at(step):
+        return retrieval.evaluate(evaluate(matcher, dataset, "dev", some)[0], each).rsum
+
     outcome = training.fit(
-        matcher, optimizer, schedule, config.steps, loss_at, folder, said, config.clip
+        matcher, optimizer, schedule, config.steps, loss_at, folder, said, config.clip, dev_at
     )
     split = "dev" if seed >= TUNING_SEED else "test"
     began = time.perf_counter()
@@ -627,16 +632,16 @@ def encode_images(matcher: Matcher, rows: np.ndarray) -> Regions:
 
 
 @torch.inference_mode()
-def evaluate(matcher: Matcher, dataset, split: str) -> tuple[torch.Tensor, dict]:
+def evaluate(matcher: Matcher, dataset, split: str, first: int = 0) -> tuple[torch.Tensor, dict]:
     """Similarities of every image and caption measured of a split, `(N, 5·N) float`, and what is
-    known of the regions.
+    known of the regions. With `first`, of no more images than that.
     """
     config, each = matcher.model.config, dataset.captions_per_image
     rows = dataset.splits[split]
     most = config.dev_images if split == "dev" else config.test_images
     if most > len(rows):
         raise ValueError(f"{most} {split} images asked for, there are {len(rows)}")
-    rows = rows[: most or None]
+    rows = rows[: most or None][: first or None]
     regions = encode_images(matcher, rows)
     numbers = (rows[:, None] * each + np.arange(each)).ravel()
     scores = regions.vectors.new_full((len(rows), len(numbers)), torch.nan)
@@ -645,7 +650,8 @@ def evaluate(matcher: Matcher, dataset, split: str) -> tuple[torch.Tensor, dict]
         words = matcher.model.text(*matcher.words(numbers[part]))
         scores[:, part] = two_way_similarity(regions.vectors, *words)
         done = min(part.stop, len(numbers))
-        progress.show(f"comparing with the {split} captions", done, len(numbers))
+        if not first:  # a look is short, and the bar at hand is the training's
+            progress.show(f"comparing with the {split} captions", done, len(numbers))
     if regions.attention is None:
         return scores, {}
     places = positions(matcher.source.grid).to(regions.attention.device)

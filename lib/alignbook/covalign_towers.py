@@ -10,7 +10,6 @@ our small towers vary a thousand times as much in one direction as in most other
 have a hundred steps learn little from them.
 """
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +19,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from alignbook import base, bert, pretrained, progress
+from alignbook import base, bert, contents, pretrained, progress
 from alignbook.datasets.store import DataError
 
 MODES = ("frozen", "end-to-end")
@@ -139,11 +138,7 @@ class ViT:
     @cached_property
     def key(self) -> str:
         """16 hex digits of what the files hold: what stands for it in a run's key."""
-        digest = hashlib.sha256()
-        for path in self.files:
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-        return digest.hexdigest()[:16]
+        return contents.together(self.files)[:16]
 
     def load(self, side: int) -> VisionTransformer:
         """The tower for pictures of so many pixels a side.

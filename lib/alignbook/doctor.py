@@ -6,10 +6,11 @@ import platform
 import re
 import shutil
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from alignbook import ROOT
+from alignbook import ROOT, placeholders
 
 _NEEDED_DISK = 10.0  # GB: smoke and laptop results with their features and weights
 _NEEDED_MEMORY = 4.0  # GB: two training processes of the laptop profile
@@ -83,7 +84,10 @@ def packages() -> list[Finding]:
     """What requirements.in names, as installed; the lock is what should be."""
     locked = re.findall(r"(?m)^([\w.-]+)==([^ ;\\]+)", (ROOT / "requirements.lock").read_text())
     wanted = re.findall(r"(?m)^([\w.-]+)", (ROOT / "requirements.in").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     remedy = "remove the folder .venv and start ./run_all.sh again"
+    if (Path(sys.prefix) / ".alignbook/conda").exists():
+        remedy = "that is conda's, see environment.yml"
     findings = []
     for name in wanted:
         name = name.replace("_", "-").lower()
@@ -91,7 +95,10 @@ def packages() -> list[Finding]:
         try:
             found = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            findings.append(Finding("packages", name, "missing", remedy, essential=True))
+            if name in project["optional-dependencies"]["test"]:
+                findings.append(Finding("packages", name, "comes with ./run_all.sh test"))
+            else:
+                findings.append(Finding("packages", name, "missing", remedy, essential=True))
             continue
         other = found not in should
         findings.append(
@@ -115,9 +122,11 @@ def devices() -> list[Finding]:
         return [Finding("devices", "PyTorch", f"does not load: {error}", "see above", True)]
     cuda = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     mps = torch.backends.mps.is_available()
+    left_out = (Path(torch.__file__).parent / "lib" / placeholders.FUNCTIONS).exists()
+    without = "NVIDIA's libraries are left out: ALIGNBOOK_GPU=yes ./run_all.sh installs them"
     return [
         Finding("devices", "cpu", f"{torch.get_num_threads()} threads"),
-        Finding("devices", "cuda", ", ".join(cuda) or "none"),
+        Finding("devices", "cuda", ", ".join(cuda) or "none", without if cuda and left_out else ""),
         Finding("devices", "mps", "yes" if mps else "none"),
         *(Finding("devices", f"kernels on {device}", " – ".join(kernels.choice(device)))
           for device in ("cpu", *["cuda"] * bool(cuda), *["mps"] * mps)),

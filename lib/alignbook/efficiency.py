@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from alignbook import baselines, chan, features, progress, runs
+from alignbook import baselines, chan, durable, features, progress, runs
 
 CAPTIONS = 100  # compared with all images of the test split; all captions are encoded
 BLOCK = 512, 8192  # words and regions of a block of the bare product, 16 MB of scores
@@ -185,10 +185,7 @@ def alone(book, listed: pd.DataFrame, measure, given) -> pd.DataFrame:
         lines.append({"exhibit": exhibit, "row": row, "seed": seed, "run": key} | measured)
         progress.show("time and memory", i, len(wanted))
     found = pd.DataFrame(lines)
-    aside = file.with_suffix(".tmp")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    found.to_csv(aside, index=False)
-    aside.rename(file)
+    durable.write(file, found.to_csv(index=False), sealed=True)
     return found
 
 

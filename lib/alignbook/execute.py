@@ -7,6 +7,8 @@ import sys
 import warnings
 from pathlib import Path
 
+from alignbook import durable, verbatim
+
 
 class NotebookFailed(RuntimeError):
     """A notebook stopped; the message names the notebook, the cell and the error."""
@@ -85,7 +87,7 @@ def run_notebook(source: Path, target: Path, parameters: dict) -> None:
         ) from None
     finally:
         if unfinished.exists():
-            os.replace(unfinished, target)
+            durable.replace(unfinished, target)
 
 
 def parameter_names(notebook: Path) -> list[str]:
@@ -108,12 +110,17 @@ def parameter_names(notebook: Path) -> list[str]:
 
 
 def failure(executed: Path) -> str | None:
-    """What stopped an executed notebook ("cell 7: ValueError: …"), None if nothing did."""
-    found = _error(json.loads(executed.read_text(encoding="utf-8"))["cells"])
+    """What stopped an executed notebook ("cell 7: ValueError: …"), None if nothing did or the copy
+    is not whole.
+    """
+    try:
+        found = _error(json.loads(executed.read_text(encoding="utf-8"))["cells"])
+    except ValueError:
+        return None
     if found is None:
         return None
     number, cell, error = found
-    return f"cell {number}: {error['ename']}: {error['evalue']}"
+    return verbatim.message(f"cell {number}: {error['ename']}: {error['evalue']}")
 
 
 def _failed_cell(executed: Path) -> tuple[int, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from alignbook import ROOT
+from alignbook import ROOT, durable, verbatim
 
 MARKER, YOUR_TURN = "# --- solution", "...  # your turn"
 EXERCISE, SOLUTION, CHECK = "exercise", "solution", "check"
@@ -134,7 +134,7 @@ def main(arguments: list[str]) -> int:
         else:
             print("Lab shows the project folder only: copy the edition into it to run it")
     except ValueError as error:
-        print(f"run_all.sh: {error}", file=sys.stderr)
+        print(f"run_all.sh: {verbatim.message(error)}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"run_all.sh: cannot write to {folder}: {error.strerror}", file=sys.stderr)
@@ -164,7 +164,5 @@ def write_editions(source: Path, folder: Path) -> dict[Path, int]:
                              "name another folder with --out, or move it away")
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in editions.items():
-        aside = path.with_name(f".{path.name}")
-        aside.write_text(text, encoding="utf-8")
-        aside.replace(path)
+        durable.write(path, text)
     return found

@@ -229,12 +229,12 @@ EXHIBITS = {
     "comalign-F4": Exhibit(
         module="alignbook.comalign_arms", notebook="23_comalign_similarity",
         arms=("base", "comalign", "global"), controls=("global",), untrained=("base",),
-        measured=True, data=("world",),
+        measured=True, data=("world",), needs=_PARSED["needs"],
     ),
     "comalign-F5": Exhibit(
         module="alignbook.comalign_arms", notebook="23_comalign_similarity",
         arms=("base", "comalign", "global"), controls=("global",), untrained=("base",),
-        measured=True, data=("world",),
+        measured=True, data=("world",), needs=_PARSED["needs"],
     ),
     "comalign-F6": Exhibit(
         module="alignbook.comalign_arms", notebook="24_comalign_hyperparameters",

@@ -22,6 +22,12 @@ const signed = (x) => (x >= 0 ? "+" : "") + number(x);
 const percent = (x) => `${Math.round(100 * x)} %`;
 const count = (n) => n.toLocaleString("en");
 
+/** A user's text with the characters named that would act: controls, orders to write backwards. */
+const plain = (text) => text.replace(
+  /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu,
+  (found) => `\\u${found.codePointAt(0).toString(16).padStart(4, "0")}`,
+);
+
 /** Write a live region's text if it is new: else a screen reader would say it again. */
 function tell(region, text) {
   if (region.textContent !== text) region.textContent = text;
@@ -161,7 +167,7 @@ function render({ model, el }) {
 
   function show() {
     const shown = model.get("shown"), focused = root.getRootNode().activeElement?.dataset?.key;
-    tell(told, model.get("note") || shown.notes.join(". "));
+    tell(told, plain(model.get("note") || shown.notes.join(". ")));
     fields();
     typed.value = model.get("swap").length ? shown.words.join(" ") : model.get("caption") ?? "";
     page.value = shown.image + 1;
@@ -173,7 +179,7 @@ function render({ model, el }) {
         class: "ab-link", "data-key": `own ${i}`,
         "aria-pressed": String(text === model.get("caption")),
         onclick: () => take({ caption: text }),
-      }, text)),
+      }, plain(text))),
     );
     words.replaceChildren(...shown.words.map((word, i) => h("button", {
       class: `ab-word ${shown.unknown[i] ? "ab-unknown" : ""} `

@@ -304,13 +304,20 @@ def image_scores(gallery: Gallery, words: torch.Tensor) -> np.ndarray:
 def caption_scores(gallery: Gallery, image: int) -> np.ndarray:
     """Scores of every caption of the split for a picture, `(5·N,)`: the model's own similarity.
 
-    With hard coding and the visual codebook written out: for one picture a plain product is several
-    times as fast as the kernel for many.
+    With the visual codebook written out: for one picture plain products are several times as fast as
+    the kernels for many.
     """
     c, words = gallery.config, gallery.words
-    if getattr(c, "coding", "") != "hard" or c.codebook != "visual":
+    if getattr(c, "codebook", "") != "visual":
         return gallery.model.similarity(gallery.images[[image]], words)[0].numpy()
-    best = (unit(words.vectors) @ unit(gallery.images[image]).mT).amax(1, keepdim=True)
+    regions = unit(gallery.images[image])
+    scores = unit(words.vectors) @ regions.mT                                 # (words, K)
+    if c.coding == "hard":
+        best = scores.amax(1, keepdim=True)
+    else:  # the cosine to what is attended to: w·s / √(w·Gw), G of the regions among themselves
+        weights = (scores / c.temperature).softmax(1)
+        length = (weights @ (regions @ regions.mT) * weights).sum(1, keepdim=True).sqrt()
+        best = (weights * scores).sum(1, keepdim=True) / length
     return _in_units(c, pool(best, words.offsets, c.pooling, c.scale))[:, 0].numpy()
 
 

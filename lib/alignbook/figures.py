@@ -11,7 +11,11 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.text import Text
+from matplotlib.ticker import LogFormatter
 from PIL import Image
+
+from alignbook import verbatim
 
 # Okabe and Ito's palette: distinct for every common kind of colour vision.
 INK, OURS, PAPER, ACCENT = "#222222", "#0072B2", "#D55E00", "#009E73"
@@ -19,13 +23,14 @@ ON_SCREEN, IN_PRINT = 110, 160  # dots an inch
 
 
 def use_style() -> None:
-    """Set matplotlib's defaults for this process."""
+    """Set matplotlib's defaults for this process: a dollar sign is one, and begins no formula."""
     matplotlib.rcParams.update({
         "figure.dpi": ON_SCREEN, "savefig.dpi": IN_PRINT, "savefig.bbox": "tight", "font.size": 9.5,
         "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#888888",
         "axes.grid": True, "grid.color": "#e6e6e6", "axes.axisbelow": True,
         "axes.titlesize": 10.5, "axes.titleweight": "bold", "axes.titlelocation": "left",
         "svg.hashsalt": "alignbook", "svg.fonttype": "none", "legend.frameon": False,
+        "text.parse_math": False,
     })  # fmt: skip
 
 
@@ -36,6 +41,7 @@ def save(figure, folder: Path, name: str, data: pd.DataFrame | None = None) -> N
     """
     target = Path(folder) / "figures"
     target.mkdir(parents=True, exist_ok=True)
+    make_plain(figure)
     alt = describe(figure) + ("" if data is None else f" The numbers: figures/{name}.csv.")
     box = tight(figure)
     for kind, unsaid in (("png", "Software"), ("svg", "Date")):
@@ -45,6 +51,43 @@ def save(figure, folder: Path, name: str, data: pd.DataFrame | None = None) -> N
         data.to_csv(target / f"{name}.csv", index=False)
     plt.close(figure)  # else the notebook shows it again at the end of the cell
     show(target / f"{name}.png", alt)
+
+
+def make_plain(figure) -> None:
+    """Name the characters in a figure's texts that would act instead of being read."""
+    for axis in figure.axes:
+        for way in (axis.xaxis, axis.yaxis):
+            names = [each.get_text() for each in way.get_majorticklabels()]
+            if names != (plain := [verbatim.lines(name) for name in names]):
+                way.set_ticks(way.get_majorticklocs(), plain)
+    for text in figure.findobj(Text):
+        text.set_text(verbatim.lines(text.get_text()))
+
+
+def log_scale(axis) -> None:
+    """Make a panel's x axis logarithmic, its numbers written without TeX."""
+    axis.set_xscale("log")
+    axis.xaxis.set_major_formatter(Powers()), axis.xaxis.set_minor_formatter(Powers())
+
+
+class Powers(LogFormatter):
+    """Numbers of a logarithmic axis; which of them are written, matplotlib decides."""
+
+    def __call__(self, x, pos=None):
+        return power(x) if super().__call__(x, pos) else ""
+
+
+def power(x: float) -> str:
+    """A number of a logarithmic axis as it is read.
+
+    >>> power(0.5), power(1e6), power(2e-7)
+    ('0.5', '10⁶', '2·10⁻⁷')
+    """
+    digits, e, exponent = f"{x:g}".partition("e")
+    if not e:
+        return digits
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{digits}·10{raised}".removeprefix("1·")
 
 
 def tight(figure):
@@ -92,7 +135,7 @@ def describe(figure) -> str:
     notes = [each for text in figure.texts if (each := text.get_text()) not in ("", heading)]
     what = "; ".join(filter(None, [heading, _listed(panels, "; "), *marked]))
     what = textwrap.shorten(f"Figure: {what.rstrip('.')}", LONGEST, placeholder=" …")
-    return " ".join([f"{what}.", *notes]).replace("\n", " ")
+    return verbatim.line(" ".join([f"{what}.", *notes]).replace("\n", " "))
 
 
 def _panel(axis) -> str:
@@ -106,7 +149,6 @@ def _panel(axis) -> str:
     for way, names in (("x", "columns"), ("y", "rows")):
         label = getattr(axis, f"get_{way}label")()
         ticks = [text.get_text() for text in getattr(axis, f"get_{way}ticklabels")()]
-        ticks = [text for text in ticks if "mathdefault" not in text]  # a power of ten
         if label:  # of a picture without ticks it is a caption
             said.append(label if axis.images and not ticks else f"{way} axis: {label}")
         if words := [text for text in ticks if any(map(str.isalpha, text))]:
@@ -123,6 +165,9 @@ def _listed(names, between: str = ", ") -> str:
     return between.join(different[:MOST]) + more
 
 
+BUTT = {"artist_kws": {"capstyle": "butt"}}  # seaborn's bars end where intervals do
+
+
 def dots(lines: pd.DataFrame, title: str, note: str,
          label: str = "RSUM on test (sum of six recalls, %)"):  # fmt: skip
     """One line an arm: ours with seeds and interval on the left, the paper's value on the right.
@@ -132,44 +177,59 @@ def dots(lines: pd.DataFrame, title: str, note: str,
     lines : label, mean, low, high, values (one a seed), paper; top to bottom. What is NaN is left
         out; a line without any number is a heading.
     """
-    use_style()
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(8.6, 0.42 * len(lines) + 1.3), sharey=True, width_ratios=(1.25, 1)
+    import seaborn.objects as so
+
+    lines = lines.reset_index(drop=True)  # of tables one below the other, whose rows have one name
+    lines = lines.assign(y=-np.arange(len(lines)), value=lines["mean"], colour=OURS)
+    seeds = lines[lines["values"].map(len) > 1].explode("values", ignore_index=True)
+    seeds = seeds.assign(below=seeds.y - 0.27).astype({"values": float})
+    small = so.Dot(color=INK, alpha=0.5, pointsize=3, edgewidth=0)
+    ours = (
+        so.Plot(lines, x="value", y="y")
+        .add(so.Range(color=OURS, linewidth=2, **BUTT), xmin="low", xmax="high", orient="y")
+        .add(small, data=seeds, x="values", y="below")
+        .add(so.Dot(color=OURS, pointsize=6.6))
     )
-    for y, line in zip(range(0, -len(lines), -1), lines.itertuples()):
-        left.plot([line.low, line.high], [y, y], color=OURS, lw=2, solid_capstyle="butt")
-        if len(line.values) > 1:
-            low = [y - 0.27] * len(line.values)
-            left.scatter(line.values, low, s=9, color=INK, alpha=0.5, linewidths=0)
-        left.scatter([line.mean], [y], s=44, color=OURS, zorder=4)
-        for axis, value, colour in ((left, line.mean, OURS), (right, line.paper, PAPER)):
-            if np.isfinite(value):
-                axis.annotate(
-                    f"{value:.1f}", (value, y), (0, 7), textcoords="offset points", ha="center",
-                    fontsize=7.5, color=colour,
-                )
-        right.scatter(
-            [line.paper], [y], s=44, facecolors="white", edgecolors=PAPER, lw=1.6, zorder=4
-        )
-    left.set_yticks(range(0, -len(lines), -1), lines.label)
-    heading = lines["mean"].isna() & lines["paper"].isna()
-    for text, bold in zip(left.get_yticklabels(), heading):
-        text.set_fontweight("bold" if bold else "normal")
-    for axis in (left, right):
-        axis.tick_params(length=0)
-        axis.margins(x=0.1)
-        axis.set_xlabel(label)
+    note = "Small dots: seeds. " * bool(len(seeds)) + note
+    figure, _, right = _beside_the_paper(ours, lines, lines.label, (8.6, 1.3), 1.25, title, note,
+                                         label, "{:.1f}")  # fmt: skip
     right.locator_params(axis="x", nbins=5)  # values close to each other have long labels
-    left.set_title(title), right.set_title("the paper's table")
-    left.set_ylim(-len(lines) + 0.4, 0.6)
-    seeds = "Small dots: seeds. " if lines["values"].map(len).max() > 1 else ""
-    figure.text(0.01, 0.005, seeds + note, fontsize=8, color="#555555")
-    figure.tight_layout(rect=(0, 0.03, 1, 1))
     return figure
 
 
-READINGS = {"holds": (OURS, "o"), "reversed": (PAPER, "X"), "open": ("#777777", "s"),
-            "not corrected": ("#777777", "s")}
+def _beside_the_paper(ours, lines, names, size, wide, title: str, note: str, label: str, form: str):
+    """Seaborn's plot of ours in a panel `wide` times as wide as one of the paper's values.
+
+    Rows of `lines` have value, paper, y and the colour in which the value is written, by `form`; in
+    bold are the names of those without any. The height in `size` is that of all but the rows.
+    """
+    use_style()
+    figure, (left, right) = plt.subplots(1, 2, figsize=(size[0], 0.42 * len(lines) + size[1]),
+                                         sharey=True, width_ratios=(wide, 1))  # fmt: skip
+    ours.label(y="").on(left).plot()
+    right.scatter(lines.paper, lines.y, s=44, facecolors="white", edgecolors=PAPER, lw=1.6)
+    for axis, shown in ((left, lines), (right, lines.assign(value=lines.paper, colour=PAPER))):
+        axis.set_xlabel(label)
+        axis.tick_params(length=0)
+        axis.margins(x=0.13)
+        for each in shown[np.isfinite(shown.value)].itertuples():
+            axis.annotate(
+                form.format(each.value).replace("-", "−"), (each.value, each.y), (0, 7),
+                textcoords="offset points", ha="center", fontsize=7.5, color=each.colour,
+                bbox=dict(facecolor="white", lw=0, pad=0.6),
+            )  # fmt: skip
+    left.set_yticks(lines.y, names)
+    left.set_ylim(-len(lines) + 0.4, 0.6)
+    for text, heading in zip(left.get_yticklabels(), lines.value.isna() & lines.paper.isna()):
+        text.set_fontweight("bold" if heading else "normal")
+    left.set_title(title), right.set_title("the paper's table")
+    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
+    figure.set_layout_engine("tight", rect=(0, 0.03, 1, 0.97))
+    return figure, left, right
+
+
+SHADES = {"holds": OURS, "reversed": PAPER, "open": "#777777", "not corrected": "#777777"}
+SHAPES = {"holds": "o", "reversed": "X", "open": "s", "not corrected": "s"}
 
 
 def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str, places: int = 1):
@@ -182,49 +242,33 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str, places: 
     axis_label : what the values are; a "ratio …" is drawn on a logarithmic axis around 1.
     places : decimals of values that are written.
     """
-    use_style()
+    import seaborn.objects as so
+
+    lines = lines.reset_index(drop=True)
+    lines = lines.assign(y=-np.arange(len(lines)), colour=lines.reading.map(SHADES))
+    ours = (
+        so.Plot(lines[lines.value.notna()], x="value", y="y", color="reading")
+        .add(so.Range(linewidth=2.4, **BUTT), xmin="low", xmax="high", orient="y", legend=False)
+        .add(so.Range(color=INK, linewidth=0.9, **BUTT), y=lines.y - 0.2, xmin="query_low",
+             xmax="query_high", color=None, orient="y")
+        .add(so.Dot(pointsize=6.6), marker="reading", legend=False)
+        .scale(color=SHADES, marker=SHAPES)
+    )  # fmt: skip
     ratio = axis_label.startswith("ratio")
-    size = 6 + 0.065 * max(50, *lines.contrast.map(len)), 0.42 * len(lines) + 1.5
-    figure, (left, right) = plt.subplots(1, 2, figsize=size, sharey=True, width_ratios=(1.7, 1))
-    for y, line in zip(range(0, -len(lines), -1), lines.itertuples()):
-        if not np.isfinite(line.value):
-            continue
-        colour, mark = READINGS[line.reading]
-        left.plot([line.low, line.high], [y, y], color=colour, lw=2.4, solid_capstyle="butt")
-        left.plot([line.query_low, line.query_high], [y - 0.2] * 2, color=INK, lw=0.9)
-        left.scatter([line.value], [y], s=44, color=colour, marker=mark, zorder=4)
-        for axis, value, ink in ((left, line.value, colour), (right, line.paper, PAPER)):
-            if np.isfinite(value):
-                text = f"{value:.{places}f} ×" if ratio else f"{value:+.{places}f}"
-                text = text.replace("-", "−")
-                axis.annotate(
-                    text, (value, y), (0, 7), textcoords="offset points", ha="center",
-                    fontsize=7.5, color=ink, bbox=dict(facecolor="white", lw=0, pad=0.6),
-                )  # fmt: skip
-        right.scatter(
-            [line.paper], [y], s=44, facecolors="white", edgecolors=PAPER, lw=1.6, zorder=4
-        )
-    left.set_yticks(range(0, -len(lines), -1), lines.contrast)
-    for text, value in zip(left.get_yticklabels(), lines.value):
-        text.set_fontweight("normal" if np.isfinite(value) else "bold")
+    size = 6 + 0.065 * max(50, *lines.contrast.map(len)), 1.5
+    form = f"{{:.{places}f}} ×" if ratio else f"{{:+.{places}f}}"
+    figure, left, right = _beside_the_paper(ours, lines, lines.contrast, size, 1.7, title, note,
+                                            axis_label, form)  # fmt: skip
     for axis in (left, right):
         if ratio:
-            axis.set_xscale("log")
-        axis.axvline(1 if ratio else 0, color=INK, lw=0.9)
-        axis.tick_params(length=0)
-        axis.margins(x=0.14)
-        axis.set_xlabel(axis_label)
-    left.set_title(title), right.set_title("the paper's table")
+            log_scale(axis)
+        axis.axvline(1 if ratio else 0, color=INK, lw=0.9, zorder=0.9)
     if lines["paper"].isna().all():
         right.set_axis_off(), right.lines[-1].set_visible(False)
         right.set_title("the paper prints no numbers", fontweight="normal")
-    for name, (colour, mark) in READINGS.items():
-        if (lines.reading == name).any():
-            left.scatter([], [], color=colour, marker=mark, s=30, label=name)
+    for name in [each for each in SHADES if (lines.reading == each).any()]:
+        left.scatter([], [], color=SHADES[name], marker=SHAPES[name], s=30, label=name)
     figure.legend(loc="upper right", ncols=3, fontsize=8, bbox_to_anchor=(1, 1.0))
-    left.set_ylim(-len(lines) + 0.4, 0.6)
-    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
-    figure.tight_layout(rect=(0, 0.03, 1, 0.97))
     return figure
 
 
@@ -265,21 +309,21 @@ def matrices(found: dict, title: str, note: str):
     ----------
     found : a name for each DataFrame, whose index and columns name rows and columns.
     """
+    import seaborn
+
     use_style()
     figure, axes = plt.subplots(1, len(found), figsize=(4.4 * len(found) + 0.8, 4.4), squeeze=False)
     values = np.concatenate([matrix.to_numpy().ravel() for matrix in found.values()])
     low, high = values.min(), values.max()
     for axis, (name, matrix) in zip(axes[0], found.items()):
-        axis.imshow(matrix, cmap="cividis", vmin=low, vmax=high)
-        for i, j in np.ndindex(matrix.shape):
-            value = matrix.iat[i, j]
-            dark = value < (low + high) / 2
-            axis.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=9,
-                      color="white" if dark else "black", fontweight="bold" if i == j else None)
-        axis.set_xticks(range(matrix.shape[1]), matrix.columns, rotation=35, ha="right", fontsize=8)
-        axis.set_yticks(range(matrix.shape[0]), matrix.index, fontsize=8)
-        axis.set_title(name)
-        axis.grid(False)
+        seaborn.heatmap(matrix, vmin=low, vmax=high, cmap="cividis", square=True, cbar=False,
+                        annot=True, fmt=".2f", annot_kws={"fontsize": 9}, ax=axis)  # fmt: skip
+        for (i, j), text in zip(np.ndindex(matrix.shape), axis.texts):
+            dark = matrix.iat[i, j] < (low + high) / 2
+            text.set(color="white" if dark else "black", fontweight="bold" if i == j else None)
+        axis.set_xticks(axis.get_xticks(), matrix.columns, rotation=35, ha="right", fontsize=8)
+        axis.set_yticks(axis.get_yticks(), matrix.index, rotation=0, fontsize=8)
+        axis.set(title=name, xlabel="", ylabel="")
     figure.suptitle(title)
     figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
     figure.tight_layout(rect=(0, 0.03, 1, 0.98))
@@ -339,7 +383,7 @@ def trade_off(lines: pd.DataFrame, value: str, costs: list[str], note: str):
                     row, at, (0, -14 if i % 2 else 7), textcoords="offset points", ha="center",
                     fontsize=8, bbox=dict(facecolor="white", lw=0, pad=0.4),
                 )  # fmt: skip
-        axis.set_xscale("log")
+        log_scale(axis)
         axis.margins(x=0.12, y=0.1)
         axis.set_xlabel(cost)
     first = np.atleast_1d(axes)[0]

@@ -2,7 +2,8 @@
 
 A run is stored under a key. It has to change whenever the result could, and should not when only
 words did: so code is hashed as its syntax tree without docstrings, comments and layout, over the
-named modules and everything of alignbook that they import.
+named modules and everything of alignbook that they import; and with it each file of the package
+that is not Python and that a module names, alone or by its folder.
 """
 
 import ast
@@ -18,18 +19,25 @@ PACKAGE = Path(__file__).resolve().parent
 PRESENTATION = (
     "alignbook",
     "alignbook.__main__",
+    "alignbook.allocator",
+    "alignbook.api",
     "alignbook.attention",
     "alignbook.attentionsheet",
     "alignbook.audit",
     "alignbook.basesheet",
     "alignbook.benchmarked",
+    "alignbook.checks",
     "alignbook.claims",
     "alignbook.comalign_sheet",
+    "alignbook.contents",
     "alignbook.covalign_cost",
     "alignbook.covalign_sheet",
+    "alignbook.curves",
     "alignbook.datasheet",
     "alignbook.doctor",
+    "alignbook.durable",
     "alignbook.efficiency",
+    "alignbook.events",
     "alignbook.execute",
     "alignbook.exercises",
     "alignbook.exhibits",
@@ -38,20 +46,32 @@ PRESENTATION = (
     "alignbook.explorer_widget",
     "alignbook.figures",
     "alignbook.fingerprint",
+    "alignbook.graph",
     "alignbook.gsl_cost",
     "alignbook.gsl_sheet",
+    "alignbook.home",
     "alignbook.inference",
     "alignbook.jobs",
     "alignbook.lifeline",
+    "alignbook.live",
+    "alignbook.manifest",
+    "alignbook.named",
+    "alignbook.notebookfilter",
     "alignbook.pack",
     "alignbook.paper",
+    "alignbook.placeholders",
     "alignbook.progress",
     "alignbook.report",
     "alignbook.reported",
     "alignbook.runs",
+    "alignbook.salvage",
     "alignbook.shapes",
     "alignbook.startsheet",
+    "alignbook.surroundings",
     "alignbook.tables",
+    "alignbook.tensorboard",
+    "alignbook.timeleft",
+    "alignbook.verbatim",
     "alignbook.verdicts",
     "alignbook.workbook",
 )
@@ -71,8 +91,9 @@ def code_hash(*modules: str, exclude: tuple[str, ...] = PRESENTATION) -> str:
     Returns
     -------
     str
-        64 hexadecimal digits. Docstrings, comments and layout don't count. Files are read once a
-        process: the hash is that of the code as it was when first asked for.
+        64 hexadecimal digits. Docstrings, comments and layout don't count; of files that are not
+        Python every byte does. Files are read once a process: the hash is that of the code as it
+        was when first asked for.
 
     Raises
     ------
@@ -179,7 +200,33 @@ def _read(module: str) -> tuple[str, tuple[str, ...]]:
             imported.update(f"{source}.{alias.name}" for alias in node.names)
     parents = {part for name in imported | {module} for part in _parents(name)}
     known = {name for name in imported | parents if _file(name) is not None} - {module}
-    return _written(_without_words(tree)), tuple(sorted(known))
+    return _written(_without_words(tree)) + _files_named_in(tree), tuple(sorted(known))
+
+
+def _files_named_in(tree: ast.Module) -> str:
+    """Path and hash of each file of the package that the strings of some code name, a line each.
+
+    A string names a file, or all files of a folder, by its path in the package or by its last part.
+    """
+    words = {node.value for node in ast.walk(tree)
+             if isinstance(node, ast.Constant) and isinstance(node.value, str)}  # fmt: skip
+    lines = []
+    for path, digest in _not_python(PACKAGE):
+        parts = path.split("/")
+        ends = {"/".join(parts[i:j]) for i in range(len(parts)) for j in range(i, len(parts) + 1)}
+        if ends & words:
+            lines.append(f"\n{path} {digest}")
+    return "".join(lines)
+
+
+@lru_cache(maxsize=None)
+def _not_python(package: Path) -> tuple[tuple[str, str], ...]:
+    """Path in a package and hash of its files that are not code of Python."""
+    files = (path for path in sorted(package.rglob("*"))
+             if path.suffix not in (".py", ".pyc", ".pyi") and path.is_file()
+             and path.name[0] != "." and path.name[-1] != "~")  # fmt: skip  # an editor's
+    return tuple((path.relative_to(package).as_posix(),
+                  hashlib.sha256(path.read_bytes()).hexdigest()) for path in files)  # fmt: skip
 
 
 def _parents(module: str) -> list[str]:

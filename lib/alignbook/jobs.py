@@ -6,14 +6,14 @@ Each leaves files under the results folder, written aside and renamed, and print
 import argparse
 import importlib
 import json
-import os
 import shlex
 import sys
 import time
 import warnings
 from pathlib import Path
 
-from alignbook import ROOT, exhibits, workbook
+from alignbook import ROOT, durable, exhibits, progress, surroundings, verbatim, workbook
+from alignbook.graph import title
 from alignbook.workbook import Workbook
 
 
@@ -22,10 +22,10 @@ def data(book: Workbook) -> None:
     began = time.monotonic()
     dataset = book.dataset()
     sizes = {split: len(rows) for split, rows in dataset.splits.items()}
-    write(book.out / "data.json", json.dumps({
+    durable.write(book.out / "data.json", json.dumps({
         "name": dataset.name, "fingerprint": dataset.fingerprint, "images": sizes,
         "captions per image": dataset.captions_per_image, "folder": dataset.folder.name,
-    }, indent=1))  # fmt: skip
+    }, indent=1), sealed=True)  # fmt: skip
     say(f"data {dataset.name}, {' / '.join(map(str, sizes.values()))} images", began)
 
 
@@ -33,11 +33,9 @@ def base(book: Workbook) -> None:
     """Train or load the base model, store its region features; leave their keys in base.json."""
     began = time.monotonic()
     name = book.profile.base
-    loaded = ":" in name or book.dataset().images is None
-    print("  base …" if loaded else f"  base {name}: {book.profile.base_epochs} epochs …", flush=True)
     run, features = book.base(), book.features()
     keys = {"base": run.key if run else None, "features": features.key}
-    write(book.out / "base.json", json.dumps(keys, indent=1))
+    durable.write(book.out / "base.json", json.dumps(keys, indent=1), sealed=True)
     if run:
         say(f"base {name}, test RSUM {run.metrics['test RSUM']:.1f}", began)
     else:
@@ -46,15 +44,20 @@ def base(book: Workbook) -> None:
 
 def whole(book: Workbook, *files: str) -> None:
     """The arms that leave these files, all in one process."""
+    began, done = time.monotonic(), 0
     for name in dict.fromkeys(Path(file).parent.name for file in files):
         for one in exhibits.arms(name, book.kind, book.profile):
             if f"arms/{name}/{exhibits.slug(one)}.csv" in files:
+                progress.part(done, len(files))
                 arm(book, name, one)
+                done += 1
+    say(title(["whole", *files]), began)
 
 
 def arms(book: Workbook, exhibit: str, *names: str) -> None:
     """Some arms of an exhibit, one after another."""
-    for name in names:
+    for done, name in enumerate(names):
+        progress.part(done, len(names))
         arm(book, exhibit, name)
 
 
@@ -66,7 +69,7 @@ def arm(book: Workbook, exhibit: str, name: str) -> None:
     began = time.monotonic()
     listed = results.arm(book, exhibit, name)
     file = book.out / "arms" / exhibit / f"{exhibits.slug(name)}.csv"
-    write(file, listed.to_csv(index=False))
+    durable.write(file, listed.to_csv(index=False), sealed=True)
     reported = listed[listed.role == "report"]
     found = [runs.stored(key).metrics for key in reported.key]
     headline = "test RSUM" if "test RSUM" in found[0] else next(iter(found[0]["asked"]))
@@ -87,7 +90,7 @@ def notebook(book: Workbook, name: str) -> None:
         "settings": shlex.join(f"{k}={v}" for k, v in said["set"].items()),
         "out": str(book.out.resolve()), "device": book.device,
     })  # fmt: skip
-    write(target.with_suffix(".done"), "")
+    durable.write(target.with_suffix(".done"), "")
     expected = exhibits.NOTEBOOKS[name].expected.get(book.profile.name)
     say(f"notebook {name}", began, expected)
 
@@ -121,27 +124,22 @@ def collect(book: Workbook, *names: str) -> None:
 
     from alignbook import collect as results
 
+    began = time.monotonic()
     listed = [results.arms(book, name) for name in names]
     listed += [results.there(book, name) for name in exhibits.EXHIBITS if name not in names]
     found = results.gather(book, pd.concat(listed))
-    write(book.out / "images.parquet", found.pop("images").to_parquet(index=False))
+    images = found.pop("images").to_parquet(index=False)
+    durable.write(book.out / "images.parquet", images, sealed=True)
     for name, table in found.items():
-        write(book.out / f"{name}.csv", table.to_csv(index=False))
-
-
-def write(path: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    aside.write_bytes(content.encode() if isinstance(content, str) else content)
-    os.replace(aside, path)
+        durable.write(book.out / f"{name}.csv", table.to_csv(index=False), sealed=True)
+    say(f"{len(found['metrics']):,} numbers of {len(names)} exhibits", began)
 
 
 def say(what: str, began: float, expected: float | None = None) -> None:
     """One line: what is done and how long it took."""
     took = f"{time.monotonic() - began:6.1f} s"
     hint = f"  (expected {expected} s)" if expected else ""
-    print(f"  {took}  {what}{hint}", flush=True)
+    print(f"  {took}  {verbatim.line(what)}{hint}", flush=True)
 
 
 KINDS = {job.__name__: job for job in (
@@ -161,9 +159,17 @@ def main(arguments: list[str]) -> int:
     # Kept with the runs and shown in notebook 40: hundreds of lines would hide the others here.
     warnings.filterwarnings("ignore", "epoch .*, network", UserWarning)
     try:
-        KINDS[asked.kind](workbook.load(asked.out), *asked.names)
-    except (NotebookFailed, ValueError, FloatingPointError, OSError) as error:
-        print(f"  failed: {asked.kind} {' '.join(asked.names)}: {error}", file=sys.stderr)
+        with progress.told(asked.out, [asked.kind, *asked.names]):
+            KINDS[asked.kind](workbook.load(asked.out), *asked.names)
+    except Exception as error:
+        known = isinstance(error, (NotebookFailed, ValueError, FloatingPointError, OSError))
+        places = surroundings.full()  # for which PyTorch and safetensors have errors of their own
+        if not known and not places:
+            raise
+        line = isinstance(error, OSError) and surroundings.told(error) or error
+        room = f" (no room left on the disk of {places[0]})" if places else ""
+        said = f"{asked.kind} {' '.join(asked.names)}: {line}{room}"
+        print(f"  failed: {verbatim.message(said)}", file=sys.stderr)
         return 1
     return 0
 

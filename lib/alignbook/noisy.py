@@ -14,7 +14,6 @@ ESC and SPS can't be rebuilt: no public code was found. GSL itself is in `gsl.py
 import contextlib
 import hashlib
 import json
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -30,9 +29,9 @@ from torch import nn
 from torch.nn import functional as F
 
 from alignbook import (
-    chan, features, losses, mixtures, noise, progress, retrieval, runs, sgr, training,
+    chan, durable, features, losses, mixtures, noise, progress, retrieval, runs, sgr, training,
 )  # fmt: skip
-from alignbook.protocol import TUNING_SEED
+from alignbook.protocol import TUNING_SEED, looked_at
 
 PHASES = ("training", "division", "correction", "dev", "test")
 SPLITS = ("peer", "own")
@@ -272,7 +271,16 @@ def warm(config: WarmUp, seed: int, inputs, folder: Path, device: str) -> dict:
     steady = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0)
     total = per_epoch * config.warm_up_epochs
     label = f"warm-up, {config.loss}, noise {config.noise:g}, seed {seed}"
-    outcome = training.fit(both, optimizer, steady, total, loss_at, folder, label, config.clip)
+
+    some = looked_at(len(dataset.splits["dev"]))
+
+    def dev_at(step):
+        scores = similarities(both, vocabulary, dataset, feature_run, config, "dev", some)
+        return retrieval.evaluate(scores, dataset.captions_per_image).rsum
+
+    outcome = training.fit(
+        both, optimizer, steady, total, loss_at, folder, label, config.clip, dev_at
+    )
     samples = total * min(config.batch, len(everything))
     return training.save(both, outcome, folder) | {"samples": samples}
 
@@ -295,6 +303,8 @@ def pool(pairs: Pairs, truth: bool) -> np.ndarray:
 class Method:
     """What tells methods apart.
 
+    Attributes
+    ----------
     warm_up : the loss of any pairs before there is a division, one of `WARM_UPS`.
     train : (step) → loss of one network's batch, labels corrected.
     divide : (looks, N, config, record) → p(clean) `(N,) float` and a problem or "", by the
@@ -487,8 +497,8 @@ def fit(method: Method, config: Config, seed: int, inputs, folder: Path, device:
     division; "division AUC" and "label AUC", the share of (clean, noisy) couples in which the clean
     pair has the larger mean p(clean) or label, over all pairs or those `labelled`; the seconds of
     each of `PHASES`; the pairs a network trained on. What the noise leaves undefined is missing.
-    `folder` gets the weights, `index` (N,), `posterior` and `labels` (2, N), `dev` RSUM by epoch,
-    and `problems.json`: what the mixtures complained of.
+    `folder` gets the weights, `index` (N,), `posterior` and `labels` (2, N), in `dev` RSUM after
+    each epoch, and `problems.json`: what the mixtures complained of.
     """
     dataset, feature_run, base_run, home, given = (*inputs, None, None, None)[:5]
     warmed = {"steps": 0, "training seconds": 0.0, "samples": 0}
@@ -512,15 +522,15 @@ def fit(method: Method, config: Config, seed: int, inputs, folder: Path, device:
     def measure(split, images):
         return similarities(pair.networks, vocabulary, dataset, feature_run, config, split, images)
 
-    def validate(epoch):
+    def validate(step):
         clock.turn("dev")
+        epoch = step // per_epoch - 1
         found = retrieval.evaluate(measure("dev", config.dev_images), dataset.captions_per_image)
         known = pair.dev[:epoch]
         pair.dev[epoch] = found.rsum
         if epoch == 0 or found.rsum > known.max():
-            aside = folder / "checkpoint.best.tmp"
-            torch.save(pair.networks.state_dict(), aside)
-            os.replace(aside, folder / "checkpoint.best.pt")
+            training.keep(pair.networks.state_dict(), folder / "checkpoint.best.pt")
+        return found.rsum
 
     def divide(epoch):
         clock.turn("division")
@@ -549,8 +559,6 @@ def fit(method: Method, config: Config, seed: int, inputs, folder: Path, device:
 
     def loss_at(step):
         epoch, i = divmod(step, per_epoch)
-        if i == 0 and epoch:
-            validate(epoch - 1)
         if i == 0 and method.divide:
             divide(epoch)
         clock.turn("training")
@@ -562,8 +570,10 @@ def fit(method: Method, config: Config, seed: int, inputs, folder: Path, device:
     optimizer = torch.optim.Adam(pair.networks.parameters(), lr=config.learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
     label = f"{config.method}, noise {config.noise:g}, seed {seed}"
-    outcome = training.fit(pair, optimizer, schedule, total, loss_at, folder, label, config.clip)
-    validate(config.epochs - 1)
+    ends = range(per_epoch, total + 1, per_epoch)
+    outcome = training.fit(
+        pair, optimizer, schedule, total, loss_at, folder, label, config.clip, validate, ends
+    )
     clock.turn("test")
     best = torch.load(folder / "checkpoint.best.pt", weights_only=True, map_location=device)
     pair.networks.load_state_dict(best)
@@ -575,7 +585,7 @@ def fit(method: Method, config: Config, seed: int, inputs, folder: Path, device:
         for way, ranks in zip(("i2t", "t2i"), retrieval.ranks(scores, each)):
             np.save(folder / f"ranks_{way}.npy", ranks.astype(np.int32))
     clock.turn(None)
-    for name in ("posterior", "labels", "dev"):
+    for name in ("posterior", "labels"):
         np.save(folder / f"{name}.npy", getattr(pair, name).numpy())
     np.save(folder / "index.npy", pairs.index)
     found |= {f"{phase} seconds": round(float(s), 3) for phase, s in zip(PHASES, pair.seconds)}
@@ -611,7 +621,7 @@ class _Problems:
     def add(self, place: str, problem: str) -> None:
         if problem and self.known.get(place) != problem:
             self.known[place] = problem
-            self.path.write_text(json.dumps(self.known, indent=1))
+            durable.write(self.path, json.dumps(self.known, indent=1))
             warnings.warn(f"{place}: {problem}", stacklevel=2)
 
 

@@ -15,7 +15,6 @@ import io
 import json
 import os
 import platform
-import re
 import shlex
 import shutil
 import sys
@@ -27,19 +26,19 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from alignbook import ROOT, fingerprint
+from alignbook import ROOT, durable, fingerprint, verbatim
+from alignbook import manifest as manifests
+from alignbook.datasets.archives import AT_ONCE as CHUNK
+from alignbook.datasets.archives import Bounded
+from alignbook.datasets.files import special
 from alignbook.datasets.store import DataError, progress
+from alignbook.manifest import FILE, FORMAT, KINDS, LONGEST
 from alignbook.runs import VERSIONS
 
-FORMAT = 1
 MANIFEST = "MANIFEST.json"
-KINDS = (".json", ".npy", ".safetensors", ".csv", ".parquet")  # none of them can run code
-MEMBER = re.compile(r"[0-9a-f]{16}/\w[\w.-]*", re.ASCII)
 # Level 1 stores the laptop's runs in 60 % of their size at 50 MB/s: half of the features' bytes go,
 # none of the weights'. Level 6 saves 1 % more.
 LEVEL = 1
-CHUNK = 1 << 20
-LONGEST_MANIFEST = 64 << 20
 
 
 def main(arguments: list[str]) -> int:
@@ -57,8 +56,8 @@ def main(arguments: list[str]) -> int:
         print(f"run_all.sh: {error}", file=sys.stderr)
     except OSError as error:
         room = ": make room and start again" if error.errno == errno.ENOSPC else ""
-        print(f"run_all.sh: {error.filename or asked.file}: {error.strerror}{room}",
-              file=sys.stderr)  # fmt: skip
+        said = f"{error.filename or asked.file}: {error.strerror}{room}"
+        print(f"run_all.sh: {verbatim.message(said)}", file=sys.stderr)
     except KeyboardInterrupt:
         print("\nstopped; what was begun is removed.", file=sys.stderr)
         return 130
@@ -233,10 +232,10 @@ def keys_of(results: Path) -> set[str]:
 def _record(run: Path) -> dict | None:
     """The run.json of a run's folder, None unless it is whole."""
     try:
-        record = json.loads((run / "run.json").read_bytes())
+        record = manifests.parsed((run / "run.json").read_bytes())
     except (OSError, ValueError):
         return None
-    return record if isinstance(record, dict) and record.get("key") == run.name else None
+    return record if record.get("key") == run.name else None
 
 
 def _with_inputs(keys: set[str], records: dict[str, dict]) -> set[str]:
@@ -283,7 +282,7 @@ def describe(store: Path, choice: Choice) -> dict:
     for key in progress(choice.keys, len(choice.keys), "hashing"):
         files = {}
         for file in sorted((store / key).iterdir()):
-            if file.suffix not in KINDS or not MEMBER.fullmatch(f"{key}/{file.name}"):
+            if not FILE.fullmatch(file.name):
                 raise DataError(f"{file}: a pack holds only {', '.join(KINDS)}: remove the folder "
                                 f"{key}, and the run is computed again")  # fmt: skip
             with open(file, "rb") as octets:
@@ -320,7 +319,7 @@ def write(target: Path, manifest: dict, store: Path) -> None:
             members = sizes(manifest)
             for name in progress(members, len(members), "packing"):
                 _add(tar, name, members[name]["size"], open(store / name, "rb"))
-        os.replace(aside, target)
+        durable.replace(aside, target)
     finally:
         aside.unlink(missing_ok=True)
 
@@ -359,14 +358,16 @@ def unpack(asked: argparse.Namespace) -> int:
           f"checked, {time.monotonic() - began:.0f} s")  # fmt: skip
     if apart := differences(manifest):
         print("\nthis machine will NOT find these runs and would train everything anew, as a run "
-              "counts only\nfor what it was computed with:", *apart, sep="\n  ")  # fmt: skip
+              "counts only\nfor what it was computed with:", *map(verbatim.line, apart),
+              sep="\n  ")  # fmt: skip
         print("Mend that (nothing has to be unpacked again), or train here.")
     other = other_device(manifest)
     if other:
+        other = verbatim.line(other)
         print(f"\nthe runs were computed on {other}, which this machine takes only if told to")
     print("\nnext:" if apart else "\nnext, with nothing to train:")
     for command, folder in commands(manifest, other):
-        print(f"  {command:40}  for what results/{folder}/ held")
+        print(f"  {verbatim.line(command):40}  for what results/{verbatim.line(folder)}/ held")
     return 0
 
 
@@ -390,8 +391,12 @@ def read(path: Path, store: Path) -> tuple[dict, list[str]]:
         The archive is none, of another format, cut short or altered, holds anything its manifest
         doesn't name, does not fit on the disk, or holds another result for a run that is here.
     """
+    if what := special(os.stat(path).st_mode):
+        raise DataError(f"{path}: {what}, expected a file that ./run_all.sh pack has made: copy the "
+                        "pack again")
     try:
-        with open(path, "rb") as file, tarfile.open(fileobj=file, mode="r|gz") as tar:
+        # Read forwards alone: tarfile never goes back, for which gzip would begin anew.
+        with Bounded(gzip.open(path), path) as file, tarfile.open(fileobj=file, mode="r:") as tar:
             manifest = _read_manifest(path, tar)
             store.mkdir(exist_ok=True)
             _sweep(store)
@@ -405,8 +410,9 @@ def read(path: Path, store: Path) -> tuple[dict, list[str]]:
                 return manifest, _place(path, manifest, aside, store)
             finally:
                 shutil.rmtree(aside, ignore_errors=True)
-    # A TypeError is tarfile's word for a gzip header that is cut short.
-    except (tarfile.TarError, EOFError, zlib.error, TypeError) as error:
+                with contextlib.suppress(OSError):  # it holds runs
+                    store.rmdir()
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path}: not a whole pack ({error}), expected a file that ./run_all.sh "
                         "pack has made: copy it again") from None  # fmt: skip
 
@@ -416,35 +422,18 @@ def _read_manifest(path: Path, tar: tarfile.TarFile) -> dict:
     if first is None or first.name != MANIFEST or not first.isreg():
         raise DataError(f"{path}: begins with {first and first.name!r}, expected {MANIFEST}: give "
                         "a file that ./run_all.sh pack has made")  # fmt: skip
-    if first.size > LONGEST_MANIFEST:
+    if first.size > LONGEST:
         raise DataError(f"{path}: {MANIFEST} has {megabytes(first.size)}, expected "
-                        f"{megabytes(LONGEST_MANIFEST)} at most: copy the pack again")  # fmt: skip
+                        f"{megabytes(LONGEST)} at most: copy the pack again")  # fmt: skip
     try:
-        manifest = json.loads(tar.extractfile(first).read())
-        if manifest["format"] != FORMAT:
-            raise DataError(f"{path}: a pack of format {manifest['format']!r}, expected {FORMAT}: "
-                            "take the version of this folder that it was packed with")  # fmt: skip
-        for name, entry in sizes(manifest).items():
-            if not MEMBER.fullmatch(name) or Path(name).suffix not in KINDS:
-                raise DataError(
-                    f"{path}: {MANIFEST} names {name!r}, expected <key>/<file> with one of "
-                    f"{', '.join(KINDS)}: unpack only packs you trust"
-                )
-            if not isinstance(entry["size"], int) or not isinstance(entry["sha256"], str):
-                raise TypeError(f"size and hash of {name}")
-        for key, run in manifest["runs"].items():
-            if not {"run.json", "metrics.json"} <= set(run["files"]):
-                raise TypeError(f"run {key} is not whole")
-            run["module"], run["device"], run["code"], dict(run["versions"])
-        for each in manifest["results"]:
-            each["folder"], each["profile"], each["data"], each["seeds"], dict(each["set"])
-            if not all(isinstance(name, str) for name in each.get("part", [])):
-                raise TypeError(f"part of {each['folder']}")
-    except DataError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{path}: {MANIFEST} cannot be read ({error!r}), expected the one that "
+        with tar.extractfile(first) as content:
+            manifest = manifests.read(b"".join(iter(lambda: content.read(CHUNK), b"")))
+    except ValueError as error:
+        raise DataError(f"{path}: {MANIFEST} cannot be read ({error}), expected the one that "
                         "./run_all.sh pack has written: copy the pack again") from None  # fmt: skip
+    if manifest["format"] != FORMAT:
+        raise DataError(f"{path}: a pack of format {manifest['format']}, expected {FORMAT}: take "
+                        "the version of this folder that it was packed with")  # fmt: skip
     return manifest
 
 
@@ -478,8 +467,13 @@ def _place(path: Path, manifest: dict, aside: Path, store: Path) -> list[str]:
     """Move runs into the store once all of them agree with those that are there."""
     new, apart = [], []
     for key in sorted(manifest["runs"]):
-        if _record(aside / key) is None:
-            raise DataError(f"{path}: {key}/run.json is of another run: copy the pack again")
+        try:
+            record, metrics = ((aside / key / f"{name}.json").read_bytes()
+                               for name in ("run", "metrics"))  # fmt: skip
+            manifests.check_run(key, manifest["runs"][key], record, metrics)
+        except ValueError as error:
+            raise DataError(f"{path}: {key}/run.json is not what it should be ({error}): copy the "
+                            "pack again") from None  # fmt: skip
         if not (store / key / "run.json").exists():
             new.append(key)
         elif differing := differing_files(store / key, aside / key):
@@ -492,7 +486,7 @@ def _place(path: Path, manifest: dict, aside: Path, store: Path) -> list[str]:
             *apart]))  # fmt: skip
     for key in new:
         shutil.rmtree(store / key, ignore_errors=True)  # half a run
-        os.replace(aside / key, store / key)
+        durable.replace(aside / key, store / key)
     return new
 
 
@@ -507,22 +501,25 @@ def _content(file: Path) -> object:
         return None
     if file.name in ("run.json", "metrics.json"):
         try:
-            told = json.loads(file.read_bytes())
-            return {name: value for name, value in told.items()
-                    if name != "finished" and not name.endswith("seconds")}  # fmt: skip
-        except (ValueError, AttributeError):
+            told = manifests.parsed(file.read_bytes())
+        except ValueError:
             return None
+        # The files are compared themselves, and the hash of metrics.json depends on the time.
+        return {name: value for name, value in told.items()
+                if name not in ("finished", "files", "seal") and not name.endswith("seconds")}  # fmt: skip
     with open(file, "rb") as octets:
         return hashlib.file_digest(octets, "sha256").digest()
 
 
 def _sweep(store: Path) -> None:
     """Remove what an unpacking left that was killed."""
-    for left in store.glob(".unpacking-[0-9]*"):
+    for left in store.glob(".unpacking-*"):
+        if not left.name.removeprefix(".unpacking-").isdecimal():
+            continue
         with contextlib.suppress(PermissionError):  # another user's process: alive
             try:
                 os.kill(int(left.name.rpartition("-")[2]), 0)
-            except ProcessLookupError:
+            except (ProcessLookupError, OverflowError):
                 shutil.rmtree(left, ignore_errors=True)
 
 

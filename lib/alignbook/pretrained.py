@@ -26,7 +26,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from alignbook import ROOT
+from alignbook import ROOT, contents, durable
+from alignbook.datasets.files import check_regular, octets_of
 from alignbook.datasets.store import DataError
 
 WEIGHTS = ROOT / "data" / "weights"
@@ -196,10 +197,7 @@ def restore(run) -> "tuple[Pretrained, Tokenizer]":
 def remember(source: "Source", store: Path) -> None:
     """Note beside the runs where a model lies on this machine, for `restore`; packs lack it."""
     place = store / ".models" / source.key
-    place.parent.mkdir(parents=True, exist_ok=True)
-    aside = place.with_name(f"{place.name}.{os.getpid()}")
-    aside.write_text(source.spec)
-    os.replace(aside, place)
+    durable.write(place, source.spec)
 
 
 @dataclass(frozen=True)
@@ -439,8 +437,7 @@ class Source:
 
     @cached_property
     def sha256(self) -> str:
-        with self.weights.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return contents.sha256([self.weights])[0]
 
     def filled(self) -> nn.Module:
         """The model with its weights, frozen."""
@@ -628,7 +625,7 @@ def _activation(settings: dict | None) -> str:
 
 def _json(path: Path, remedy: str) -> dict:
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(octets_of(path))
     except (OSError, ValueError, RecursionError) as error:
         reason = "not found" if isinstance(error, FileNotFoundError) else f"no JSON ({error})"
         raise DataError(f"{path}: {reason}; {remedy}") from error
@@ -662,6 +659,7 @@ def _from_transformers(path: Path) -> dict:
 
 def _check_file(path: Path) -> None:
     try:
+        check_regular(path)
         path.open("rb").close()
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror}); expected a file that you may "

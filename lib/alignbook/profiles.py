@@ -182,6 +182,13 @@ PHOTOGRAPHS = {
 }
 
 
+# The most that a setting may be, by how its name ends: more is a slip, and would fill the machine.
+MOST = {"seeds": 1000, "data_seed": 2**32, "images": 10_000_000, "size": 4096, "epochs": 100_000,
+        "batch": 1_000_000, "steps": 1_000_000_000, "dim": 100_000, "regions": 10_000,
+        "trials": 1000, "layers": 1000, "chan_all_violations": 1}
+MULTIPLES = {"chan_dim": 4, "covalign_dim": 8}  # of the heads of attention
+
+
 def get(name: str, data: str = "world", overrides: dict[str, str] | None = None) -> Profile:
     """The profile of a name for a kind of data, with single values changed.
 
@@ -234,6 +241,12 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
             raise ValueError(f"setting {key}={text}: expected {least} or more")
         if fields[key] is float and not 0 < value < 1e9:
             raise ValueError(f"setting {key}={text}: expected a number above 0")
+        most = min((MOST[end] for end in MOST if key.endswith(end)), default=None)
+        if fields[key] is not str and most is not None and value > most:
+            raise ValueError(f"setting {key}={text}: expected {most} at most")
+        if value % MULTIPLES.get(key, 1) if fields[key] is int else False:
+            raise ValueError(f"setting {key}={text}: expected a multiple of {MULTIPLES[key]}, the "
+                             "heads of attention")
         if key == "covalign_tokens" and value not in ("frozen", "end-to-end"):
             raise ValueError(f"setting covalign_tokens={text}: expected frozen or end-to-end")
         if key == "gsl_warm_up" and value not in ("own", "mean", "smallest", "contrast", "hardest"):

@@ -8,6 +8,15 @@ TUNING_SEED = 1000  # runs from this seed on are trials, measured on dev; report
 TIE_RULES = ("pessimistic", "optimistic", "expected")
 
 
+def looked_at(images: int) -> int:
+    """How many of dev's first images, of so many, looks in training compare: a third, at most 100.
+
+    >>> looked_at(300), looked_at(60), looked_at(5000)
+    (100, 20, 100)
+    """
+    return max(1, min(images // 3, 100))
+
+
 @dataclass(frozen=True)
 class Protocol:
     """The candidates and the rules behind a table's recalls.

@@ -15,13 +15,14 @@ import re
 import shlex
 import shutil
 import sys
+import textwrap
 import time
 from binascii import a2b_base64
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 
-from alignbook import ROOT, execute, exhibits, profiles, progress
+from alignbook import ROOT, durable, execute, exhibits, home, profiles, progress, verbatim
 from alignbook.fingerprint import code_hash
 
 STYLE = ROOT / "docs" / "report"
@@ -43,11 +44,11 @@ QUESTIONS = {
 # --- From results to pages -----------------------------------------------------------------------
 
 
-def main(arguments: list[str]) -> int:
-    """``book [FOLDER] [--profile P] [--data D]``: the command line's part; returns the exit code."""
+def asked_for(command: str, description: str, arguments: list[str]) -> argparse.Namespace:
+    """The folder, profile and data that a command on one results folder names."""
     parser = argparse.ArgumentParser(
-        prog="run_all.sh book", allow_abbrev=False,
-        description="Put the executed notebooks of a results folder together as a report.",
+        prog=f"run_all.sh {command}", allow_abbrev=False,
+        description=description,
     )  # fmt: skip
     parser.add_argument("folder", metavar="FOLDER", nargs="?", type=Path,
                         help="results folder (default: the newest of this profile and data)")
@@ -55,14 +56,20 @@ def main(arguments: list[str]) -> int:
                         help=f"{' | '.join(profiles.NAMES)} (default: the newest results)")
     parser.add_argument("--data", metavar="D", default="",
                         help="world, flickr8k, … (default: the newest results)")
-    asked = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> int:
+    """``book [FOLDER] [--profile P] [--data D]``: the command line's part; returns the exit code."""
+    asked = asked_for("book", "Put the executed notebooks of a results folder together as a report.",
+                      arguments)
     began = time.monotonic()
     try:
         kind = asked.data.partition("=")[0]
         page = build(asked.folder or newest(ROOT / "results", asked.profile, kind))
         print(f"report: {os.path.relpath(page)}, {time.monotonic() - began:.0f} s")
     except (ValueError, OSError) as error:
-        print(f"run_all.sh: {error}", file=sys.stderr)
+        print(f"run_all.sh: {verbatim.message(error)}", file=sys.stderr)
         return 2
     return 0
 
@@ -99,12 +106,21 @@ def made_from(out: Path) -> str:
     """Hash of all that the report is made from: results, this code, its style, and Sphinx."""
     digest = hashlib.sha256(code_hash("alignbook.report", exclude=()).encode())
     digest.update(" ".join(map(version, ("sphinx", "myst-nb", "furo"))).encode())
+    if has_api(out):
+        from alignbook import api
+
+        digest.update(api.made_from().encode())
     inputs = [out / name for name in INPUTS if (out / name).exists()]
     for path in (*STYLE.iterdir(), *inputs, *executed(out)):
         done = path.with_suffix(".done").exists()
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         digest.update(f"{path.name} {done} {content}".encode())
     return digest.hexdigest()
+
+
+def has_api(out: Path) -> bool:
+    """Whether a folder's report has pages of the library: the smoke profile's is there sooner."""
+    return json.loads((out / "settings.json").read_text())["profile"] != "smoke"
 
 
 def is_current(out: Path) -> bool:
@@ -121,8 +137,9 @@ def build(out: Path) -> Path:
     Raises
     ------
     ValueError
-        If there is no executed notebook.
+        If there is no executed notebook, or no checkout with the report's style.
     """
+    home.needs_checkout("the report")
     out = out.resolve()
     if not executed(out):
         raise ValueError(f"{out}/notebooks: nothing to report on; ./run_all.sh fills it")
@@ -134,11 +151,16 @@ def build(out: Path) -> Path:
             shutil.rmtree(aside, ignore_errors=True)
             stamp = made_from(out)
             write_pages(book, aside / "source")
-            for words in render(aside, title(book), announcement(book)):
-                print(f"  report: {words}")
+            said = render(aside, title(book), announcement(book))
+            if has_api(out):
+                from alignbook import api
+
+                said += api.put(aside / "html" / "api", out / "report" / "api")
+            for words in said:
+                print(f"  report: {verbatim.line(words)}")
             (aside / "html" / "made-from.txt").write_text(stamp)
             shutil.rmtree(out / "report", ignore_errors=True)
-            os.replace(aside / "html", out / "report")
+            durable.replace(aside / "html", out / "report")
             shutil.rmtree(aside)
     return out / "report" / "index.html"
 
@@ -153,8 +175,11 @@ def opened(out: Path):
     return Workbook(profile, said["data"], out)
 
 
-def render(folder: Path, name: str, banner: str) -> list[str]:
-    """Make `folder/html` of the pages in `folder/source`; returns Sphinx's warnings."""
+def render(folder: Path, name: str, banner: str, **others) -> list[str]:
+    """Make `folder/html` of the pages in `folder/source`; returns Sphinx's warnings.
+
+    `others` are settings of Sphinx, instead of or besides those of the report.
+    """
     from sphinx.application import Sphinx
     from sphinx.util.console import strip_escape_sequences
     from sphinx.util.docutils import docutils_namespace, patch_docutils
@@ -171,6 +196,7 @@ def render(folder: Path, name: str, banner: str) -> list[str]:
         "nb_execution_mode": "off", "nb_ipywidgets_js": {}, "nb_merge_streams": True,
         "myst_enable_extensions": ["dollarmath", "amsmath", "attrs_inline", "colon_fence"],
         "myst_dmath_double_inline": True,  # as in JupyterLab
+        **others,
     }  # fmt: skip
     with patch_docutils(), docutils_namespace():
         Sphinx(source, None, folder / "html", folder / "doctrees", "html", settings,
@@ -183,6 +209,8 @@ def write_pages(book, target: Path) -> None:
     """Write what Sphinx reads: front page, verdicts and notebooks."""
     import nbformat
 
+    from alignbook import curves
+
     target.mkdir(parents=True)
     problems = {}  # "" for a notebook that ran to its end
     for path in executed(book.out):
@@ -194,7 +222,8 @@ def write_pages(book, target: Path) -> None:
     if claims is not None and contrasts is not None:
         text = verdicts(claims, contrasts, list(problems))
         (target / "verdicts.md").write_text(text, "utf-8")
-    (target / "index.md").write_text(front(book, problems, claims, contrasts), "utf-8")
+    more = ["curves"] if curves.write_page(book.out, target) else []
+    (target / "index.md").write_text(front(book, problems, claims, contrasts, more), "utf-8")
 
 
 def prepared(path: Path, wrong: str):
@@ -219,6 +248,11 @@ def prepared(path: Path, wrong: str):
             cell.metadata = {"tags": [*tags, "hide-input"], "mystnb": prompt}
         for output in cell.get("outputs", []):  # a view without its kernel; its picture stays
             output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+            if "traceback" in output:  # it may quote what users wrote
+                colours = re.compile(r"\x1b\[[\d;]*m")
+                output["traceback"] = [
+                    verbatim.lines(colours.sub("", each)) for each in output["traceback"]
+                ]
         cells.append(cell)
     if wrong:
         cells.insert(1, nbformat.v4.new_markdown_cell(f":::{{error}}\n{wrong}\n:::"))
@@ -244,8 +278,8 @@ def without_places(text: str, data: str) -> str:
 def problem(path: Path, done: bool) -> str:
     """What is wrong with an executed notebook, in Markdown; nothing if it ran to its end."""
     if failure := execute.failure(path):
-        first = failure.partition("\n")[0].replace("`", "'")
-        return f"This notebook failed at `{first}`"
+        said = textwrap.shorten(verbatim.line(" ".join(failure.split())), 300, placeholder=" …")
+        return f"This notebook failed at {verbatim.markdown(said)}"
     return "" if done else "This notebook has not run to its end."
 
 
@@ -273,8 +307,11 @@ def announcement(book) -> str:
     return explore.comparable(book) + smoke * (book.profile.name == "smoke")
 
 
-def front(book, problems: dict[str, str], claims, contrasts) -> str:
-    """The front page: in short, the verdicts, what was regenerated, when, on what, in how long."""
+def front(book, problems: dict[str, str], claims, contrasts, more: list[str] = ()) -> str:
+    """The front page: in short, the verdicts, what was regenerated, when, on what, in how long.
+
+    `more` are further pages, listed below the notebooks.
+    """
     parts = [f"# {title(book)}", (
         "Four papers on matching images with text part by part, regenerated: every table and "
         "figure beside the print, and a verdict on every claim."
@@ -288,11 +325,14 @@ def front(book, problems: dict[str, str], claims, contrasts) -> str:
         parts += ["## In short", in_short(claims, contrasts), "## Verdicts"]
         parts += verdict_tables(claims, notebooks)
     parts += ["## What was regenerated", regenerated(book, notebooks)]
+    if has_api(book.out):
+        parts += ['<a href="api/index.html">What the library holds</a>, function by function.']
     if missing:
         parts += [f"Not made so far: {', '.join(missing)}."]
     parts += ["## When and on what", circumstances(book)]
     groups = [("Verdicts", ["verdicts"])] if claims is not None and contrasts is not None else []
     groups += [(paper, list(names)) for paper, names in groupby(notebooks, chapter_title)]
+    groups += [("Training", list(more))] if more else []
     for caption, names in groups:
         listed = "\n".join(names)
         parts.append(f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{listed}\n```")
@@ -490,7 +530,10 @@ def circumstances(book) -> str:
                   ("runs finished", f"{min(runs.finished)} to {max(runs.finished)}")]  # fmt: skip
     import pandas as pd
 
-    return table(pd.DataFrame(lines, columns=["", "what"])) + (
+    from alignbook import tables
+
+    frame = pd.DataFrame(lines, columns=["", "what"]).map(verbatim.markdown)
+    return tables.markdown(frame) + (
         "\nThe same tables, figures and numbers lie as files in the folder above this report.")
 
 

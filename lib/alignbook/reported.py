@@ -1,4 +1,4 @@
-"""The papers' own numbers, transcribed cell by cell in data/reported, a CSV an exhibit.
+"""The papers' own numbers, transcribed cell by cell in printed/, a CSV an exhibit.
 
 `value` is the text of the print, `mark` what else the print says of the cell, in these words:
 
@@ -12,10 +12,10 @@ import re
 
 import pandas as pd
 
-from alignbook import ROOT
+from alignbook import PACKAGE
 
 PAPERS = {"chan": "CHAN", "comalign": "ComAlign", "covalign": "CoV-Align", "gsl": "GSL"}
-FOLDER = ROOT / "data" / "reported"
+FOLDER = PACKAGE / "printed"
 HEADER = ["group", "row", "column", "value", "mark"]
 MARKS = {"bold", "down", "default", "ensemble", "global", "fragment", "aligning"}
 

@@ -1,14 +1,15 @@
 """The run store: every expensive result is kept under a key of all it depends on.
 
 `get(config, seed, *inputs)` returns at once if the result is stored and computes it otherwise, by
-the function `compute` of the config's module. A run is written aside and renamed when whole.
+the function `compute` of the config's module. A run is written aside, brought to the disk and
+renamed when whole. Its record states the size and hash of each of its files: a run that is no
+longer as it was written is set aside and computed again.
 """
 
 import contextlib
 import dataclasses
 import fcntl
 import json
-import os
 import shutil
 import sys
 import time
@@ -19,11 +20,14 @@ from pathlib import Path
 
 import numpy as np
 
-from alignbook import ROOT
+from alignbook import ROOT, durable
+from alignbook.datasets.store import DataError
 from alignbook.fingerprint import code_hash, key
 
 STORE = ROOT / "results" / "store"
 VERSIONS = ("torch", "numpy", "timm", "open_clip_torch", "transformers")
+# What a key is made of; the other fields of a record say how its computation went.
+ORIGIN = ("module", "config", "seed", "inputs", "device", "dtype", "versions", "code")
 
 
 @dataclass(frozen=True)
@@ -94,8 +98,14 @@ def get(config, seed: int, *inputs, device: str = "cpu", wait: bool = True) -> R
         return run
     with _locked(name, wait):
         if not is_stored(name):
+            drop(name)
             _compute(config, seed, inputs, device, origin, run)
     return run
+
+
+def key_of(record: dict) -> str:
+    """The key of a run, computed again from its record."""
+    return key({name: record[name] for name in ORIGIN})
 
 
 @cache
@@ -105,8 +115,47 @@ def _versions() -> dict[str, str]:
 
 
 def is_stored(name: str) -> bool:
-    """Whether a key's run is there, whole."""
-    return (STORE / name / "run.json").exists()
+    """Whether a key's run is there, every file of it as it was written."""
+    return (STORE / name / "run.json").exists() and not fault(name)
+
+
+OTHER = "a run of another version of the workbook"
+_sound: dict[Path, tuple] = {}  # runs that were looked at here, and how their record looked
+
+
+def fault(name: str) -> str:
+    """What is wrong with a run that is there, "" if nothing is; its files are read once a process,
+    and not even once where they look as they did when another process read them.
+    """
+    folder = STORE / name
+    try:
+        stat = (folder / "run.json").stat()
+        looks = stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
+        if _sound.get(folder) == looks:
+            return ""
+        record = json.loads((folder / "run.json").read_bytes())
+        said = dict(record)
+        if "seal" not in said:
+            return OTHER
+        if said.pop("seal") != key(said) or said["key"] != name:
+            return f"{folder / 'run.json'}: altered, it is not as it was written"
+        wrong = durable.fault(folder, said["files"], STORE / ".hashes" / f"{name}.json")
+    except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+        told = error.strerror if isinstance(error, OSError) else "not a whole record of a run"
+        return f"{folder / 'run.json'}: {told}"
+    if not wrong:
+        _sound[folder] = looks
+    return wrong
+
+
+def drop(name: str) -> bool:
+    """Set a run aside if anything is wrong with it, and say so; whether that was so."""
+    if not (STORE / name).exists():
+        return False
+    wrong = fault(name)
+    if wrong:
+        durable.set_aside(STORE / name, f"run {name}: {wrong}", "the run is computed again")
+    return bool(wrong)
 
 
 def is_of_this_code(run: Run) -> bool:
@@ -118,7 +167,8 @@ def stored(name: str) -> Run:
     """The run of a key that is known to be stored."""
     run = Run(name, STORE / name)
     if not is_stored(name):
-        raise FileNotFoundError(f"run {name} is not in {STORE}: start ./run_all.sh again")
+        raise FileNotFoundError(f"run {name} is not in {STORE}, or no longer as it was written "
+                                f"({fault(name)}): start ./run_all.sh again")  # fmt: skip
     return run
 
 
@@ -132,20 +182,30 @@ def _compute(config, seed, inputs, device, origin, run: Run) -> None:
     _computing.append([])
     try:
         metrics = sys.modules[origin["module"]].compute(config, seed, inputs, partial, device)
+    except DataError:  # nothing to go on with: the input is refused
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
     finally:
         asked = _computing.pop()
     (partial / "metrics.json").write_text(json.dumps(metrics, indent=1))
+    for left in partial.glob("checkpoint.*"):
+        left.unlink()
+    shutil.rmtree(partial / ".bad", ignore_errors=True)  # checkpoints that were set aside
+    (partial / "run.json").unlink(missing_ok=True)
     record = origin | {
         "key": run.key,
         "asked": asked,
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "seconds": round(time.time() - began, 2),
+        "files": durable.described(partial),
     }
-    (partial / "run.json").write_text(json.dumps(record, indent=1))
-    for left in partial.glob("checkpoint.*"):
-        left.unlink()
-    shutil.rmtree(run.folder, ignore_errors=True)
-    os.replace(partial, run.folder)
+    (partial / "run.json").write_text(json.dumps(sealed(record), indent=1))
+    durable.replace(partial, run.folder)
+
+
+def sealed(record: dict) -> dict:
+    """A run's record with a hash of itself, by which `fault` knows that nobody altered it."""
+    return record | {"seal": key(record)}
 
 
 @contextlib.contextmanager

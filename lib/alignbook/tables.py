@@ -1,12 +1,12 @@
 """One style for every table: the paper's number beside ours, decimals aligned, intervals shown."""
 
 from functools import partial
-from html import escape
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from alignbook import durable, verbatim
 from alignbook.collect import COLUMNS
 from alignbook.figures import PAPER
 
@@ -61,6 +61,7 @@ def show(table: pd.DataFrame, caption: str, note: str = ""):
     styled = (
         plain.style.format("{:.1f}", subset=numbers, na_rep="–")
         .format("{:.0f}", subset=[("", "seeds")])
+        .format(verbatim.html, subset=[("", "group"), ("", "row")])
         .highlight_max(
             subset=[c for c in numbers if c[1] == "ours"], props="font-weight: bold", axis=0
         )
@@ -78,20 +79,24 @@ def plain(table: pd.DataFrame, caption: str = "", note: str = "", decimals: int 
     """
     numbers = [c for c in table if pd.api.types.is_numeric_dtype(table[c])]
     words = [c for c in table if c not in numbers]
-    styled = table.style.format({
-        c: partial(written, decimals=_decimals(table, c, decimals)) for c in numbers
-    }).set_properties(
+    formats = {c: partial(written, decimals=_decimals(table, c, decimals)) for c in numbers}
+    styled = table.style.format(formats | dict.fromkeys(words, verbatim.html)).set_properties(
         subset=words, **{"text-align": "left", "max-width": "34em", "white-space": "normal"}
     )
     return _dressed(styled, numbers, caption, note)
 
 
 def _dressed(styled, numbers: list, caption: str, note: str):
-    """The look that all tables share; the note stands in small type below the caption."""
-    small = f"<br><span style='font-weight: 400; font-size: 90%'>{escape(note)}</span>"
+    """The look that all tables share; the note stands in small type below the caption.
+
+    Nothing in a table is TeX, for which Lab and nbviewer look between dollar signs.
+    """
+    small = f"<br><span style='font-weight: 400; font-size: 90%'>{verbatim.html(note)}</span>"
     return (
         styled.hide(axis="index")
-        .set_caption(escape(caption) + (small if note else ""))
+        .format_index(verbatim.html, axis="columns")
+        .set_table_attributes('class="tex2jax_ignore mathjax_ignore"')
+        .set_caption(verbatim.html(caption) + (small if note else ""))
         .set_properties(
             subset=numbers, **{"text-align": "right", "font-variant-numeric": "tabular-nums"}
         )
@@ -133,20 +138,26 @@ def save(
     if table.columns.nlevels > 1:
         flat.columns = [" ".join(part for part in column if part) for column in table.columns]
     write_csv(flat, target / f"{name}.csv")
-    said = "".join(f"{text}\n\n" for text in (f"**{caption}**" if caption else "", note) if text)
-    (target / f"{name}.md").write_text(said + markdown(flat, decimals))
+    heading = f"**{verbatim.markdown(caption)}**" if caption else ""
+    said = "".join(f"{text}\n\n" for text in (heading, verbatim.markdown(note)) if text)
+    plain = flat.rename(columns=verbatim.markdown).apply(_marked)
+    if isinstance(decimals, dict):
+        decimals = {verbatim.markdown(column): places for column, places in decimals.items()}
+    durable.write(target / f"{name}.md", said + markdown(plain, decimals))
+
+
+def _marked(column: pd.Series) -> pd.Series:
+    """A column for `markdown`: text that marks nothing."""
+    return column if pd.api.types.is_numeric_dtype(column) else column.map(verbatim.markdown)
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
     """Write a table whole or not at all, at 8 significant digits."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}")
-    table.to_csv(aside, index=False, float_format="%.8g")
-    aside.replace(path)
+    durable.write(path, table.to_csv(index=False, float_format="%.8g"))
 
 
 def markdown(table: pd.DataFrame, decimals: int | dict = 1) -> str:
-    """A table as Markdown with aligned decimals, a dash for what is missing.
+    """A table of Markdown with aligned decimals, a dash for what is missing.
 
     >>> print(markdown(pd.DataFrame({"row": ["a"], "ours": [9.96]})), end="")
     | row | ours |

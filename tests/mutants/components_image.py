@@ -106,7 +106,7 @@ MUTANTS = [
         ("any pickle is opened", '"ULTRALYTICS_SAFE_LOAD": "true"',
          '"ULTRALYTICS_SAFE_LOAD": "false"'),
         ("segmenters detect", 'model.task != "detect" or not', "not"),
-        ("weights known by their name", 'hashlib.file_digest(file, "sha256")',
-         "hashlib.sha256(self.path.suffix.encode())"),
+        ("weights known by their name", 'contents.sha256([self.path])[0][:16]',
+         "self.path.suffix"),
     ),
 ]

@@ -116,9 +116,9 @@ MUTANTS = [
     ),
     *_of(
         "parser",
-        ("a key of the names", "hashlib.sha256(path.read_bytes()).digest()", "path.name.encode()"),
-        ("a key of the dev files", 'for split in ("train", "dev"):\n            for path',
-         'for split in ("dev",):\n            for path'),
+        ("a key of the names", "contents.sha256(self.files(split))", "self.files(split)"),
+        ("a key of the dev files", 'for split in ("train", "dev"):\n            for found',
+         'for split in ("dev",):\n            for found'),
         ("measured on the training files", 'accuracy(nlp, treebank.sentences("dev"))',
          'accuracy(nlp, treebank.sentences("train"))'),
         ("the seed is not fixed", "spacy.util.fix_random_seed(seed)", "pass"),

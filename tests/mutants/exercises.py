@@ -22,5 +22,5 @@ MUTANTS = [(name, FILE, snippet, replacement, TESTS) for name, snippet, replacem
      'in [c for c in edition.cells if c.cell_type == "code"]'),
     ("command: answers are overwritten", "if path.exists() and path.read_bytes()",
      "if False and path.read_bytes()"),
-    ("command: hidden copies", "aside.replace(path)", "pass"),
+    ("command: hidden copies", "durable.write(path, text)", "durable.write(path.with_name(\".\" + path.name), text)"),
 ]]

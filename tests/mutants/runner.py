@@ -11,9 +11,9 @@ all that it imports, and forks again for each mutant: where nothing but the bodi
 changed, they are exchanged in place. A mutant that is killed so is done with. All others, also those
 that lived, are tried again in a fork of their own that imports the wrong version from the start.
 
-The library as it is comes first and tells which lines each test runs: a mutant meets the tests that
-run its lines before the others, the quickest first, up to the first failure. So one that survives
-has been seen by every test of its file.
+The library as it is comes first and tells which tests passed, which then need not be run elsewhere,
+and which lines each test runs: a mutant meets the tests that run its lines before the others, the
+quickest first, up to the first failure. So one that survives has been seen by every test of its file.
 """
 
 import fcntl
@@ -105,6 +105,10 @@ class Watched:
         self.names = {str(package_folder() / file): file for file in files}
         self.lines, self.seconds, self.items = defaultdict(set), defaultdict(float), []
         self.now, self.left = set(), 0
+        self.passed = defaultdict(int)  # of set-up, call and teardown of each test
+
+    def pytest_runtest_logreport(self, report):
+        self.passed[report.nodeid] += report.passed
 
     def look(self):
         """Begin to note lines; it ends by itself."""
@@ -150,20 +154,20 @@ class Watched:
         self.items = items
 
     def found(self):
-        """Seconds of each test, and by line the tests that run it."""
+        """Seconds of each test, by line the tests that run it, and the tests that passed."""
         parts = {item.nodeid: [item.nodeid, *item.fixturenames] for item in self.items}
         seconds = {test: sum(self.seconds[part] for part in parts[test]) for test in parts}
         ran = defaultdict(list)
         for test in parts:
             for path, number in set().union(*(self.lines[part] for part in parts[test])):
                 ran[f"{self.names[path]} {number}"].append(test)
-        return seconds, ran
+        return seconds, ran, [test for test in parts if self.passed[test] == 3]
 
 
 class Ordered:
     """Puts the tests that run a mutant's lines before the others, and quick ones before slow."""
 
-    def __init__(self, mutant, seconds, ran):
+    def __init__(self, mutant, seconds, ran, _):
         source = package_folder().joinpath(mutant["file"]).read_text(encoding="utf-8")
         first = source[:source.find(mutant["snippet"])].count("\n") + 1
         lines = range(first, first + mutant["snippet"].count("\n") + 1)
@@ -264,10 +268,12 @@ def forked(jobs, folder, ended):
     return None
 
 
-def tell(told, job, code, text):
+def tell(told, folder, job, code, text):
     """One line of what became of a job."""
     killed = code == 1 and job[1]["snippet"] is not None
     line = {"number": job[0], "code": code, "output": "" if killed else text}
+    if code == 0 and job[1]["snippet"] is None:
+        line["passed"] = json.loads(Path(folder, job[1]["tests"]).read_text())[2]
     print(json.dumps(line), file=told, flush=True)
 
 
@@ -288,7 +294,7 @@ class Stage:
                 functions[known_by(each.__code__)].append(each)
         gc.freeze()
         self.jobs = []
-        self.job = forked([unchanged], self.folder, partial(tell, self.told))
+        self.job = forked([unchanged], self.folder, partial(tell, self.told, self.folder))
         self.job = self.job or forked(mutants, self.folder, self.ended)
         if not self.job:
             return True
@@ -306,7 +312,7 @@ class Stage:
 
     def ended(self, job, code, text):
         if code == 1:
-            tell(self.told, job, code, text)
+            tell(self.told, self.folder, job, code, text)
         else:
             self.again(job)
 
@@ -350,7 +356,7 @@ def stage(jobs, folder, told):
             elif plugin.jobs:  # the tests could not even be collected
                 sys.stdout.flush()
                 output.seek(0)
-                tell(told, jobs[0], code, output.read().decode(errors="replace")[-2000:])
+                tell(told, folder, jobs[0], code, output.read().decode(errors="replace")[-2000:])
                 for job in jobs[1:]:
                     plugin.again(job)
     except BaseException as error:
@@ -404,7 +410,7 @@ def main():
                 time.sleep(0.05)
         again = Path(folder, "again")
         left = [jobs[int(number)] for number in again.read_text().split()] if again.exists() else []
-        if job := forked(left, folder, partial(tell, told)):
+        if job := forked(left, folder, partial(tell, told, folder)):
             alone(job[1], folder)
 
 

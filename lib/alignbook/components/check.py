@@ -1,5 +1,6 @@
 """What stands in the way of components, found out before any work starts."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from alignbook.datasets.store import DataError
@@ -11,13 +12,15 @@ WITHOUT = {
     "probes": "no benchmarks: --set probes=DIR takes a folder that holds sugarcrepe/, aro/ or "
               "svo_probes/, as published",
 }  # fmt: skip
+ULTRALYTICS = ("a detector needs ultralytics (AGPL-3.0), which is not installed: pip install "
+               "'alignbook[detector]', or --set boxes=gold in the world and boxes=grid elsewhere")  # fmt: skip
 
 
 def problem(field: str, profile, data: str) -> str:
     """What speaks against a profile's "parser", "boxes" or "probes" on some data, "" if nothing."""
     value, world = getattr(profile, field), data == "world"
     if world and value == {"parser": "captions", "boxes": "detector", "probes": "none"}[field]:
-        return ""
+        return ULTRALYTICS if value == "detector" and not find_spec("ultralytics") else ""
     if value == "none":
         return WITHOUT[field]
     try:
@@ -41,6 +44,8 @@ def _boxes(value: str, data: str) -> str:
     if value == "instances" and name == "coco":
         vectors.instances_below(Path(folder))
     elif value.endswith(".pt"):
+        if not find_spec("ultralytics"):
+            return ULTRALYTICS
         detector.Weights(value).path
     elif value.endswith(".json"):
         return "" if Path(value).is_file() else f"no such file; {WITHOUT['boxes']}"

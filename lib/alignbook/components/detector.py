@@ -12,16 +12,15 @@ its last checkpoint, and finds its boxes anew. A seed gives the same boxes again
 some sums of the loss are in no fixed order.
 """
 
-import hashlib
 import math
 import os
 import shutil
 import tempfile
 import time
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -29,7 +28,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from alignbook import ROOT, progress, training
+from alignbook import ROOT, contents, progress, training
 from alignbook.components import image
 from alignbook.datasets.store import DataError
 from alignbook.runs import Run
@@ -64,6 +63,15 @@ NETWORK = {
 }
 
 
+def _release() -> str:
+    """Which ultralytics is installed. Raises DataError if none is."""
+    try:
+        return version("ultralytics")
+    except PackageNotFoundError:
+        raise DataError("a detector needs ultralytics (AGPL-3.0), which is not installed: pip "
+                        "install 'alignbook[detector]'") from None  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Config:
     """How a detector looks and, unless its weights are given, learns.
@@ -82,7 +90,7 @@ class Config:
     confidence: float = 0.25
     overlap: float = 0.7
     boxes: int = 50
-    ultralytics: str = version("ultralytics")
+    ultralytics: str = field(default_factory=_release)
 
 
 @dataclass(frozen=True)
@@ -110,8 +118,7 @@ class Weights:
     @cached_property
     def key(self) -> str:
         """What stands for the weights in a run's key: their content."""
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+        return contents.sha256([self.path])[0][:16]
 
 
 def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
@@ -293,6 +300,7 @@ def _library(folder: Path):
     from PIL import Image
 
     place = folder / "ultralytics"
+    _release()
     os.environ |= {"YOLO_OFFLINE": "true", "YOLO_VERBOSE": "false", "YOLO_CONFIG_DIR": str(place),
                    "ULTRALYTICS_SAFE_LOAD": "true"}  # fmt: skip
     options, opened, saved = np.get_printoptions(), Image.open, torch.save

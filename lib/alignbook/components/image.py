@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from alignbook.datasets import coco, regions
-from alignbook.datasets.files import load_json
-from alignbook.datasets.store import Dataset, DataError
+from alignbook.datasets.files import check_regular, load_json
+from alignbook.datasets.store import FORMATS, Dataset, DataError
 
 
 class Boxes(NamedTuple):
@@ -319,7 +319,9 @@ def _size(name: str, place: str, entry: dict, photographs: Path | None) -> tuple
     from PIL import Image
 
     try:
-        with Image.open((photographs or Path()) / name) as picture:
+        photograph = (photographs or Path()) / name
+        check_regular(photograph)
+        with Image.open(photograph, formats=FORMATS) as picture:
             return picture.size
     except OSError as error:
         raise DataError(

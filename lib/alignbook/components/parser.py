@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from alignbook import progress
+from alignbook import contents, progress
 from alignbook.components import grammar
 from alignbook.datasets import conllu
 from alignbook.datasets.store import DataError
@@ -92,8 +92,8 @@ class Treebank:
         """64 hex digits of the files' content and spaCy's version, for a run's key."""
         digest = hashlib.sha256(f"spacy {version('spacy')}".encode())
         for split in ("train", "dev"):
-            for path in self.files(split):
-                digest.update(f"{split}\n".encode() + hashlib.sha256(path.read_bytes()).digest())
+            for found in contents.sha256(self.files(split)):
+                digest.update(f"{split} {found}\n".encode())
         return digest.hexdigest()
 
 
@@ -108,8 +108,9 @@ class Named:
         """64 hex digits of the pipeline's files and spaCy's version, for a run's key."""
         digest = hashlib.sha256(f"spacy {version('spacy')}".encode())
         place = located(self.name)
-        for path in sorted(each for each in place.rglob("*") if each.is_file()):
-            digest.update(str(path.relative_to(place)).encode() + path.read_bytes())
+        files = sorted(each for each in place.rglob("*") if each.is_file())
+        for path, found in zip(files, contents.sha256(files), strict=True):
+            digest.update(f"{path.relative_to(place)} {found}\n".encode())
         return digest.hexdigest()
 
 

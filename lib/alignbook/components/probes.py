@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from alignbook import base
+from alignbook import base, contents
 from alignbook.components import detector, image, parser, said, text, vectors
 from alignbook.datasets import aro, gold, store, sugarcrepe, svo
 from alignbook.datasets.store import DataError
@@ -53,12 +53,12 @@ class Brought:
 
     @cached_property
     def fingerprint(self) -> str:
-        """64 hex digits of the tables' content and of the names and sizes of their pictures."""
+        """64 hex digits of what the tables hold, and their pictures."""
         digest = hashlib.sha256()
-        for path in self.files:
-            digest.update(f"{path.name}\n".encode() + path.read_bytes())
-        for path in sorted(Path(self.folder).glob("*/images/**/*")):
-            digest.update(f"{path.relative_to(self.folder)} {path.stat().st_size}\n".encode())
+        found = [*self.files, *sorted(Path(self.folder).glob("*/images/**/*"))]
+        files = [path for path in found if path.is_file()]
+        for path, content in zip(files, contents.sha256(files), strict=True):
+            digest.update(f"{path.relative_to(self.folder)} {content}\n".encode())
         return digest.hexdigest()
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from alignbook import base, progress
+from alignbook import base, contents, progress
 from alignbook.components import image, said
 from alignbook.datasets import coco
 from alignbook.datasets.store import DataError
@@ -42,7 +42,7 @@ class Files:
     @property
     def fingerprint(self) -> str:
         """64 hex digits of the files' content."""
-        return hashlib.sha256(b"".join(path.read_bytes() for path in self.paths)).hexdigest()
+        return hashlib.sha256("".join(contents.sha256(self.paths)).encode()).hexdigest()
 
 
 def instances_below(folder: Path) -> Files:

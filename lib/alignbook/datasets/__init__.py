@@ -18,9 +18,10 @@ format read stands in ``Dataset.meta["reader"]``.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
-from alignbook import fingerprint
+from alignbook import ROOT, fingerprint
 from alignbook.datasets import (
     captions_csv,
     coco,
@@ -34,6 +35,7 @@ from alignbook.datasets import (
 from alignbook.datasets.photographs import Collection, shorten
 from alignbook.datasets.store import SPLITS, DataError, Dataset
 
+FEWEST = 11  # images of a split: recall at 10 says nothing of fewer
 NAMES = ("world", "flickr8k", "flickr30k", "coco", *precomp.SIZES)
 
 __all__ = ["NAMES", "DataError", "Dataset", "check", "parse", "prepare", "source"]
@@ -62,19 +64,69 @@ def parse(spec: str) -> tuple[str, Path | None]:
     return name, Path(folder).expanduser() if folder else None
 
 
-def check(spec: str) -> list[str]:
-    """What stands in the way of using a data set; nothing is decoded, empty when all is well."""
+def check(spec: str, profile=None) -> list[str]:
+    """What stands in the way of using a data set; nothing is decoded, empty when all is well.
+
+    With a profile also whether there are images and regions enough for it, and room on the disk.
+    """
     try:
         name, folder = parse(spec)
     except DataError as error:
         return [str(error)]
-    return [] if folder is None else shorten(_read(name, folder).problems)
+    if folder is None:
+        return _too_large(profile) if profile else []
+    found = _read(name, folder)
+    if profile and not found.problems:
+        found.problems += _too_few(found, profile)
+        if isinstance(found, Collection):
+            found.check_apart()
+    return shorten(found.problems)
 
 
-def source(spec: str) -> str:
-    """Fingerprint of the files a spec names, by content or by size and time; "" for the world."""
+def _too_large(profile) -> list[str]:
+    """Whether the world's pictures have room beside the project."""
+    images = sum(getattr(profile, f"{split}_images") for split in SPLITS)
+    needed, free = 3 * images * profile.size**2, shutil.disk_usage(ROOT).free
+    if needed <= free:
+        return []
+    return [f"data world: {images:,} images at {profile.size} pixels take {needed // 10**6:,} MB, "
+            f"expected {free // 10**6:,} MB at most, which are free: make room, or fewer or smaller "
+            "images (train_images, size)"]
+
+
+def _too_few(found: Collection | precomp.Precomp, profile) -> list[str]:
+    """Whether a collection has images to choose and to report by, and the regions asked for."""
+    precomputed = isinstance(found, precomp.Precomp)
+    splits = found.names if precomputed else found.splits
+    problems = [
+        f"{found.folder if precomputed else found.images}: {len(splits[split])} images in split "
+        f"{split}, expected {FEWEST} or more: among {FEWEST - 1} the right one is always one of the "
+        "first ten; give every split more images"
+        for split in SPLITS if len(splits[split]) < FEWEST
+    ]
+    if precomputed:
+        stored = min(shape[1] for shape in found.shapes.values())
+    elif found.regions and not problems:
+        paths = [path for split in SPLITS for path in splits[split]]
+        stored = regions.kept(regions.read(found.regions, features=False), paths)
+    else:
+        return problems
+    for field in ("chan_regions", "gsl_regions"):
+        if stored < (wanted := getattr(profile, field)):
+            problems.append(f"{found.folder if precomputed else found.regions}: {stored} regions an "
+                            f"image, expected {wanted} or more: say --set {field}={stored}")
+    return problems
+
+
+def source(spec: str, profile) -> str:
+    """Fingerprint of the files that a profile reads of those a spec names; "" for the world."""
     name, folder = parse(spec)
-    return "" if folder is None else _read(name, folder).fingerprint()
+    return "" if folder is None else _read(name, folder).fingerprint(_limits(profile))
+
+
+def _limits(profile) -> dict[str, int]:
+    """How many images of each split are taken; 0: all."""
+    return {split: getattr(profile, f"{split}_images") for split in SPLITS}
 
 
 def prepare(spec: str, profile, root: Path, domain: str = "A") -> Dataset:
@@ -106,8 +158,8 @@ def prepare(spec: str, profile, root: Path, domain: str = "A") -> Dataset:
         raise DataError(f"data {spec!r}: domain {domain!r}, expected 'A': only the world has more")
     found = _read(name, folder)
     if found.problems:
-        raise DataError("\n".join(shorten(found.problems)))
-    limits = {split: getattr(profile, f"{split}_images") for split in SPLITS}
+        raise DataError("\n  ".join(shorten(found.problems)))
+    limits = _limits(profile)
     if isinstance(found, precomp.Precomp):
         return _prepare_precomp(found, limits, Path(root))
     return _prepare_photographs(found, profile.size, profile.fit, limits, Path(root))
@@ -159,7 +211,7 @@ def _prepare_world(profile, root: Path, domain: str) -> Dataset:
                         f"world has no end, set {empty[0]}_images")  # fmt: skip
     code = fingerprint.code_hash("alignbook.world", "alignbook.datasets.gold")
     folder = root / f"world-{fingerprint.key(config, code)[:12]}"
-    if (folder / "meta.json").is_file():
+    if store.is_whole(folder):
         return store.load(folder)
 
     members = [(split, i) for split in SPLITS for i in range(config.count(split))]
@@ -184,9 +236,9 @@ def _prepare_world(profile, root: Path, domain: str) -> Dataset:
 def _prepare_photographs(collection: Collection, size: int, fit: str, limits: dict[str, int],
                          root: Path) -> Dataset:  # fmt: skip
     code = fingerprint.code_hash("alignbook.datasets.store", "alignbook.datasets.regions")
-    key = fingerprint.key(size, fit, limits, collection.fingerprint(), collection.name, code)
+    key = fingerprint.key(size, fit, limits, collection.fingerprint(limits), collection.name, code)
     folder = root / f"{collection.name}-{key[:12]}"
-    if (folder / "meta.json").is_file():
+    if store.is_whole(folder):
         return store.load(folder)
 
     splits = {s: listed[: limits[s] or None] for s, listed in collection.splits.items()}
@@ -211,10 +263,10 @@ def _prepare_photographs(collection: Collection, size: int, fit: str, limits: di
 
 def _prepare_precomp(found: precomp.Precomp, limits: dict[str, int], root: Path) -> Dataset:
     """Only captions are stored; the features stay where they are, so the place is in the key."""
-    source, place = found.fingerprint(), str(found.folder.resolve())
+    source, place = found.fingerprint(limits), str(found.folder.resolve())
     code = fingerprint.code_hash("alignbook.datasets.store")
     folder = root / f"{found.name}-{fingerprint.key(limits, source, place, code)[:12]}"
-    if (folder / "meta.json").is_file():
+    if store.is_whole(folder):
         return store.load(folder)
 
     names = {split: listed[: limits[split] or None] for split, listed in found.names.items()}

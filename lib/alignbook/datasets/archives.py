@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import shutil
@@ -18,9 +19,15 @@ import zipfile
 import zlib
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
+from alignbook import durable
 from alignbook.datasets.store import DataError, sweep
 
 MOST = 40 * 10**9  # bytes unpacked: COCO's photographs are 20 GB
+MEMBERS = 2_000_000  # files and folders: Visual Genome's photographs are 108,000
+# What compressed data may come to: this many times its size, and always so many bytes. Text comes
+# to ten times its size, photographs to once; what comes to a thousand times was made to.
+TIMES, ALWAYS = 200, 64 * 2**20
+AT_ONCE = 2**20  # bytes that are read in one go: a header of a tar that wants more is none
 PADDING = 16 * 2**20  # bytes that may follow a tar's end marker: its last record, filled up
 BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError,
           NotImplementedError, RuntimeError, ValueError)  # fmt: skip
@@ -67,7 +74,7 @@ def unpack(archive: Path, folder: Path, most: int = MOST) -> list[str]:
             aside = folder.parent / f".making-{os.getpid()}-{folder.name}"
             aside.mkdir()
             _extract(opened, aside)
-        os.replace(aside, folder)
+        durable.replace(aside, folder)
     except DataError:
         raise
     except BROKEN as error:
@@ -84,16 +91,54 @@ def unpack(archive: Path, folder: Path, most: int = MOST) -> list[str]:
 def _open(archive: Path):
     with archive.open("rb") as raw:
         magic = raw.read(6)
+    opener = next((OPENERS[known] for known in OPENERS if magic.startswith(known)), None)
     # A tar that holds a zip at its end looks like a zip too: ask for tar first.
-    if any(magic.startswith(known) for known in OPENERS) or tarfile.is_tarfile(archive):
-        return tarfile.open(archive)
+    with archive.open("rb") as raw:
+        plain = not opener and tarfile.is_tarfile(Bounded(raw, archive))
+    if opener or plain:
+        return tarfile.open(fileobj=Bounded((opener or open)(archive, "rb"), archive), mode="r:")
     if zipfile.is_zipfile(archive):
-        return zipfile.ZipFile(archive)
+        opened = zipfile.ZipFile(archive)
+        check_growth(archive, sum(member.file_size for member in opened.infolist()))
+        return opened
     raise DataError(
         f"{archive}: neither zip nor tar ({archive.stat().st_size:,} bytes that begin with "
         f"{magic[:4]!r}), expected an archive; fetch it again: a failed download is often a page "
         "of text under the archive's name"
     )
+
+
+class Bounded(io.RawIOBase):
+    """A file, perhaps unpacked on the way, of which no single read and no total is too large."""
+
+    def __init__(self, file, archive: Path):
+        self.file, self.archive = file, archive
+
+    def read(self, size: int = -1) -> bytes:
+        if not 0 <= size <= AT_ONCE:
+            raise tarfile.ReadError(f"a header of {size:,} bytes")
+        octets = self.file.read(size)
+        check_growth(self.archive, self.file.tell())
+        return octets
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if whence == os.SEEK_SET and offset > self.file.tell():
+            check_growth(self.archive, offset)  # a compressed file is unpacked up to there
+        return self.file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self.file.tell()
+
+    def close(self) -> None:
+        self.file.close()
+        super().close()
+
+
+def check_growth(archive: Path, unpacked: int) -> None:
+    """Refuse a compressed file that comes to far more bytes than such files do."""
+    if unpacked > max(ALWAYS, TIMES * archive.stat().st_size):
+        raise DataError(f"{archive}: {archive.stat().st_size:,} bytes that unpack to more than "
+                        f"{TIMES} times as many, which no data does; don't use this archive")
 
 
 def _check(archive: Path, opened, most: int, folder: Path) -> list[str]:
@@ -114,6 +159,9 @@ def _check(archive: Path, opened, most: int, folder: Path) -> list[str]:
             raise DataError(f"{place}: stands there twice, expected each name once; pack it again "
                             "from its folder")  # fmt: skip
         seen[path] = kind == "file"
+        if len(seen) > MEMBERS:
+            raise DataError(f"{place}: expected {MEMBERS:,} files and folders at most; don't use "
+                            "this archive")
         total += size
         if total > most:
             raise DataError(f"{place}: {total:,} bytes unpacked so far, expected {most:,} at most; "
@@ -156,7 +204,10 @@ def _members(opened):
     if opened.fileobj.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
         raise tarfile.ReadError(f"no end marker at byte {opened.offset:,}")
     # To the end, where compressed files keep their checksum.
-    if len(opened.fileobj.read(PADDING + 1)) > PADDING:
+    left = 0
+    while left <= PADDING and (octets := opened.fileobj.read(AT_ONCE)):
+        left += len(octets)
+    if left > PADDING:
         raise tarfile.ReadError(f"more than {PADDING:,} bytes after its end marker")
 
 

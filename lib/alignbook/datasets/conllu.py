@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from alignbook.datasets.files import put, unreadable
+from alignbook.datasets.files import octets_of, put, unreadable
 from alignbook.datasets.store import DataError
 
 REMEDY = "take the treebank's file again from the release of Universal Dependencies"
@@ -43,7 +43,7 @@ def read(path: Path) -> list[list[Token]]:
     sentences, tokens, start = [], [], 1
     row = 0
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = octets_of(path).split(b"\n")
     except OSError as error:
         raise unreadable(path, error, REMEDY) from None
     for row, octets in enumerate(lines[:-1], 1):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import stat
 from pathlib import Path, PurePosixPath
 
+from alignbook import durable
 from alignbook.datasets.store import DataError
 
 
@@ -32,7 +35,7 @@ def load_json(path: Path, kind: type, remedy: str, keys_name_items: bool = False
 
     try:
         hook = unique if keys_name_items else None
-        found = json.loads(path.read_bytes(), object_pairs_hook=hook)
+        found = json.loads(octets_of(path), object_pairs_hook=hook)
     except FileNotFoundError:
         raise DataError(f"{path}: file missing, expected it there; {remedy}") from None
     except OSError as error:
@@ -59,15 +62,32 @@ def unreadable(path: Path, error: OSError, remedy: str) -> DataError:
                      f"read; {remedy}")  # fmt: skip
 
 
+def octets_of(path: Path) -> bytes:
+    """All of a regular file; `OSError` for anything else, as for a file that can't be read."""
+    check_regular(path)
+    return path.read_bytes()
+
+
+def check_regular(path: Path) -> None:
+    """Raise `OSError` for a named pipe, a socket or a device: reading one may never end.
+
+    A link counts as what it leads to. A folder, or nothing, is left to whoever opens it.
+    """
+    mode = os.stat(path).st_mode
+    if what := special(mode):
+        raise OSError(errno.EINVAL, f"{what}, no regular file", str(path))
+
+
+def special(mode: int) -> str:
+    """What a file of such a mode (`os.stat_result.st_mode`) is, "" for a file or a folder."""
+    kinds = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket",
+             stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+    return kinds.get(stat.S_IFMT(mode), "")
+
+
 def put(path: Path, octets: bytes) -> None:
     """Write a file aside in its folder, then move it into place: never a half-written file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        aside.write_bytes(octets)
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
+    durable.write(path, octets)
 
 
 def put_json(path: Path, value) -> None:

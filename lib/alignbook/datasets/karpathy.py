@@ -86,6 +86,8 @@ def read(folder: Path, name: str, sizes: dict[str, int] | None = None,
     for row, entry in enumerate(entries):
         try:
             split, photo = SPLIT.get(entry["split"]), _photo(entry, collection.images)
+            if not isinstance(photo, str):
+                raise TypeError(f"filename is {photo!r}")
             texts = [sentence["raw"].strip() for sentence in entry["sentences"]]
         except (KeyError, TypeError, AttributeError) as error:
             problems.append(
@@ -158,7 +160,7 @@ def _photo(entry: dict, images: Path) -> str:
     """Path of a photograph below the images' folder; COCO's lie one folder deeper or flat."""
     name, below = entry["filename"], entry.get("filepath")
     if not below:
-        return str(name)
+        return name
     deeper = f"{below}/{name}"
     return deeper if leaves(deeper) or (images / below).is_dir() else name
 

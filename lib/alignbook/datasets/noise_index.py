@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from alignbook.datasets.files import put
+from alignbook.datasets.files import check_regular, put
 from alignbook.datasets.store import CAPTIONS_PER_IMAGE, DataError
 
 
@@ -49,6 +49,7 @@ def read(path: Path, images: int, captions_per_image: int = CAPTIONS_PER_IMAGE) 
         return DataError(f"{path}: {what}, expected {expected}; {remedy}")
 
     try:
+        check_regular(path)
         with path.open("rb") as file:
             index = np.lib.format.read_array(file, allow_pickle=False)
     except FileNotFoundError:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from stat import S_ISREG
 
-from alignbook.datasets.files import unreadable
+from alignbook import contents, verbatim
+from alignbook.datasets.files import octets_of, special, unreadable
 from alignbook.datasets.store import CAPTIONS_PER_IMAGE, SPLITS, DataError
 
 SHOWN = 8  # problems that are named before they are only counted
+LONGEST = 2000  # characters of a caption; the longest of Flickr30K has 402
+SAME_IN = 1000  # of so many images of dev or test one may be a training image under another name
 
 
 @dataclass
@@ -63,9 +68,8 @@ class Collection:
                         f"{place}: {path} has {len(texts)} captions, expected "
                         f"{CAPTIONS_PER_IMAGE}; {remedy}"
                     )
-                if half := re.search(r"[\ud800-\udfff]", " ".join(texts)):
-                    self.problems.append(f"{place}: a caption of {path} holds {half[0]!r}, half a "
-                                         f"character, expected whole ones; {remedy}")  # fmt: skip
+                for problem in filter(None, map(caption_problem, texts)):
+                    self.problems.append(f"{place}: a caption of {path} {problem}; {remedy}")
 
     def check_photographs(self) -> None:
         """Note the photographs that are listed and not there."""
@@ -74,6 +78,10 @@ class Collection:
                     if not leaves(path)}  # fmt: skip
         stats = self._stats(place_of)
         missing = [path for path in place_of if path not in stats]
+        for path, (_, _, mode) in stats.items():
+            if what := special(mode):
+                self.problems.append(f"{place_of[path]}: photograph {self.images / path} is {what}, "
+                                     "expected a regular file; put the photograph there")
         for path in missing:
             self.problems.append(
                 f"{place_of[path]}: photograph {self.images / path} missing ({len(missing):,} of "
@@ -81,38 +89,105 @@ class Collection:
                 "photographs there"
             )
 
-    def fingerprint(self) -> str:
-        """Hash of the caption and split files, and of every photograph's name, size and mtime.
+    def check_apart(self) -> None:
+        """Note photographs of dev or test that are, octet by octet, of another split too.
 
-        Region features count by their file's name, size and mtime: they may be gigabytes.
+        Official splits may hold a few: those are only counted, in ``notes``.
+        """
+        place_of = {path: place for split in SPLITS
+                    for path, place in zip(self.splits[split], self.places[split], strict=True)}
+        split_of = {path: split for split in SPLITS for path in self.splits[split]}
+        alike: dict[object, list[str]] = {}
+        for path, (size, _, _) in self._stats(split_of).items():
+            alike.setdefault(size, []).append(path)
+        for content in (_ends, _whole):
+            across = [some for some in alike.values() if len({split_of[each] for each in some}) > 1]
+            alike = {}
+            for path in (each for some in across for each in some):
+                alike.setdefault(content(self.images / path), []).append(path)
+        across = [some for some in alike.values() if len({split_of[each] for each in some}) > 1]
+        if len(across) > min(len(self.splits[split]) for split in ("dev", "test")) // SAME_IN:
+            one, *_, other = sorted(across[0], key=lambda path: SPLITS.index(split_of[path]))
+            self.problems.append(
+                f"{place_of[other]}: {other} of split {split_of[other]} is the same picture as {one} "
+                f"of split {split_of[one]} ({len(across):,} are in two splits), expected other "
+                "pictures to be tested on than those trained on; take one of them out"
+            )
+        elif across:
+            self.notes["pictures in two splits"] = len(across)
+
+    def fingerprint(self, limits: dict[str, int] | None = None) -> str:
+        """Hash of what the caption and split files hold, the region features, and every photograph
+        with its name; of the first so many of each split, 0 or None: of all.
+
+        What looks as it did is not read again: see `contents`.
         """
         digest = hashlib.sha256()
         for source in self.sources:
             digest.update(hashlib.sha256(source.read_bytes()).digest())
-        listed = [path for split in SPLITS for path in self.splits[split]]
-        stats = self._stats(listed)
+        listed = [path for split in SPLITS
+                  for path in self.splits[split][: (limits or {}).get(split) or None]]  # fmt: skip
+        there = [path for path, (_, _, mode) in self._stats(listed).items()
+                 if S_ISREG(mode) and os.access(self.images / path, os.R_OK)]  # fmt: skip
+        found = contents.sha256([self.images / path for path in there])
+        hashes = dict(zip(there, found, strict=True))  # who decodes the others names them
         for path in listed:
-            digest.update(f"{path}\t{stats.get(path)}\n".encode())
+            digest.update(f"{path}\t{hashes.get(path)}\n".encode())
         if self.regions:
-            stat = self.regions.stat()
-            digest.update(f"{self.regions.name}\t{stat.st_size}\t{stat.st_mtime_ns}".encode())
+            digest.update(contents.together([self.regions]).encode())
         return digest.hexdigest()
 
-    def _stats(self, paths) -> dict[str, tuple[int, int]]:
+    def _stats(self, paths) -> dict[str, tuple[int, int, int]]:
+        """Size in bytes, time of change in ns and mode of the photographs that are there."""
         stats = {}
         for path in paths:
             try:
                 stat = (self.images / path).stat()
             except (OSError, ValueError):  # ValueError: no name a file could have
                 continue
-            stats[path] = stat.st_size, stat.st_mtime_ns
+            stats[path] = stat.st_size, stat.st_mtime_ns, stat.st_mode
         return stats
+
+
+def caption_problem(text: str) -> str:
+    """What keeps a sentence from being a caption, "" if nothing does.
+
+    Examples
+    --------
+    >>> caption_problem("A dog.")
+    ''
+    >>> caption_problem("两只狗")
+    "is '两只狗', expected a word in Latin letters, which is all that the models here read"
+    """
+    shown = repr(text[:40])
+    if half := re.search(r"[\ud800-\udfff]", text):
+        return f"holds {half[0]!r}, half a character, expected whole ones"
+    if control := re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text):
+        return f"holds the control character {control[0]!r}, expected text"
+    if len(text) > LONGEST:
+        return f"has {len(text):,} characters ({shown} …), expected {LONGEST:,} at most"
+    if text and not re.search(r"[a-z0-9]", text, re.IGNORECASE | re.ASCII):
+        return f"is {shown}, expected a word in Latin letters, which is all that the models here read"
+    return ""
+
+
+def _ends(photograph: Path) -> bytes:
+    """The first and last 4,096 octets."""
+    with photograph.open("rb") as file:
+        first = file.read(4096)
+        file.seek(-min(4096, os.fstat(file.fileno()).st_size), os.SEEK_END)
+        return first + file.read()
+
+
+def _whole(photograph: Path) -> bytes:
+    return hashlib.sha256(photograph.read_bytes()).digest()
 
 
 def shorten(problems: list[str]) -> list[str]:
     """The first few problems, and how many more there are."""
     more = len(problems) - SHOWN
-    return problems[:SHOWN] + ([f"… and {more:,} more problems"] if more > 0 else [])
+    shown = [verbatim.line(problem) for problem in problems[:SHOWN]]
+    return shown + ([f"… and {more:,} more problems"] if more > 0 else [])
 
 
 def find_folder(folder: Path, names: tuple[str, ...]) -> Path | None:
@@ -172,7 +247,7 @@ def read_lines(path: Path, problems: list[str], remedy: str) -> list[str]:
     """
     lines = []
     try:
-        content = path.read_bytes()
+        content = octets_of(path)
     except OSError as error:
         problems.append(str(unreadable(path, error, remedy)))
         content = b""

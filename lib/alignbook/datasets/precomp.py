@@ -21,14 +21,16 @@ checked, 64 images of each split, evenly spaced, are; all others when they are r
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from alignbook.datasets.files import put
-from alignbook.datasets.photographs import read_lines, writable
+from alignbook import contents, durable
+from alignbook.datasets.files import check_regular, put
+from alignbook.datasets.photographs import caption_problem, read_lines, writable
 from alignbook.datasets.store import CAPTIONS_PER_IMAGE, SPLITS, DataError
 
 # Images of each file as published; COCO's dev features go round with 5,000 images and with 1,000.
@@ -44,6 +46,7 @@ REMEDY = (
     "8.6 GB) and coco_precomp (33 GB): put the whole folder there"
 )
 SAMPLE = 64  # images of a split that are looked at before the work
+LARGEST = 1e6  # of a feature: its square, summed over a region, is a number of float32
 
 
 @dataclass
@@ -72,15 +75,21 @@ class Precomp:
                  "bytes": path.stat().st_size}
                 for split, path in self.files.items()]  # fmt: skip
 
-    def fingerprint(self) -> str:
-        """Hash of the text files, and of each feature file's name, size and mtime."""
+    def fingerprint(self, limits: dict[str, int] | None = None) -> str:
+        """Hash of what the text files hold, and each feature file up to the first so many images of
+        its split, 0 or None: all. What looks as it did is not read again: see `contents`.
+        """
         digest = hashlib.sha256()
         for source in self.sources:
             digest.update(hashlib.sha256(source.read_bytes()).digest())
+        parts = []
         for split, path in self.files.items():
-            stat = path.stat()
-            digest.update(f"{path.name}\t{stat.st_size}\t{stat.st_mtime_ns}\t{self.steps[split]}\n"
-                          .encode())  # fmt: skip
+            rows = (limits or {}).get(split, 0) * self.steps[split]
+            features = np.load(path, mmap_mode="r", allow_pickle=False)
+            whole = not rows or rows >= len(features)
+            parts.append(path if whole else (path, features[:rows].nbytes + features.offset))
+        said = [contents.together(parts), [self.steps[split] for split in self.files]]
+        digest.update(json.dumps(said).encode())
         return digest.hexdigest()
 
 
@@ -154,7 +163,7 @@ def write(folder: Path, names: dict[str, list[str]], captions: dict[str, list[st
                 rows[start : start + 256] = features[split][start : start + 256]
             rows.flush()
             del rows
-            os.replace(aside, path)
+            durable.replace(aside, path)
         finally:
             aside.unlink(missing_ok=True)
         put(folder / f"{split}_ids.txt", "".join(f"{each}\n" for each in names[split]).encode())
@@ -186,6 +195,7 @@ def open_features(path: Path) -> np.ndarray:
     """
     wanted = "expected (images, regions, width) of float32, 36 and 2,048 as published"
     try:
+        check_regular(path)
         array = np.lib.format.open_memmap(path, "r")
     except FileNotFoundError:
         raise DataError(f"{path}: file missing; {REMEDY}") from None
@@ -211,6 +221,9 @@ def _read_split(found: Precomp, split: str, file: str, sizes: dict) -> None:
         if empty and len(problems) == before:
             problems.append(f"{caps}, row {empty[0]}: empty caption, which shifts every pair after "
                             f"it; expected a sentence a row; {REMEDY}")  # fmt: skip
+        wrong = ((row, caption_problem(text)) for row, text in enumerate(captions, 1))
+        if found_wrong := next((each for each in wrong if each[1]), None):
+            problems.append(f"{caps}, row {found_wrong[0]}: a caption that {found_wrong[1]}; {REMEDY}")
     else:
         problems.append(f"{caps}: file missing; {REMEDY}")
     try:
@@ -256,6 +269,11 @@ def _check_sample(path: Path, features: np.ndarray, step: int, problems: list[st
         if len(bad):
             problems.append(f"{path}, image row {image * step + bad[0]}: a feature is not a finite "
                             f"number, expected whole features; {REMEDY}")  # fmt: skip
+            return
+        largest = float(np.abs(block).max())
+        if not 0 < largest <= LARGEST:
+            problems.append(f"{path}, image row {image * step}: its largest feature is {largest:g}, "
+                            f"expected one above 0 and up to {LARGEST:g}; {REMEDY}")
             return
         other = np.flatnonzero((block != block[0]).any(axis=(1, 2)))
         if len(other):

@@ -13,6 +13,7 @@ photographs, or its file name alone.
 
 from __future__ import annotations
 
+import math
 import os
 import zipfile
 from contextlib import contextmanager
@@ -21,6 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from alignbook import durable
+from alignbook.datasets.archives import check_growth
 from alignbook.datasets.files import load_json, put_json
 from alignbook.datasets.store import DataError
 
@@ -109,7 +112,7 @@ def write(path: Path, regions: Regions) -> None:
                          boxes=regions.boxes, features=regions.features)  # fmt: skip
         else:
             _write_parquet(aside, regions)
-        os.replace(aside, path)
+        durable.replace(aside, path)
     finally:
         aside.unlink(missing_ok=True)
 
@@ -284,8 +287,15 @@ def _blocks(path: Path, found: Regions):
 
 
 def _outline_npz(path: Path) -> Regions:
-    with zipfile.ZipFile(path) as archive, archive.open("features.npy") as member:
-        shape, fortran, dtype = _header(member)
+    with zipfile.ZipFile(path) as archive:
+        check_growth(path, sum(each.file_size for each in archive.infolist()))
+        with archive.open("features.npy") as member:
+            shape, fortran, dtype = _header(member)
+        for each in archive.infolist():
+            with archive.open(each) as member:
+                claimed, _, kind = _header(member)
+            if math.prod(claimed) * kind.itemsize > each.file_size:
+                raise ValueError(f"{each.filename} of {claimed} {kind} in fewer bytes")
     with np.load(path, allow_pickle=False) as members:
         names, counts, boxes = (members[name] for name in MEMBERS[:3])
     if names.ndim != 1 or names.dtype.kind != "U":

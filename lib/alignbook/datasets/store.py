@@ -1,8 +1,9 @@
 """How a prepared data set lies on disk: written aside, moved into place, memory-mapped.
 
-A folder holds images.npy, captions.json, splits.json, names.json and meta.json; the embedded
-world adds objects.parquet and relations.parquet, region features of one's own regions.npy.
-Of a precomp collection there are no images, and the features stay where they are.
+A folder holds images.npy, captions.json, splits.json, names.json and meta.json, which states size
+and hash of all the others: a folder that is no longer as it was written is set aside and prepared
+again. The embedded world adds objects.parquet and relations.parquet, region features of one's own
+regions.npy. Of a precomp collection there are no images, and the features stay where they are.
 """
 
 from __future__ import annotations
@@ -19,12 +20,21 @@ from pathlib import Path
 
 import numpy as np
 
+from alignbook import durable, fingerprint, verbatim
+from alignbook.progress import is_shared, show
+
 SPLITS = ("train", "dev", "test")
 CAPTIONS_PER_IMAGE = 5
+# What a photograph may be. Others that Pillow knows start programs (EPS) or hold no picture.
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
+MOST_PIXELS = 64_000_000  # of a photograph: 256 MB once decoded
 
 
 class DataError(ValueError):
     """Input that cannot be used: names file, row, what was expected and how to mend it."""
+
+    def __init__(self, said):
+        super().__init__(verbatim.message(said))
 
 
 class RegionFeatures:
@@ -151,7 +161,8 @@ class Dataset:
     @cached_property
     def meta(self) -> dict:
         """Settings and counts noted when the data set was prepared."""
-        return _load(self.folder / "meta.json")
+        noted = _load(self.folder / "meta.json")
+        return {name: value for name, value in noted.items() if name not in ("files", "seal")}
 
     def _frame(self, name: str):
         path = self.folder / f"{name}.parquet"
@@ -160,6 +171,29 @@ class Dataset:
         import pandas
 
         return pandas.read_parquet(path)
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a prepared folder is there, every file of it as it was written.
+
+    Else what is there is set aside, in a line that names what is wrong, for it to be made again.
+    Files that look as they did when another process read them are not read.
+    """
+    if not folder.exists():
+        return False
+    try:
+        meta = _load(folder / "meta.json")
+        said = {name: value for name, value in meta.items() if name != "seal"}
+        if meta["seal"] != fingerprint.key(said):
+            wrong = f"{folder / 'meta.json'}: altered, it is not as it was written"
+        else:
+            wrong = durable.fault(folder, meta["files"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        told = error.strerror if isinstance(error, OSError) else "not a whole list of its files"
+        wrong = f"{folder / 'meta.json'}: {told}"
+    if wrong:
+        durable.set_aside(folder, wrong, "the data is prepared again")
+    return not wrong
 
 
 def load(folder: Path) -> Dataset:
@@ -256,9 +290,10 @@ def write(folder: Path, name: str, size: int, splits: dict[str, list[str]],
             digest.update(_dump(aside / f"{file}.json", value))
         counts = {split: len(splits[split]) for split in SPLITS}
         meta = {"name": name, "size": size, "counts": counts, **settings}
-        _dump(aside / "meta.json", {**meta, "fingerprint": digest.hexdigest()})
+        meta |= {"fingerprint": digest.hexdigest(), "files": durable.described(aside)}
+        _dump(aside / "meta.json", {**meta, "seal": fingerprint.key(meta)})
         try:
-            os.replace(aside, folder)
+            durable.replace(aside, folder)
         except OSError:
             if not (folder / "meta.json").is_file():
                 raise
@@ -290,6 +325,8 @@ def decode(folder: Path, paths: list[str], images: np.ndarray, boxes=None,
     """
     from PIL import Image
 
+    from alignbook.datasets.files import check_regular
+
     size = images.shape[1]
     boxes = np.zeros((len(paths), 4), int) if boxes is None else np.asarray(boxes)
     if boxes.shape != (len(paths), 4) or boxes.dtype.kind not in "iu":
@@ -305,7 +342,11 @@ def decode(folder: Path, paths: list[str], images: np.ndarray, boxes=None,
 
     def one(row: int) -> None:
         try:
-            with Image.open(folder / paths[row]) as picture:
+            check_regular(folder / paths[row])
+            with Image.open(folder / paths[row], formats=FORMATS) as picture:
+                if picture.width * picture.height > MOST_PIXELS:
+                    raise ValueError(f"{picture.width:,} × {picture.height:,} pixels, "
+                                     f"{MOST_PIXELS:,} at most")
                 if picture.mode[0] in "IF":  # conversion would cut off all above 255: white
                     raise ValueError(f"more than 8 bits a pixel, mode {picture.mode}")
                 if whole[row] and fit == "squash":
@@ -347,10 +388,20 @@ def decode(folder: Path, paths: list[str], images: np.ndarray, boxes=None,
 
 
 def progress(items, total: int, what: str):
-    """Iterate with a bar that appears after two seconds, on a terminal or not."""
+    """Iterate with a bar that appears after two seconds, on a terminal or not; a job of the main
+    job tells that one instead how far it is.
+    """
+    if is_shared():
+        return _told(items, total, what)
     from tqdm import tqdm
 
     return tqdm(items, total=total, desc=what, delay=2, mininterval=1, leave=False, file=sys.stderr)
+
+
+def _told(items, total: int, what: str):
+    for done, item in enumerate(items, 1):
+        yield item
+        show(what, done, total)
 
 
 def sweep(root: Path) -> None:

@@ -21,7 +21,7 @@ import re
 from pathlib import Path
 
 from alignbook.datasets.aro import COLUMNS as CAPTION_COLUMNS
-from alignbook.datasets.files import picture, put, text, unreadable
+from alignbook.datasets.files import octets_of, picture, put, text, unreadable
 from alignbook.datasets.store import DataError
 
 ROWS = 36841  # in the published file
@@ -176,7 +176,7 @@ def as_comalign(probes):
 def _records(path: Path) -> list[tuple[int, dict]]:
     """(row of its end, fields) of each record."""
     try:
-        content = path.read_bytes().decode("utf-8-sig")
+        content = octets_of(path).decode("utf-8-sig")
     except FileNotFoundError:
         raise DataError(f"{path}: file missing, expected it there; {REMEDY}") from None
     except OSError as error:

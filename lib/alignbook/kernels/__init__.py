@@ -30,6 +30,7 @@ from alignbook.kernels.reference import returned_in
 
 IMPLEMENTATIONS = ("reference", "cpu", "triton")
 MOST = 2**15  # members of a set: places are kept as int16
+KEPT = 2**26  # scores that may be kept for a gradient, 256 MB of float32
 _forced: ContextVar[str] = ContextVar("forced", default="")
 # PyTorch asks for the source of every operator, and inspect would look through all modules for it.
 inspect.modulesbyfile[__file__] = __name__
@@ -310,50 +311,59 @@ def soft_coding(queries: Tensor, codewords: Tensor, offsets: Tensor, temperature
     if not temperature > 0:
         raise ValueError(f"temperature must be positive, not {temperature}; "
                          "for the limit 0 use grouped_max")
-    return torch.ops.alignbook.soft_coding(queries, codewords, offsets, temperature)
+    wanted = torch.is_grad_enabled() and (queries.requires_grad or codewords.requires_grad)
+    keep = wanted and _name(queries) == "cpu" and len(queries) * len(codewords) <= KEPT
+    return torch.ops.alignbook.soft_coding(queries, codewords, offsets, temperature, keep)[0]
 
 
 @torch.library.custom_op("alignbook::soft_coding", mutates_args=())
 def _soft_coding(
-    queries: Tensor, codewords: Tensor, offsets: Tensor, temperature: float
-) -> Tensor:
-    """Cosines `(Q, B)`."""
-    return _implementation(_name(queries)).soft_coding(queries, codewords, offsets, temperature)
+    queries: Tensor, codewords: Tensor, offsets: Tensor, temperature: float, keep: bool
+) -> tuple[Tensor, Tensor]:
+    """Cosines `(Q, B)`; to be kept for the gradient the scores, `(N, Q)` in an order that is the
+    implementation's own, or `(0,)`.
+    """
+    return _implementation(_name(queries)).soft_coding(
+        queries, codewords, offsets, temperature, keep
+    )
 
 
 @_soft_coding.register_fake
-def _(queries, codewords, offsets, temperature):
-    return queries.new_empty(
-        queries.shape[0], offsets.shape[0] - 1, dtype=returned_in(queries.dtype)
-    )
+def _(queries, codewords, offsets, temperature, keep):
+    dtype = returned_in(queries.dtype)
+    scores = (codewords.shape[0], queries.shape[0]) if keep else (0,)
+    return (queries.new_empty(queries.shape[0], offsets.shape[0] - 1, dtype=dtype),
+            queries.new_empty(scores, dtype=dtype))
 
 
 @torch.library.custom_op("alignbook::soft_coding_backward", mutates_args=())
 def _soft_coding_backward(
-    grad: Tensor, queries: Tensor, codewords: Tensor, offsets: Tensor, temperature: float, name: str
-) -> tuple[Tensor, Tensor]:
-    """Gradients of queries and codewords; cosines and weights are computed once more."""
+    grad: Tensor, queries: Tensor, codewords: Tensor, offsets: Tensor, temperature: float,
+    kept: Tensor, name: str,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Gradients of queries and codewords; weights are computed once more."""
     return _implementation(name).soft_coding_backward(
-        grad, queries, codewords, offsets, temperature
+        grad, queries, codewords, offsets, temperature, kept
     )
 
 
 @_soft_coding_backward.register_fake
-def _(grad, queries, codewords, offsets, temperature, name):
+def _(grad, queries, codewords, offsets, temperature, kept, name):
     return torch.empty_like(queries), torch.empty_like(codewords)
 
 
 def _keep_inputs(ctx, inputs, output):
-    *tensors, ctx.temperature = inputs
+    *tensors, ctx.temperature, _ = inputs
     ctx.name = _name(tensors[0])
-    ctx.save_for_backward(*tensors)
+    ctx.save_for_backward(*tensors, output[1])
 
 
-def _to_attended(ctx, grad):
+def _to_attended(ctx, grad, _):
+    *tensors, kept = ctx.saved_tensors
     found = torch.ops.alignbook.soft_coding_backward(
-        grad, *ctx.saved_tensors, ctx.temperature, ctx.name
+        grad, *tensors, ctx.temperature, kept, ctx.name
     )
-    return *found, None, None
+    return *found, None, None, None
 
 
 _soft_coding.register_autograd(_to_attended, setup_context=_keep_inputs)

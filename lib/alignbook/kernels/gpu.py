@@ -282,11 +282,11 @@ def _shares(grad, offsets, groups, vectors):
 # --- Cosine to what is attended to ----------------------------------------------------------------
 
 
-def soft_coding(queries, codewords, offsets, temperature):
+def soft_coding(queries, codewords, offsets, temperature, keep=False):
     """Cosine of each query and the mixture it attends to `(Q, B)`: PyTorch, in larger blocks."""
-    return cpu.soft_coding(queries, codewords, offsets, temperature, SCORES)
+    return cpu.soft_coding(queries, codewords, offsets, temperature, block=SCORES)
 
 
-def soft_coding_backward(grad, queries, codewords, offsets, temperature):
+def soft_coding_backward(grad, queries, codewords, offsets, temperature, kept=None):
     """Gradients of queries and codewords."""
-    return cpu.soft_coding_backward(grad, queries, codewords, offsets, temperature, SCORES)
+    return cpu.soft_coding_backward(grad, queries, codewords, offsets, temperature, block=SCORES)

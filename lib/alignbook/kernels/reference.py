@@ -56,18 +56,18 @@ def fgm_backward(x_grad, y_grad, x, x_offsets, y, y_offsets, x_index, y_index):
     return dx + more_x, dy + more_y
 
 
-def soft_coding(queries, codewords, offsets, temperature):
-    """Cosine of each query and the mixture it attends to `(Q, B)`; 0 of an empty group."""
+def soft_coding(queries, codewords, offsets, temperature, keep=False):
+    """Cosine of each query and the mixture it attends to `(Q, B)`, 0 of an empty group; no scores."""
     queries, codewords = queries.to(returned_in(queries.dtype)), codewords.to(returned_in(codewords.dtype))
     out = queries.new_zeros(len(queries), len(offsets) - 1)
     for b, (start, stop) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist())):
         if stop > start:
             _, attended, length, _ = _attend(queries, codewords[start:stop], temperature)
             out[:, b] = (queries * attended).sum(1) / length
-    return out
+    return out, out.new_empty(0)
 
 
-def soft_coding_backward(grad, queries, codewords, offsets, temperature):
+def soft_coding_backward(grad, queries, codewords, offsets, temperature, kept=None):
     """Gradients of queries and codewords, by the chain rule through the attended vectors."""
     wide, words = queries.to(returned_in(queries.dtype)), codewords.to(returned_in(codewords.dtype))
     of_queries, of_codewords = torch.zeros_like(wide), torch.zeros_like(words)

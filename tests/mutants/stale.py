@@ -1,0 +1,65 @@
+"""Wrong versions of what finds stale and broken files; every one must fail its test file."""
+
+
+def _of(file: str, tests: str, *changes: tuple[str, str, str]) -> list[tuple]:
+    return [(name, file, snippet, replacement, tests) for name, snippet, replacement in changes]
+
+
+MUTANTS = [
+    *_of(
+        "contents.py", "test_stale.py",
+        ("times are no matter", "return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, ",
+         "return [stat.st_size, 0, 0, "),
+        ("only the time that anybody can set", "stat.st_ctime_ns, stat.st_ino", "0, stat.st_ino"),
+        ("a broken list ends the start", "    except (OSError, ValueError):\n        return {}",
+         "    except OSError:\n        return {}"),
+        ("nothing is kept", "    if old:", "    if False:"),
+        ("what is young is kept", "max(looks[name][1:3]) < now - YOUNG * 1e9", "True"),
+    ),
+    *_of(
+        "named.py", "test_stale.py",
+        ("places are compared", 'if k not in known}', "}"),
+        ("noise of all data", 'glob(f"{kind}_*.npy")', 'glob("*.npy")'),
+        ("hashes are left out", 'kept = {name: settings.get(name) for name in COMPARED} | {"files": known}',
+         "kept = {name: settings.get(name) for name in COMPARED}"),
+    ),
+    *_of(
+        "fingerprint.py", "test_stale.py",
+        ("files that are no code don't count", "+ _files_named_in(tree), tuple", ", tuple"),
+    ),
+    *_of(
+        "durable.py", "test_durable.py",
+        ("renamed before it is on the disk",
+         "    settle(aside)\n    os.replace(aside, path)\n    _settle_one(Path(path).parent)",
+         "    os.replace(aside, path)\n    settle(path)\n    _settle_one(Path(path).parent)"),
+        ("the name is not on the disk", "\n    _settle_one(Path(path).parent)", ""),
+        ("files of a folder are not", "[path, *path.rglob(\"*\")]", "[path]"),
+        ("sizes alone", "if found != expected and contents.hash_of(path) != expected:", "if False:"),
+        ("seals are not looked at", "return file.read() == digest.digest()", "return True"),
+    ),
+    *_of(
+        "runs.py", "test_durable.py",
+        ("the record's seal is no matter", 'if said.pop("seal") != key(said) or said', "if said"),
+        ("what is broken stays", "            drop(name)\n", ""),
+    ),
+    *_of(
+        "datasets/store.py", "test_durable.py",
+        ("the list's seal is no matter", 'if meta["seal"] != fingerprint.key(said):', "if False:"),
+        ("prepared files are believed", 'wrong = durable.fault(folder, meta["files"])',
+         'wrong = ""'),
+    ),
+    *_of(
+        "training.py", "test_durable.py",
+        ("a broken checkpoint is loaded", "if not durable.is_sealed(path)]", "if False]"),
+        ("others stay", "for path in there if bad else ():", "for path in ():"),
+    ),
+    *_of(
+        "salvage.py", "test_durable.py",
+        ("lists of lost runs stay", "if _is_lost(key)]:", "if False]:"),
+        ("records are not looked for",
+         "elif not any(_record(out, file, kind).exists() for kind in (\"metadata\", \"incomplete\")):",
+         "elif False:"),
+        ("broken records stay", "            if not whole:\n                file.unlink()", ""),
+        ("other code's runs are set aside", "runs.fault(key) != runs.OTHER and ", ""),
+    ),
+]

@@ -1,0 +1,168 @@
+"""What people expect in a repository is there, can be read, and stays true."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import tomllib
+
+import pytest
+import yaml
+from conftest import ROOT
+
+from alignbook import __main__ as command_line
+from alignbook import api
+
+PACKAGE = ROOT / "lib/alignbook"
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+WORKFLOW = ROOT / ".github/workflows/test.yml"
+DOORS = (WORKFLOW, ROOT / ".devcontainer/devcontainer.json", ROOT / ".binder/postBuild",
+         ROOT / "CONTRIBUTING.md")  # fmt: skip
+
+
+# --- The map of rooms ----------------------------------------------------------------------------
+
+
+def rooms() -> dict[str, list[str]]:
+    """What the map of CONTRIBUTING.md lists: modules, and folders with a slash behind, by room."""
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("|---|---|\n")[2]
+    lines = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("|")]
+    return {room: re.findall(r"`([^`]+)`", modules) for room, modules in lines}
+
+
+def test_every_module_is_in_the_map_exactly_once():
+    listed = [name for names in rooms().values() for name in names]
+    there = [path.stem if path.is_file() else f"{path.name}/" for path in PACKAGE.iterdir()
+             if path.suffix == ".py" or path.is_dir() and any(path.glob("*.py"))]  # fmt: skip
+    missing, gone = sorted(set(there) - set(listed)), sorted(set(listed) - set(there))
+    assert not missing, f"give {', '.join(missing)} a room in the map of CONTRIBUTING.md"
+    assert not gone, f"CONTRIBUTING.md's map lists {', '.join(gone)}, which lib/alignbook lacks"
+    twice = sorted({name for name in listed if listed.count(name) > 1})
+    assert not twice, f"in two rooms of CONTRIBUTING.md's map: {', '.join(twice)}"
+
+
+def test_pages_are_of_modules_that_are_no_part_of_the_door():
+    inside = {name for room, names in rooms().items() for name in names
+              if room.startswith(("The door", "Processes", "The report", "What notebooks"))}  # fmt: skip
+    assert not inside & {name for names in api.ROOMS.values() for name in names}
+
+
+# --- Citation and changes ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def citation() -> dict:
+    return yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+
+
+def test_the_citation_has_what_its_format_demands(citation):
+    assert citation["cff-version"] == "1.2.0" and citation["type"] == "software"
+    assert {"message", "title", "authors"} <= citation.keys()
+    assert citation["version"] == VERSION and citation["license"] == "Apache-2.0"
+    known = {"abstract", "authors", "cff-version", "keywords", "license", "message", "references",
+             "title", "type", "version"}  # fmt: skip
+    assert citation.keys() <= known
+    for work in (citation, *citation["references"]):
+        for author in work["authors"]:
+            assert author.keys() in ({"name"}, {"family-names", "given-names"}), author
+
+
+def words(text: str) -> str:
+    """A text's letters and digits alone: prints break and hyphenate their titles."""
+    return re.sub(r"[\W_]", "", text).lower()
+
+
+def test_the_four_papers_are_cited_by_their_titles(citation):
+    titles = [work["title"] for work in citation["references"]]
+    assert len(titles) == 4
+    readme = words((ROOT / "README.md").read_text(encoding="utf-8"))
+    for work in citation["references"]:
+        assert {"type", "title", "authors"} <= work.keys()
+        assert work["type"] in ("conference-paper", "article", "unpublished")
+        assert words(work["title"]) in readme, work["title"]
+        assert ("notes" in work) != ("year" in work)  # what is not known is said
+
+
+@pytest.mark.realdata
+def test_titles_and_authors_are_those_of_the_papers(citation, seeds):
+    for paper, work in zip(("chan", "comalign", "covalign", "gsl"), citation["references"]):
+        beginning = words(seeds[paper][:3000])
+        assert words(work["title"].removeprefix("ComAlign: ")) in beginning, work["title"]
+        named = [f"{each['given-names']} {each['family-names']}" for each in work["authors"]
+                 if "given-names" in each]  # fmt: skip
+        assert not [name for name in named if words(name) not in beginning]
+
+
+def test_the_changes_begin_with_the_version_that_is_built():
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"(?m)^## (\S+?),? ", changes)[1].rstrip(",") == VERSION
+
+
+# --- Machines of others --------------------------------------------------------------------------
+
+
+def asked(text: str) -> list[list[str]]:
+    """What a file asks of run_all.sh, as lists of arguments."""
+    lines = re.findall(r"""\./run_all\.sh(?![\w.])([^\n#;)`"]*)""", text)
+    return [shlex.split(line.partition(" && ")[0]) for line in lines]
+
+
+@pytest.mark.parametrize("path", DOORS, ids=lambda path: path.name)
+def test_what_is_asked_of_run_all_is_known_there(path):
+    found = asked(path.read_text(encoding="utf-8"))
+    assert found
+    uses = re.findall(r"(?m)^  \./run_all\.sh (\w+)", command_line.EPILOG)
+    for arguments in found:
+        if not arguments or arguments[0] not in uses:
+            command_line.parser().parse_args(arguments)  # ends with exit code 2 if it's unknown
+
+
+def test_the_workflow_runs_smoke_and_tests_without_private_data():
+    text = WORKFLOW.read_text(encoding="utf-8")
+    flow = yaml.safe_load(text)
+    job = flow["jobs"]["tests"]
+    assert job["strategy"]["matrix"]["os"] == ["ubuntu-24.04", "macos-14"]
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    assert "./run_all.sh --profile smoke" in commands and "./run_all.sh test" in commands
+    for step in job["steps"]:
+        if "uses" in step:
+            assert re.fullmatch(r"actions/[a-z-]+@v\d+", step["uses"])
+    cache = next(step["with"] for step in job["steps"] if "cache@" in step.get("uses", ""))
+    assert cache["path"] == ".cache/uv" and "requirements.lock" in cache["key"]
+    assert flow["permissions"] == {"contents": "read"} and "secrets" not in text
+    assert "ALIGNBOOK" not in text  # no data is there, and none of it is required
+
+
+def test_the_development_container_starts_on_the_workbook():
+    said = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
+    version = re.fullmatch(r"python:(3\.\d+)-\w+", said["image"])[1]
+    assert version in ("3.11", "3.12", "3.13")
+    assert said["postCreateCommand"] == "./run_all.sh --profile smoke"
+    assert said["postAttachCommand"].startswith("./run_all.sh lab") and said["forwardPorts"] == [8888]
+
+
+def test_binder_sets_itself_up_computes_smoke_and_opens_the_map(tmp_path):
+    """Its script, run where run_all.sh only says what it was asked for."""
+    folder = tmp_path / "book"
+    (folder / ".binder").mkdir(parents=True)
+    for path in (ROOT / ".binder").iterdir():
+        (folder / ".binder" / path.name).write_bytes(path.read_bytes())
+    (folder / "run_all.sh").write_text('#!/bin/sh\necho "$ALIGNBOOK_ENV: $*"\n')
+    (folder / "run_all.sh").chmod(0o755)
+    assert os.access(ROOT / ".binder/postBuild", os.X_OK)
+
+    def build(**environment):
+        return subprocess.run(["bash", ".binder/postBuild"], cwd=folder, capture_output=True,
+                              text=True, env={"PATH": os.environ["PATH"], **environment})  # fmt: skip
+
+    assert build().returncode != 0  # elsewhere than on Binder
+    env = tmp_path / "env"
+    done = build(NB_PYTHON_PREFIX=str(env))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [f"{env}: doctor", f"{env}: --profile smoke --jobs 1"]
+    settings = json.loads((env / "etc/jupyter/jupyter_server_config.json").read_text())
+    assert settings["LabApp"]["default_url"] == "/lab/tree/notebooks/00_start_here.ipynb"
+    (folder / "runs.tar.gz").touch()
+    assert f"{env}: unpack runs.tar.gz" in build(NB_PYTHON_PREFIX=str(env)).stdout
+    assert (ROOT / ".binder/runtime.txt").read_text() == "python-3.12\n"
