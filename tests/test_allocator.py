@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -50,6 +51,15 @@ def test_what_training_frees_is_not_asked_for_again(tmp_path):
     before, after = json.loads(told.stdout)
     assert before > 0.9 * pages  # else this machine shows nothing
     assert after < 0.05 * pages
+
+
+def test_the_c_library_is_told_once_each(monkeypatch):
+    told = []
+    library = SimpleNamespace(mallopt=lambda *setting: told.append(setting))
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: library)
+    assert allocator.keep_freed() is True
+    # All from the heap (M_MMAP_MAX is -4), which never shrinks (-1) and grows by much (-2).
+    assert sorted(told) == [(-4, 0), (-2, 2**27), (-1, -1)]
 
 
 def test_another_c_library_is_left_as_it_is(monkeypatch):

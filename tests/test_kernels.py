@@ -150,11 +150,12 @@ def test_fgm_is_the_loop(case, members, implementation, monkeypatch):
     torch.testing.assert_close(kernels.fgm(*arguments), slow_fgm(*arguments))
 
 
+@pytest.mark.parametrize("chunks", (1, 8))
 @pytest.mark.parametrize("case", ("ragged", "empty sets", "uniform"))
-def test_fgm_has_the_loop_s_gradient(case, implementation, monkeypatch):
-    """Of several blocks that are added up in one sum too."""
+def test_fgm_has_the_loop_s_gradient(case, chunks, implementation, monkeypatch):
+    """Of several blocks in one sum, and of several sums."""
     monkeypatch.setattr(kernels.cpu, "MEMBERS", 4)
-    monkeypatch.setattr(threads, "CHUNKS", 1)
+    monkeypatch.setattr(threads, "CHUNKS", chunks)
     *lengths, d = SETS[case]
     (x, x_offsets), (y, y_offsets) = packed(lengths[0], d), packed(lengths[1], d, seed=1)
 
