@@ -331,6 +331,7 @@ def test_ctrl_c_leaves_the_terminal_as_it_was(tmp_path):
     assert "0 of 5" in text and text.count("it failed") == 1 and "stopped" in text
     hidden, shown = text.rindex("\x1b[?25l"), text.rindex("\x1b[?25h")
     assert hidden < shown < text.rindex("stopped")
+    assert text.index("\x1b[?25h") < text.index("notebook 02_data")  # also if it's killed
     assert "notebook 02_data" not in text[shown:]  # the view is gone
 
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from alignbook import pack
+from alignbook import durable, pack
 from alignbook import manifest as manifests
 from alignbook.datasets import DataError
 from alignbook.fingerprint import key as fingerprint_key
@@ -425,6 +425,20 @@ def test_a_manifest_of_other_types_is_refused_or_does_no_harm(root, tmp_path, mo
             found = [each.name for each in (pack.ROOT / "results").glob("store/*")]
             assert (code, sorted(found)) in ((0, sorted([BASE, FEATURES, ARM])), (2, []))
     assert refused > 500
+
+
+@pytest.mark.parametrize("content", (b"other", None))
+def test_what_is_not_as_it_was_written_is_not_packed(root, content):
+    store = root / "results/store"
+    record = json.loads((store / ARM / "run.json").read_bytes())
+    record["files"] = durable.described(store / ARM)
+    del record["files"]["run.json"]
+    (store / ARM / "run.json").write_text(json.dumps(record))
+    pack.describe(store, pack.choose(root))
+    weights = store / ARM / "weights.safetensors"
+    weights.write_bytes(content) if content else weights.unlink()
+    with pytest.raises(DataError, match="weights.safetensors: not as it was written"):
+        pack.describe(store, pack.choose(root))
 
 
 def test_a_record_of_other_types_is_refused_or_does_no_harm(root):

@@ -204,6 +204,7 @@ class Screen:
         )  # fmt: skip
         self.width, self.drawn = self.console.width, []  # cells of each line that was drawn
         self.live.start()
+        self.console.show_cursor(True)  # a view that is killed can't bring it back
 
     def say(self, line: str, wrong: bool) -> None:
         """A job's own line: a finished row, or above the view if something is wrong."""
@@ -253,6 +254,6 @@ class Screen:
         return Group(head, table, *(line(each, "dim") for each in ["", *rows] if rows))
 
     def close(self) -> None:
-        """Take the view away and show the cursor again."""
+        """Take the view away."""
         with suppress(OSError):  # the terminal is gone
             self.live.stop()

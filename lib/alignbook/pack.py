@@ -276,11 +276,12 @@ def _names_of_data(root: Path, settings: dict, referred: dict, records: dict) ->
 def describe(store: Path, choice: Choice) -> dict:
     """The manifest of some runs: sizes, hashes, and what their keys depend on.
 
-    Raises DataError for a file of a kind that no pack holds.
+    Raises DataError for a file of a kind that no pack holds, and for one that is not as its run's
+    record says.
     """
     runs = {}
     for key in progress(choice.keys, len(choice.keys), "hashing"):
-        files = {}
+        record, files = _record(store / key), {}
         for file in sorted((store / key).iterdir()):
             if not FILE.fullmatch(file.name):
                 raise DataError(f"{file}: a pack holds only {', '.join(KINDS)}: remove the folder "
@@ -288,7 +289,10 @@ def describe(store: Path, choice: Choice) -> dict:
             with open(file, "rb") as octets:
                 digest = hashlib.file_digest(octets, "sha256").hexdigest()
             files[file.name] = {"size": file.stat().st_size, "sha256": digest}
-        record = _record(store / key)
+        for name, noted in record.get("files", {}).items():
+            if files.get(name) != noted:
+                raise DataError(f"{store / key / name}: not as it was written: start ./run_all.sh, "
+                                "which computes the run again, then pack")  # fmt: skip
         depends = {name: record[name] for name in ("module", "device", "versions", "code")}
         runs[key] = {**depends, "files": files}
     return {
