@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yardstick
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -250,9 +251,11 @@ def finished(request, tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """A copy with the smoke profile of everything computed; made once, not to be changed."""
     copy = copy_workbook(tmp_path_factory.mktemp("finished") / "work book")
     beside(request.config, signal.SIGSTOP)  # until the next test
+    before = yardstick.seconds()
     started = time.monotonic()
     done = copy.run("--profile", "smoke")
     copy.seconds = time.monotonic() - started
+    copy.yardstick = (before, yardstick.seconds())
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     copy.said = done.stdout
     return copy

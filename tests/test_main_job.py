@@ -15,6 +15,7 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+import yardstick
 from conftest import copy_workbook, skip_unless_required
 
 from alignbook import base, collect, curves, execute, exhibits, jobs, profiles, retrieval
@@ -227,7 +228,13 @@ def test_every_number_says_what_it_was_measured_on(finished):
 
 
 def test_the_smoke_run_and_its_report_take_five_minutes_at_most(finished):
-    assert finished.seconds <= 300, f"{finished.seconds:.0f} s"
+    """On a machine like the one the bar was set on; a slower one has as much more time as it needs
+    for the same work.
+    """
+    allowed = yardstick.allowed(300, *finished.yardstick)
+    said = f"{finished.seconds:.0f} of {allowed:.0f} s; yardstick {finished.yardstick} s"
+    print(said)
+    assert finished.seconds <= allowed, said
 
 
 def test_every_notebook_runs_within_a_minute_from_a_filled_store(finished):
