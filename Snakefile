@@ -9,20 +9,22 @@ import os
 import sys
 from pathlib import Path
 
-from alignbook import PACKAGE, ROOT, contents, named, profiles
+from alignbook import PACKAGE, ROOT
+from alignbook.store import contents
+from alignbook.workbook import named_files, profiles
 from alignbook.__main__ import results_folder, write_settings
-from alignbook.exhibits import EXHIBITS, NOTEBOOKS, jobs, resolve, row_and_target, slug
-from alignbook.exhibits import arms as arms_of
-from alignbook.fingerprint import code_hash, key
+from alignbook.workbook.exhibits import EXHIBITS, NOTEBOOKS, jobs, resolve, row_and_target, slug
+from alignbook.workbook.exhibits import arms as arms_of
+from alignbook.store.fingerprint import code_hash, key
 
-NAMES = named.COMPARED
+NAMES = named_files.COMPARED
 plain = not config.keys() >= {*NAMES}  # not from the command line
 if plain:
     config = dict(zip(NAMES, ("smoke", "world", None, {}, "auto", ""))) | config
     config = {"notebooks": resolve([], config["data"].partition("=")[0]), "spread": "arm"} | config
 KIND = config["data"].partition("=")[0]
 PROFILE = profiles.get(config["profile"], KIND, config["set"])
-SETTINGS = named.compared(config)
+SETTINGS = named_files.compared(config)
 if plain:
     own = {name: config[name] for name in NAMES}
     results_folder(own).mkdir(parents=True, exist_ok=True)
@@ -38,16 +40,17 @@ TIMED = [name for name in EXHIBITS if EXHIBITS[name].timed]  # alone on the mach
 READ = ("chan-F3", "gsl-T2")  # of them, those that other notebooks take times from
 FROM_DATA = {"world-clip-large", "world-coca"}  # arms that don't wait for the profile's base model
 MEASURING = sorted((ROOT / "benchmarks").glob("*.py"))
-PRINTED = Path(os.path.relpath(PACKAGE / "printed"))
+PRINTED = Path(os.path.relpath(PACKAGE / "evidence/printed"))
 BUDGET = os.path.relpath(ROOT / "data/budget.csv")
 PYTHON = sys.executable
-JOB = "exec {PYTHON:q} -m alignbook.warm alignbook.jobs"
+JOB = "exec {PYTHON:q} -m alignbook.workbook.warm alignbook.workbook.jobs"
 
-DATA = ("alignbook.world", "alignbook.datasets", "alignbook.profiles")
-BASE = (*DATA, "alignbook.base", "alignbook.features", "alignbook.workbook")
-RUNS = tuple(f"alignbook.{name}" for name in ("runs", "jobs", "collect", "exhibits"))
-SHOWING = ("tables", "figures", "reported", "audit", "collect", "claims", "inference", "verdicts",
-           "explore", "datasheet", "basesheet", "workbook")
+DATA = ("alignbook.world", "alignbook.datasets", "alignbook.workbook.profiles")
+BASE = (*DATA, "alignbook.backbones.base", "alignbook.backbones.region_features", "alignbook.workbook.workbook")
+RUNS = ("alignbook.store.runs", *(f"alignbook.workbook.{name}" for name in ("jobs", "results", "exhibits")))
+SHOWING = ("show.tables", "show.figures", "evidence.printed_tables", "evidence.print_checks",
+           "workbook.results", "evidence.claims", "evidence.statistics", "evidence.verdicts",
+           "show.run_tables", "show.datasheet", "show.base_models", "workbook.workbook")
 PRESENTATION = tuple(f"alignbook.{name}" for name in SHOWING)
 
 
@@ -102,7 +105,7 @@ def notebook_files(wildcards):
 def notebook_code(wildcards):
     notebook = NOTEBOOKS[wildcards.notebook]
     shown = [EXHIBITS[name].module for name in notebook.exhibits + notebook.reads]
-    trained = [*BASE, *shown, "alignbook.runs"] if shown or "base" in notebook.needs else []
+    trained = [*BASE, *shown, "alignbook.store.runs"] if shown or "base" in notebook.needs else []
     return code_hash(*DATA, *trained, *PRESENTATION, *notebook.modules)
 
 
@@ -190,7 +193,7 @@ rule efficiency:
         "efficiency/{exhibit}.csv",
     params:
         settings=SETTINGS,
-        code=lambda wildcards: code_hash(*BASE, EXHIBITS[wildcards.exhibit].timed, "alignbook.runs"),
+        code=lambda wildcards: code_hash(*BASE, EXHIBITS[wildcards.exhibit].timed, "alignbook.store.runs"),
     threads: 1 if config["profile"] == "smoke" else workflow.cores  # alone on the machine
     shell:
         "OMP_NUM_THREADS=1 " + JOB + " efficiency {wildcards.exhibit} --out ."
@@ -201,7 +204,7 @@ rule benchmark:
         "benchmarks/kernels.csv",
     params:
         small=config["profile"] == "smoke",
-        code=code_hash("alignbook.kernels", "alignbook.similarity", "alignbook.mixed"),
+        code=code_hash("alignbook.core.kernels", "alignbook.core.similarity", "alignbook.core.bfloat16"),
         files=key(*(path.read_text("utf-8") for path in MEASURING)),
     threads: 1 if config["profile"] == "smoke" else workflow.cores  # alone on the machine
     shell:
@@ -237,7 +240,7 @@ rule collect:
         "images.parquet",
     params:
         settings=SETTINGS,
-        code=code_hash(*RUNS, "alignbook.inference"),
+        code=code_hash(*RUNS, "alignbook.evidence.statistics"),
         exhibits=" ".join(SHOWN),
     shell:
         JOB + " collect {params.exhibits} --out ."

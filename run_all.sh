@@ -96,7 +96,7 @@ is_ready() {
 }
 
 # Prints the lock's entries that these parts need; an entry is a line NAME==VERSION and its hashes.
-# Without a GPU PyTorch calls two of NVIDIA's packages; lib/alignbook/placeholders.py replaces those
+# Without a GPU PyTorch calls two of NVIDIA's packages; lib/alignbook/workbook/placeholders.py replaces those
 # that it only asks for. The GPU's kernels are tested without one too, in Triton's interpreter.
 needed_packages() {
   awk -v parts=" $parts " '
@@ -226,7 +226,7 @@ install_needed() {
   "$uv" pip install --quiet --python "$1/bin/python" --require-hashes --no-deps \
     --compile-bytecode -r "$cache/needed.lock" ||
     fail "the packages could not be installed; start again to go on$2"
-  "$1/bin/python" -m alignbook.placeholders
+  "$1/bin/python" -m alignbook.workbook.placeholders
 }
 
 # The package itself, from this folder, into environment $1; then the stamp: what was installed.

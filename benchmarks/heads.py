@@ -16,8 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import torch
-
-from alignbook import comalign
+from alignbook.papers.comalign import model as comalign
 
 PAIRS, BATCH, SLOTS, PHRASES = 80_000, 1600, 21, 200_000
 
@@ -30,14 +29,26 @@ def features(folder: Path, width: int, pairs: int = PAIRS) -> SimpleNamespace:
         drawn = rng.standard_normal((*shape, width), dtype=np.float32)
         return drawn / np.linalg.norm(drawn, axis=-1, keepdims=True)
 
-    things, entities, actions = rng.integers(2, 11, pairs), rng.poisson(4, pairs), rng.poisson(1.2, pairs)
-    counts = {"boxes": (things, things * (things - 1) // 2), "captions": (entities.clip(1), actions)}
-    images = np.lib.format.open_memmap(folder / "images.npy", "w+", np.float16, (pairs, SLOTS, width))
+    things, entities, actions = (
+        rng.integers(2, 11, pairs),
+        rng.poisson(4, pairs),
+        rng.poisson(1.2, pairs),
+    )
+    counts = {
+        "boxes": (things, things * (things - 1) // 2),
+        "captions": (entities.clip(1), actions),
+    }
+    images = np.lib.format.open_memmap(
+        folder / "images.npy", "w+", np.float16, (pairs, SLOTS, width)
+    )
     for start in range(0, pairs, 2000):
         images[start : start + 2000] = unit(len(images[start : start + 2000]), SLOTS)
-    there = {name: np.concatenate([np.ones((pairs, 1), bool),
-                                   *(np.arange(10) < n[:, None] for n in both)], axis=1)
-             for name, both in counts.items()}  # fmt: skip
+    there = {
+        name: np.concatenate(
+            [np.ones((pairs, 1), bool), *(np.arange(10) < n[:, None] for n in both)], axis=1
+        )
+        for name, both in counts.items()
+    }
     np.save(folder / "boxes.npy", there["boxes"][..., None] * np.float32([0, 0, 1, 1]))
     places = rng.integers(0, PHRASES, (pairs, SLOTS))
     np.save(folder / "captions.npy", np.where(there["captions"], places, -1).astype(np.int32))
@@ -93,8 +104,10 @@ def main() -> None:
         found = epoch(features(Path(folder), asked.width), asked.trained, asked.device)
     peak, seconds = found.pop("MB"), sum(found.values())
     told = ", ".join(f"{name} {took:.1f}" for name, took in found.items())
-    print(f"width {asked.width}, {asked.trained} trained, {asked.device}: {seconds:.0f} s an epoch "
-          f"({told}), {peak:,.0f} MB at the peak")  # fmt: skip
+    print(
+        f"width {asked.width}, {asked.trained} trained, {asked.device}: {seconds:.0f} s an epoch "
+        f"({told}), {peak:,.0f} MB at the peak"
+    )
 
 
 if __name__ == "__main__":

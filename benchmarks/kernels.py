@@ -29,10 +29,14 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import torch
+from alignbook import ROOT
+from alignbook.core import bfloat16, kernels, losses, retrieval, similarity
+from alignbook.papers.chan import model as chan
+from alignbook.papers.chan import rivals
+from alignbook.papers.chan.cost import Peak, settle
+from alignbook.show import tables
 from torch.nn import functional as F
 
-from alignbook import ROOT, baselines, chan, kernels, losses, mixed, retrieval, similarity, tables
-from alignbook.efficiency import Peak, settle
 from benchmarks import peers
 
 ROLES = {"ours": "ours", "peer": "peers", "floor": "floors", "quotient": "one row over another"}
@@ -40,9 +44,28 @@ ELSEWHERE = " on cuda"  # in a CPU's table
 SCALE, TEMPERATURE, MARGIN = 10.0, 1 / 9, 0.05
 LATENT, OWN = 24, 0.6  # of planted data: dimensions of meaning; share of an own region in a word
 COLUMNS = [
-    "device", "threads", "dtype", "row", "role", "d", "starts", "ms", "ms_20", "ms_80", "ratio",
-    "ratio_20", "ratio_80", "MB", "bar", "met", "note", "torch", "python", "date", "command",
-]  # fmt: skip
+    "device",
+    "threads",
+    "dtype",
+    "row",
+    "role",
+    "d",
+    "starts",
+    "ms",
+    "ms_20",
+    "ms_80",
+    "ratio",
+    "ratio_20",
+    "ratio_80",
+    "MB",
+    "bar",
+    "met",
+    "note",
+    "torch",
+    "python",
+    "date",
+    "command",
+]
 
 
 @dataclass(frozen=True)
@@ -126,8 +149,13 @@ def pairs(size: Size, d: int, device: str) -> SimpleNamespace:
         queries, _ = kernels.pack(unit_words, s.lengths)
         codewords = unit_regions.flatten(0, 1)
         scores = torch.empty(len(queries), len(codewords), device=device, dtype=dtype)
-        s.unit[name] = SimpleNamespace(regions=unit_regions, words=unit_words, queries=queries,
-                                       codewords=codewords, scores=scores)  # fmt: skip
+        s.unit[name] = SimpleNamespace(
+            regions=unit_regions,
+            words=unit_words,
+            queries=queries,
+            codewords=codewords,
+            scores=scores,
+        )
     some = [x[: size.batch].clone().requires_grad_() for x in (regions, words)]
     s.batch = SimpleNamespace(regions=some[0], words=some[1], lengths=s.lengths[: size.batch])
     s.planted = planted(size, d, device, draw)
@@ -211,7 +239,9 @@ def mixed_evaluation(s):
         return hard(regions, words, scale=SCALE, pairs=pairs)
 
     model = SimpleNamespace(config=chan.Config(scale=SCALE), similarity=score_again)
-    s.mixed = mixed.evaluate(model, p.regions, [(p.words, p.lengths)], p.each, "mixed evaluation")
+    s.mixed = bfloat16.evaluate(
+        model, p.regions, [(p.words, p.lengths)], p.each, "mixed evaluation"
+    )
 
 
 def same_recalls(s) -> str:
@@ -220,10 +250,13 @@ def same_recalls(s) -> str:
     exact = hard(p.regions, p.words, word_lengths=p.lengths, scale=SCALE)
     ours, theirs = (retrieval.evaluate(each.cpu(), p.each) for each in (s.mixed, exact))
     if (ours.i2t, ours.t2i) != (theirs.i2t, theirs.t2i):
-        raise ValueError(f"not float32's recalls: {ours.i2t}, {ours.t2i} for {theirs.i2t}, "
-                         f"{theirs.t2i}")  # fmt: skip
-    return (f"same recalls (R@1 {theirs.i2t[1]:.1f}, {theirs.t2i[1]:.1f} %); "
-            f"{100 * s.again / exact.numel():.1f} % of the pairs also in float32")  # fmt: skip
+        raise ValueError(
+            f"not float32's recalls: {ours.i2t}, {ours.t2i} for {theirs.i2t}, {theirs.t2i}"
+        )
+    return (
+        f"same recalls (R@1 {theirs.i2t[1]:.1f}, {theirs.t2i[1]:.1f} %); "
+        f"{100 * s.again / exact.numel():.1f} % of the pairs also in float32"
+    )
 
 
 def sets_product(s, dtype="fp32"):
@@ -260,7 +293,7 @@ def gram(s):
 
 
 def attended(s):
-    baselines.attended_similarity(s.regions, s.words, s.lengths, TEMPERATURE, SCALE)
+    rivals.attended_similarity(s.regions, s.words, s.lengths, TEMPERATURE, SCALE)
 
 
 def shards(s):
@@ -284,8 +317,11 @@ FLOORS = {
     "product of sets": sets_product,
     "product of sets bf16": partial(sets_product, **in_half),
 }
-MAXIMA = {"blocked, amax": peers.blocked, "blocked, compiled": peers.compiled,
-          "einsum, amax": peers.einsum}  # fmt: skip
+MAXIMA = {
+    "blocked, amax": peers.blocked,
+    "blocked, compiled": peers.compiled,
+    "einsum, amax": peers.einsum,
+}
 
 
 def both(bar: float) -> dict[int, float]:
@@ -300,10 +336,16 @@ def rows_of_pairs(device: str, small: bool) -> list[Row]:
 
     def maxima(floor, **how):
         return [
-            Row(f"{name}{' bf16' if how else ''}", partial(peer, compute, **how), floor, "peer",
-                skip=skip * (compute is peers.compiled), **how)
+            Row(
+                f"{name}{' bf16' if how else ''}",
+                partial(peer, compute, **how),
+                floor,
+                "peer",
+                skip=skip * (compute is peers.compiled),
+                **how,
+            )
             for name, compute in MAXIMA.items()
-        ]  # fmt: skip
+        ]
 
     found = [
         Row("product bf16", FLOORS["product bf16"], role="floor", **in_half),
@@ -319,17 +361,26 @@ def rows_of_pairs(device: str, small: bool) -> list[Row]:
         Row("padded shards, as released", shards, role="peer"),
         Row("attended vectors, blocks", attended, role="peer", slow=True),
         Row("attended vectors, caption loop", caption_loop, role="peer", slow=True),
-        Row("training step, hard coding", partial(batch_step, hard), "forward, hard coding",
-            bars=both(1.25)),
+        Row(
+            "training step, hard coding",
+            partial(batch_step, hard),
+            "forward, hard coding",
+            bars=both(1.25),
+        ),
         Row("training step, soft coding", partial(batch_step, soft), "forward, soft coding"),
-    ]  # fmt: skip
+    ]
     if device == "cuda":  # the bars are a CPU's, and this product is a floor
         found = [replace(row, bars={}) for row in found[1:]]
         found += [
-            Row("grouped_max bf16", partial(best_of_groups, **in_half), "product bf16",
-                bars=both(1.6), **in_half),
+            Row(
+                "grouped_max bf16",
+                partial(best_of_groups, **in_half),
+                "product bf16",
+                bars=both(1.6),
+                **in_half,
+            ),
             *maxima("product bf16", **in_half),
-        ]  # fmt: skip
+        ]
     return found
 
 
@@ -338,12 +389,20 @@ def rows_of_sets(device: str) -> list[Row]:
     if device == "cuda":
         floor = "product of sets bf16"
         forward, step = (partial(work, **in_half) for work in (sets_forward, sets_step))
-        return [Row("fgm bf16", forward, floor, bars={512: 2.2}, **in_half),
-                Row("fgm bf16, with backward", step, floor, **in_half)]  # fmt: skip
+        return [
+            Row("fgm bf16", forward, floor, bars={512: 2.2}, **in_half),
+            Row("fgm bf16, with backward", step, floor, **in_half),
+        ]
     return [
         Row("fgm", sets_forward, "product of sets", slow=True),
-        Row("fgm, with backward", sets_step, "product of sets", bars={512: 3.6}, most_mb=1500,
-            slow=True),
+        Row(
+            "fgm, with backward",
+            sets_step,
+            "product of sets",
+            bars={512: 3.6},
+            most_mb=1500,
+            slow=True,
+        ),
     ]
 
 
@@ -474,12 +533,20 @@ def summary(starts: list[list[dict]], device: str, size: Size, stamp: dict) -> p
     lines = []
     for listed, _, d in groups(size, device):
         own = every[every.d == d].set_index("row")
-        floors = [Row(name, FLOORS[name], name, "floor", dtype="bf16" if "bf16" in name else "fp32")
-                  for name in dict.fromkeys(row.floor for row in listed)]  # fmt: skip
-        lines += [stamp | row_line(row, d, own.loc[[row.name]], size.small)
-                  for row in [*floors, *listed] if row.name in own.index]  # fmt: skip
-        lines += [stamp | quotient_line(each, d, own, size.small) for each in quotients(device)
-                  if {each.above, each.below} <= {*own.index}]  # fmt: skip
+        floors = [
+            Row(name, FLOORS[name], name, "floor", dtype="bf16" if "bf16" in name else "fp32")
+            for name in dict.fromkeys(row.floor for row in listed)
+        ]
+        lines += [
+            stamp | row_line(row, d, own.loc[[row.name]], size.small)
+            for row in [*floors, *listed]
+            if row.name in own.index
+        ]
+        lines += [
+            stamp | quotient_line(each, d, own, size.small)
+            for each in quotients(device)
+            if {each.above, each.below} <= {*own.index}
+        ]
     if device == "cpu":
         lines += [stamp | line for line in not_run()]
     return pd.DataFrame(lines, columns=COLUMNS).fillna({"note": "", "bar": ""})
@@ -496,10 +563,18 @@ def row_line(row: Row, d: int, found: pd.DataFrame, small: bool) -> dict:
     floor = "" if row.floor.startswith("product") or row.role == "floor" else f"floor: {row.floor}"
     notes = dict.fromkeys(note for note in [limit, floor, *found.note] if note)
     return {
-        "dtype": row.dtype, "row": row.name, "role": row.role, "d": d, "starts": ratio.count(),
-        **middle("ms", found.ms), **middle("ratio", ratio), "MB": mb,
-        "bar": written(bar, at_least=False), "met": judged, "note": "; ".join(notes),
-    }  # fmt: skip
+        "dtype": row.dtype,
+        "row": row.name,
+        "role": row.role,
+        "d": d,
+        "starts": ratio.count(),
+        **middle("ms", found.ms),
+        **middle("ratio", ratio),
+        "MB": mb,
+        "bar": written(bar, at_least=False),
+        "met": judged,
+        "note": "; ".join(notes),
+    }
 
 
 def quotient_line(each: Quotient, d: int, own: pd.DataFrame, small: bool) -> dict:
@@ -507,10 +582,14 @@ def quotient_line(each: Quotient, d: int, own: pd.DataFrame, small: bool) -> dic
     ratio = pd.Series(own.loc[[each.above], "ms"].values / own.loc[[each.below], "ms"].values)
     bar = np.nan if small else each.bars.get(d, np.nan)
     return {
-        "row": each.name, "role": "quotient", "d": d, "starts": ratio.count(),
-        **middle("ratio", ratio), "bar": written(bar, each.at_least),
+        "row": each.name,
+        "role": "quotient",
+        "d": d,
+        "starts": ratio.count(),
+        **middle("ratio", ratio),
+        "bar": written(bar, each.at_least),
         "met": met(ratio.median(), bar, each.at_least),
-    }  # fmt: skip
+    }
 
 
 def not_run() -> list[dict]:
@@ -520,17 +599,30 @@ def not_run() -> list[dict]:
     listed = [(row, d, False) for rows, _, d in groups(FULL["cuda"], "cuda") for row in rows]
     listed += [(each, d, each.at_least) for each in quotients("cuda") for d in each.bars]
     return [
-        {"device": "cuda", "threads": np.nan, "dtype": "bf16", "row": row.name + ELSEWHERE, "d": d,
-         "role": "quotient" if isinstance(row, Quotient) else row.role, "starts": 0,
-         "bar": written(row.bars[d], at_least), "met": "-", "note": note}
-        for row, d, at_least in listed if d in row.bars
-    ]  # fmt: skip
+        {
+            "device": "cuda",
+            "threads": np.nan,
+            "dtype": "bf16",
+            "row": row.name + ELSEWHERE,
+            "d": d,
+            "role": "quotient" if isinstance(row, Quotient) else row.role,
+            "starts": 0,
+            "bar": written(row.bars[d], at_least),
+            "met": "-",
+            "note": note,
+        }
+        for row, d, at_least in listed
+        if d in row.bars
+    ]
 
 
 def middle(name: str, values: pd.Series) -> dict:
     """Median and 20th and 80th percentile of what is there."""
-    return {name: values.median(), f"{name}_20": values.quantile(0.2),
-            f"{name}_80": values.quantile(0.8)}  # fmt: skip
+    return {
+        name: values.median(),
+        f"{name}_20": values.quantile(0.2),
+        f"{name}_80": values.quantile(0.8),
+    }
 
 
 def written(bar: float, at_least: bool) -> str:
@@ -558,17 +650,27 @@ def text(found: pd.DataFrame) -> str:
     form = "{:<47} {:>4} {:>9} {:>19} {:>7} {:>7} {:>4}"
     stamp, elsewhere = found.iloc[0], found.row.str.endswith(ELSEWHERE)
     threads = f"{stamp.threads:g} thread{'' if stamp.threads == 1 else 's'}"
-    lines = [f"{stamp.device}, {threads}, PyTorch {stamp.torch}, {stamp.date}", "",
-             form.format("row", "d", "ms", "× floor (20–80 %)", "MB", "bar", "met")]  # fmt: skip
+    lines = [
+        f"{stamp.device}, {threads}, PyTorch {stamp.torch}, {stamp.date}",
+        "",
+        form.format("row", "d", "ms", "× floor (20–80 %)", "MB", "bar", "met"),
+    ]
     for role, name in ROLES.items():
         own = found[(found.role == role) & ~elsewhere]
         lines += ["", f"{name}:"] * bool(len(own))
         for line in own.sort_values("d", kind="stable").itertuples():
             ratio = f"{line.ratio:.2f} ({line.ratio_20:.2f}–{line.ratio_80:.2f})"
-            lines.append(form.format(
-                line.row, line.d, dash(line.ms, f"{line.ms:,.1f}"), dash(line.ratio, ratio),
-                dash(line.MB, f"{line.MB:,.0f}"), line.bar, line.met,
-            ))  # fmt: skip
+            lines.append(
+                form.format(
+                    line.row,
+                    line.d,
+                    dash(line.ms, f"{line.ms:,.1f}"),
+                    dash(line.ratio, ratio),
+                    dash(line.MB, f"{line.MB:,.0f}"),
+                    line.bar,
+                    line.met,
+                )
+            )
             lines += [f"    {line.note}"] * bool(line.note)
     for note, own in found[elsewhere].groupby("note", sort=False):
         lines += ["", note]
@@ -602,9 +704,10 @@ def device_name(device: str) -> str:
 def main(arguments: list[str]) -> int:
     """Measure, print, write; 2 where there is no such device."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.kernels", description=__doc__,
+        prog="python -m benchmarks.kernels",
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     parser.add_argument("--size", choices=("smoke", "full"), default="full")
     parser.add_argument("--widths", type=int, nargs="+", metavar="D", help="default: all")
     parser.add_argument("--starts", type=int, default=5)
@@ -613,14 +716,18 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--out", type=Path, help="default: results/benchmarks/<device>.csv")
     asked = parser.parse_args(arguments)
     if asked.device == "cuda" and not torch.cuda.is_available():
-        print("benchmarks: PyTorch finds no CUDA device here; --device cpu measures the CPU",
-              file=sys.stderr)  # fmt: skip
+        print(
+            "benchmarks: PyTorch finds no CUDA device here; --device cpu measures the CPU",
+            file=sys.stderr,
+        )
         return 2
     os.environ |= {"OMP_NUM_THREADS": str(asked.threads), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
     size = SMOKE if asked.size == "smoke" else FULL[asked.device]
     if unknown := {*(asked.widths or ())} - {*size.widths}:
-        print(f"benchmarks: no width {min(unknown)}; there are: {', '.join(map(str, size.widths))}",
-              file=sys.stderr)  # fmt: skip
+        print(
+            f"benchmarks: no width {min(unknown)}; there are: {', '.join(map(str, size.widths))}",
+            file=sys.stderr,
+        )
         return 2
     size = replace(size, widths=tuple(asked.widths or size.widths))
     starts, count = [], 0 if size.small else asked.starts
@@ -635,11 +742,18 @@ def main(arguments: list[str]) -> int:
     options = {name: getattr(asked, name) for name in ("size", "starts", "threads", "device")}
     options |= {"widths": " ".join(map(str, asked.widths))} if asked.widths else {}
     stamp = {
-        "device": device_name(asked.device), "threads": asked.threads, "torch": torch.__version__,
-        "python": platform.python_version(), "date": datetime.date.today().isoformat(),
-        "command": " ".join(["python -m benchmarks.kernels",
-                             *(f"--{name} {value}" for name, value in options.items())]),
-    }  # fmt: skip
+        "device": device_name(asked.device),
+        "threads": asked.threads,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "date": datetime.date.today().isoformat(),
+        "command": " ".join(
+            [
+                "python -m benchmarks.kernels",
+                *(f"--{name} {value}" for name, value in options.items()),
+            ]
+        ),
+    }
     found = summary(starts, asked.device, size, stamp)
     out = asked.out or ROOT / f"results/benchmarks/{asked.device}.csv"
     tables.write_csv(found, out)

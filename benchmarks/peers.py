@@ -44,11 +44,11 @@ def padded_shards(regions, words, lengths, scale):
     columns = []
     for shard, n in zip(words.split(SHARD), lengths.split(SHARD)):
         shard = shard[:, : int(n.max())]
-        padding = ~_real(shard, n)[:, None]                                     # (c, 1, L)
+        padding = ~_real(shard, n)[:, None]  # (c, 1, L)
         rows = []
         for images in regions.split(SHARD):
             scores = torch.einsum("bkd,cld->bckl", images, shard)
-            best = scores.masked_fill(padding[None], -1).amax(2)                # (b, c, L)
+            best = scores.masked_fill(padding[None], -1).amax(2)  # (b, c, L)
             hidden = best.masked_fill(best == -1, -math.inf)
             rows.append(torch.logsumexp(scale * hidden, dim=2) / scale)
         columns.append(torch.cat(rows))
@@ -63,10 +63,10 @@ def caption_loop(regions, words, lengths, temperature, scale):
     """
     columns = []
     for caption, n in zip(words, lengths.tolist()):
-        own = caption[:n].repeat(len(regions), 1, 1)                            # (B1, L, d)
-        scores = torch.bmm(regions, own.mT).mT.contiguous()                     # (B1, L, K)
+        own = caption[:n].repeat(len(regions), 1, 1)  # (B1, L, d)
+        scores = torch.bmm(regions, own.mT).mT.contiguous()  # (B1, L, K)
         weights = (scores / temperature).softmax(2)
-        attended = torch.bmm(regions.mT, weights.mT.contiguous()).mT            # (B1, L, d)
+        attended = torch.bmm(regions.mT, weights.mT.contiguous()).mT  # (B1, L, d)
         norms = own.norm(dim=2) * attended.norm(dim=2)
         cosines = (own * attended).sum(2) / norms.clamp(min=1e-8)
         columns.append(torch.logsumexp(scale * cosines, dim=1) / scale)

@@ -27,8 +27,13 @@ def skip_unless_required(kind: str, reason: str) -> None:
 def pytest_collection_modifyitems(items: list) -> None:
     """What waits for the mutants comes late, what waits for the training last."""
     whole = any("outcomes" in item.fixturenames for item in items)
-    items.sort(key=lambda item: ("laptop" in item.fixturenames, "outcomes" in item.fixturenames,
-                                 whole and runs_with_mutants(item)))
+    items.sort(
+        key=lambda item: (
+            "laptop" in item.fixturenames,
+            "outcomes" in item.fixturenames,
+            whole and runs_with_mutants(item),
+        )
+    )
 
 
 def runs_with_mutants(item) -> bool:
@@ -122,14 +127,14 @@ def end(process: subprocess.Popen) -> None:
 def data_looked_at_anew():
     """No test is handed the data that another one prepared, or put in its place."""
     yield
-    if loaded := sys.modules.get("alignbook.workbook"):
+    if loaded := sys.modules.get("alignbook.workbook.workbook"):
         loaded._prepared.cache_clear()
 
 
 @pytest.fixture(autouse=True, scope="session")
 def hashes_of_their_own(tmp_path_factory):
     """What the tests' files hold is noted elsewhere than what the user's do."""
-    from alignbook import contents
+    from alignbook.store import contents
 
     contents.KNOWN = tmp_path_factory.mktemp("hashes")
 
@@ -137,6 +142,7 @@ def hashes_of_their_own(tmp_path_factory):
 @pytest.fixture
 def no_network(monkeypatch):
     """Whoever asks the network fails."""
+
     def refuse(*_):
         raise AssertionError("the network was asked")
 

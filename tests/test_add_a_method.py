@@ -4,9 +4,8 @@ import re
 
 import pandas as pd
 import pytest
+from alignbook.store import fingerprint
 from conftest import ROOT, copy_workbook
-
-from alignbook import fingerprint
 
 PAGE = (ROOT / "docs/add-a-method.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"(?ms)^```(python|diff)\n(.*?)^```$", PAGE)
@@ -15,9 +14,19 @@ NEW_ARMS = ["power-mean", "both-ways"]
 MOST_LINES = 40
 
 # As little as will do: nobody looks at the numbers.
-BRIEFLY = [f"--set={setting}" for setting in (
-    "base_epochs=1", "train_images=60", "dev_images=20", "test_images=25", "chan_steps=2",
-    "chan_trials=2", "chan_batch=16", "chan_dim=16")]  # fmt: skip
+BRIEFLY = [
+    f"--set={setting}"
+    for setting in (
+        "base_epochs=1",
+        "train_images=60",
+        "dev_images=20",
+        "test_images=25",
+        "chan_steps=2",
+        "chan_trials=2",
+        "chan_batch=16",
+        "chan_dim=16",
+    )
+]
 
 
 def written() -> dict[str, list[tuple[str, str]]]:
@@ -35,17 +44,24 @@ def written() -> dict[str, list[tuple[str, str]]]:
 
 
 def test_it_is_forty_lines_at_most():
-    code = [line for kind, text in BLOCKS for line in text.splitlines()
-            if line.strip() and (kind == "python" or line[:1] == "+")]  # fmt: skip
+    code = [
+        line
+        for kind, text in BLOCKS
+        for line in text.splitlines()
+        if line.strip() and (kind == "python" or line[:1] == "+")
+    ]
     assert 20 < len(code) <= MOST_LINES
     assert max(map(len, code)) <= 100
 
 
 def test_no_stored_run_is_lost():
-    changed = {"alignbook." + name.removeprefix("lib/alignbook/").removesuffix(".py")
-               for name in written()}  # fmt: skip
-    computing = [f"alignbook.{name}" for name in ("chan", "baselines", "comalign", "covalign", "gsl")]
-    assert changed == {"alignbook.own", "alignbook.chan_arms", "alignbook.exhibits"}
+    changed = {
+        "alignbook." + name.removeprefix("lib/alignbook/").removesuffix(".py") for name in written()
+    }
+    computing = [
+        f"alignbook.{name}" for name in ("chan", "baselines", "comalign", "covalign", "gsl")
+    ]
+    assert changed == {"alignbook.own", "alignbook.papers.chan.arms", "alignbook.workbook.exhibits"}
     assert not changed & set(fingerprint.modules_behind(*computing))
 
 
@@ -64,8 +80,12 @@ def test_the_arms_appear_in_table_3(tmp_path):
     metrics = pd.read_csv(copy.smoke / "metrics.csv").set_index(["row", "column"])
     assert set(metrics.exhibit) == {"chan-T3"}
     for arm in NEW_ARMS:
-        assert metrics.loc[arm].index.nunique() == 7 and metrics.loc[arm].value.between(0, 600).all()
-    checksums = pd.read_csv(copy.smoke / "runs.csv").query("role == 'report'").set_index("row").checksum
+        assert (
+            metrics.loc[arm].index.nunique() == 7 and metrics.loc[arm].value.between(0, 600).all()
+        )
+    checksums = (
+        pd.read_csv(copy.smoke / "runs.csv").query("role == 'report'").set_index("row").checksum
+    )
     assert checksums[[*NEW_ARMS, "average", "visual-codebook"]].nunique() == 4
     table = (copy.smoke / "tables/chan-T3.md").read_text(encoding="utf-8")
     assert "Power mean" in table and "Both ways" in table

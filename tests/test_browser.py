@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 import pytest
+from alignbook.explorer import widget
+from alignbook.store import verbatim
 from conftest import Copy, listens, skip_unless_required
 from playwright.sync_api import TimeoutError as TookTooLong
 from playwright.sync_api import sync_playwright
 from test_verbatim import ACTING, CAPTIONS, shown
-
-from alignbook import explorer_widget, verbatim
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 CANVASES = "[...document.querySelectorAll('.ab-canvas')].map((each) => each.toDataURL())"
@@ -35,9 +35,14 @@ def lab(copy: Copy, home: Path):
     """`./run_all.sh lab` of a workbook; the address it opens, token included."""
     folders = {f"JUPYTER_{name}_DIR": str(home / name) for name in ("CONFIG", "DATA", "RUNTIME")}
     folders |= {"IPYTHONDIR": str(home / "ipython"), "OMP_NUM_THREADS": "1"}
-    server = copy.start("lab", "--no-browser", "--allow-root",
-                        "--MappingKernelManager.kernel_info_timeout=600",
-                        "--LabApp.expose_app_in_browser=True", **folders)  # fmt: skip
+    server = copy.start(
+        "lab",
+        "--no-browser",
+        "--allow-root",
+        "--MappingKernelManager.kernel_info_timeout=600",
+        "--LabApp.expose_app_in_browser=True",
+        **folders,
+    )
     try:
         end = time.monotonic() + 180
         while not (said := "".join(map(Path.read_text, home.glob("RUNTIME/jpserver-*.json")))):
@@ -245,16 +250,27 @@ def explore(copy: Copy, pictures: Path) -> dict:
             before = scores.all_text_contents()
             took = milliseconds(page, lambda: exchange.select_option(other))
             seen["took"][f"exchange of word {place}"] = took
-            steps.append({"place": place, "other": other, "words": words.all_text_contents(),
-                          "scores": (before, scores.all_text_contents()),
-                          "field": page.locator(".ab-caption").input_value(),
-                          "heard": heard.text_content()})  # fmt: skip
+            steps.append(
+                {
+                    "place": place,
+                    "other": other,
+                    "words": words.all_text_contents(),
+                    "scores": (before, scores.all_text_contents()),
+                    "field": page.locator(".ab-caption").input_value(),
+                    "heard": heard.text_content(),
+                }
+            )
         seen["exchanges"] = steps
         page.locator(".ab-explorer").screenshot(path=pictures / "exchange.png")
         undo = page.get_by_text("undo the last exchange")
         undo.focus()
-        seen["took"]["undo"] = milliseconds(page, lambda: (  # in haste
-            page.keyboard.press("Enter"), page.keyboard.press("Enter")))
+        seen["took"]["undo"] = milliseconds(
+            page,
+            lambda: (  # in haste
+                page.keyboard.press("Enter"),
+                page.keyboard.press("Enter"),
+            ),
+        )
         seen["undone"] = words.all_text_contents(), undo.is_visible()
         seen["focus after undo"] = page.evaluate("document.activeElement.tagName")
 
@@ -279,7 +295,10 @@ def explore(copy: Copy, pictures: Path) -> dict:
         seen["place of the held"] = scores.first.text_content()
         words.nth(2).click()
         hold.click()  # nothing to compute: the page doesn't wait for an answer
-        seen["idle"] = page.locator(".ab-explorer").get_attribute("aria-busy"), page.evaluate(PINNED)
+        seen["idle"] = (
+            page.locator(".ab-explorer").get_attribute("aria-busy"),
+            page.evaluate(PINNED),
+        )
         page.locator(".ab-explorer").screenshot(path=pictures / "held.png")
 
         for k in range(5):
@@ -323,11 +342,16 @@ def hostile(page, pictures: Path) -> dict:
     """A report and an explorer of captions and names that would do harm."""
     page.goto(shown(pictures / "hostile").as_uri())
     images = page.locator("article img").all()
-    seen = {"sources": [each.get_attribute("src") for each in images],
-            "alt": images[0].get_attribute("alt"), "text": page.locator("article").inner_text(), "links": page.evaluate(
-                "[...document.links].filter((each) => !/^(file|https):/.test(each.href)).length")}  # fmt: skip
+    seen = {
+        "sources": [each.get_attribute("src") for each in images],
+        "alt": images[0].get_attribute("alt"),
+        "text": page.locator("article").inner_text(),
+        "links": page.evaluate(
+            "[...document.links].filter((each) => !/^(file|https):/.test(each.href)).length"
+        ),
+    }
     page.screenshot(path=pictures / "hostile.png", full_page=True)
-    source = b64encode((explorer_widget.HERE / "explorer.js").read_bytes()).decode()
+    source = b64encode((widget.HERE / "explorer.js").read_bytes()).decode()
     seen["explorer"] = page.evaluate(EXPLORER, [source, CAPTIONS])
     page.wait_for_timeout(200)  # for an image that is not there
     return seen | {"title": page.title(), "formulas": page.locator("math").count()}
@@ -375,7 +399,11 @@ def check_lab(seen: dict) -> None:
     nothing_else(seen)
     assert "Start here" in seen["first"]
     assert seen["kept"] and seen["dialogs"] == []
-    assert {each["output_type"] for each in seen["outputs"]} <= {"stream", "display_data", "execute_result"}
+    assert {each["output_type"] for each in seen["outputs"]} <= {
+        "stream",
+        "display_data",
+        "execute_result",
+    }
     assert sum("image/png" in each.get("data", {}) for each in seen["outputs"]) == 4
 
 
@@ -467,8 +495,11 @@ def test_the_report_leads_to_the_answer_in_two_clicks_and_is_searched(copy, tmp_
 
 if __name__ == "__main__":  # by hand: python tests/test_browser.py WORKBOOK PICTURES
     root, pictures = (Path(each).resolve() for each in sys.argv[1:])
-    for do, check, what in ((map_and_11, check_lab, Copy(root)), (explore, check_explorer, Copy(root)),
-                            (follow, check_report, root / "results/world-smoke/report")):  # fmt: skip
+    for do, check, what in (
+        (map_and_11, check_lab, Copy(root)),
+        (explore, check_explorer, Copy(root)),
+        (follow, check_report, root / "results/world-smoke/report"),
+    ):
         (pictures / do.__name__).mkdir(parents=True, exist_ok=True)
         found = do(what, pictures / do.__name__)
         print({name: str(value)[:300] for name, value in found.items()})

@@ -9,13 +9,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from alignbook.backbones import bert, region_features
+from alignbook.datasets import by_name, precomp
+from alignbook.papers.chan import arms
+from alignbook.papers.chan import model as chan
+from alignbook.papers.covalign import model as covalign
+from alignbook.papers.covalign.two_towers import Drawn
+from alignbook.papers.gsl import arms as gsl_arms
+from alignbook.papers.gsl import model as gsl
+from alignbook.store import runs
+from alignbook.workbook import profiles
 from safetensors.torch import load_file
-
-from alignbook import (
-    bert, chan, chan_arms, covalign, datasets, features, gsl, gsl_arms, profiles, runs,
-)  # fmt: skip
-from alignbook.covalign_towers import Drawn
-from alignbook.datasets import precomp
 
 WORDS = [f"word{i}" for i in range(200)]
 
@@ -26,14 +30,17 @@ def inputs(tmp_path_factory):
     from transformers import BertConfig, BertModel
 
     root, rng = tmp_path_factory.mktemp("full"), np.random.default_rng(0)
-    names = {"train": [f"t{i}" for i in range(100)], "dev": ["d"], "test": [f"e{i}" for i in range(5)]}
+    names = {
+        "train": [f"t{i}" for i in range(100)],
+        "dev": ["d"],
+        "test": [f"e{i}" for i in range(5)],
+    }
     captions = {
         name: [" ".join(rng.choice(WORDS, rng.integers(6, 18))) for _ in range(5)]
-        for split in names.values() for name in split
-    }  # fmt: skip
-    arrays = {
-        split: rng.random((len(each), 36, 2048), np.float32) for split, each in names.items()
+        for split in names.values()
+        for name in split
     }
+    arrays = {split: rng.random((len(each), 36, 2048), np.float32) for split, each in names.items()}
     precomp.write(root / "files", names, captions, arrays)
     torch.manual_seed(0)
     config = BertConfig()
@@ -42,9 +49,9 @@ def inputs(tmp_path_factory):
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     pieces = special + WORDS + [f"##{i}" for i in range(config.vocab_size - len(special + WORDS))]
     (root / "bert-base/vocab.txt").write_text("\n".join(pieces))
-    dataset = datasets.prepare(f"precomp={root / 'files'}", settings(), root / "data")
+    dataset = by_name.prepare(f"precomp={root / 'files'}", settings(), root / "data")
     named = bert.Pretrained(str(root / "bert-base"))
-    return [dataset, features.Given(dataset), None, None, named]
+    return [dataset, region_features.Given(dataset), None, None, named]
 
 
 def settings():
@@ -56,7 +63,7 @@ def test_two_steps_at_full_size(inputs, tmp_path, arm):
     """The paper profile's own arms, a quarter of a batch: all violations first, then the hardest,
     and both move.
     """
-    config = replace(chan_arms.arms("chan-T1", settings())[arm][0][0], steps=2, all_violations=0.5)
+    config = replace(arms.arms("chan-T1", settings())[arm][0][0], steps=2, all_violations=0.5)
     assert (config.dim, config.regions, config.batch) == (1024, 36, 128 if "bert" in arm else 384)
     config = replace(config, batch=config.batch // 4)
     given = inputs if "bert" in arm else inputs[:2]
@@ -79,8 +86,9 @@ def test_two_steps_of_gsl_at_full_size(inputs, tmp_path, monkeypatch):
     config = replace(plain[0], **changes)
     assert (config.dim, config.sim_dim, config.regions, config.batch) == (1024, 256, 36, 128)
     assert (config.similarity, config.warm_up, config.learning_rate) == ("sgr", "", 2e-4)
-    config = replace(config, images=8, test_images=2, batch=8, warm_up_epochs=1, epochs=2,
-                     epoch_steps=1)  # fmt: skip
+    config = replace(
+        config, images=8, test_images=2, batch=8, warm_up_epochs=1, epochs=2, epoch_steps=1
+    )
     found = gsl.compute(config, 0, inputs[:2], tmp_path, "cpu")
     assert (found["warm-up steps"], found["steps"]) == (1, 2) and 0 <= found["test RSUM"] <= 600
     assert np.isfinite(np.load(tmp_path / "loss.npy")).all() and found["parameters"] > 2 * 12e6
@@ -88,7 +96,9 @@ def test_two_steps_of_gsl_at_full_size(inputs, tmp_path, monkeypatch):
     (warmed,) = (tmp_path / "store").glob("*/weights.safetensors")
     before = load_file(warmed)
     for name in ("0.image.weight", "1.reason.steps.2.update.weight", "0.text.gru.weight_ih_l0"):
-        assert torch.isfinite(after[name]).all() and not torch.equal(after[name], before[name]), name
+        assert torch.isfinite(after[name]).all() and not torch.equal(after[name], before[name]), (
+            name
+        )
 
 
 def test_two_steps_of_covalign_at_full_size(tmp_path):
@@ -96,10 +106,13 @@ def test_two_steps_of_covalign_at_full_size(tmp_path):
     rng = np.random.default_rng(0)
     captions = [" ".join(rng.choice(WORDS, rng.integers(6, 18))) for _ in range(20)]
     dataset = SimpleNamespace(
-        name="drawn", images=rng.integers(0, 255, (4, 224, 224, 3), np.uint8), captions=captions,
-        captions_per_image=5, captions_of=lambda split: captions[:10],
+        name="drawn",
+        images=rng.integers(0, 255, (4, 224, 224, 3), np.uint8),
+        captions=captions,
+        captions_per_image=5,
+        captions_of=lambda split: captions[:10],
         splits={"train": np.arange(2), "dev": np.arange(2, 3), "test": np.arange(3, 4)},
-    )  # fmt: skip
+    )
     preset = covalign.PRESETS["paper"]
     assert (preset.dim, preset.queries, preset.batch, preset.tokens) == (512, 8, 128, "end-to-end")
     config = replace(preset, steps=2)
@@ -112,7 +125,10 @@ def test_two_steps_of_covalign_at_full_size(tmp_path):
     assert found["steps"] == 2 and found["parameters"] > 170e6  # 86 M of the ViT, 86 M of BERT
     assert np.isfinite(np.load(tmp_path / "loss.npy")).all() and 0 <= found["test RSUM"] <= 600
     after = load_file(tmp_path / "weights.safetensors")
-    for name in ("source.image.vit.embeddings.cls_token", "model.projection.of_queries.weight",
-                 "source.text.encoder.layer.11.output.dense.weight"):  # fmt: skip
+    for name in (
+        "source.image.vit.embeddings.cls_token",
+        "model.projection.of_queries.weight",
+        "source.text.encoder.layer.11.output.dense.weight",
+    ):
         assert torch.isfinite(after[name]).all()
         assert not torch.equal(after[name], before[name]), name

@@ -16,12 +16,22 @@ import numpy as np
 import pandas as pd
 import pytest
 import yardstick
-from conftest import copy_workbook, skip_unless_required
-
-from alignbook import base, collect, curves, execute, exhibits, jobs, profiles, retrieval
-from alignbook import runs, tensorboard, workbook
-from alignbook.components import parser
+from alignbook.backbones import base
+from alignbook.core import retrieval
 from alignbook.datasets import precomp
+from alignbook.papers.comalign.components import parser
+from alignbook.store import runs
+from alignbook.workbook import (
+    curves,
+    execute,
+    exhibits,
+    jobs,
+    profiles,
+    results,
+    tensorboard,
+    workbook,
+)
+from conftest import copy_workbook, skip_unless_required
 
 pytestmark = pytest.mark.slow
 
@@ -31,8 +41,16 @@ OFTEN = {"ALIGNBOOK_CHECKPOINT_SECONDS": "0.1"}  # smoke runs are short
 
 # Enough for a way through other data: the world's own run tunes and trains for longer.
 BRIEFLY = ("--set", "base_epochs=1", "--set", "chan_trials=1", "--set", "chan_steps=6")
-FEW_PAIRS = ("--set", "gsl_images=16", "--set", "gsl_dev_images=5", "--set", "gsl_test_images=10",
-             "--set", "covalign_steps=3")  # fmt: skip
+FEW_PAIRS = (
+    "--set",
+    "gsl_images=16",
+    "--set",
+    "gsl_dev_images=5",
+    "--set",
+    "gsl_test_images=10",
+    "--set",
+    "covalign_steps=3",
+)
 
 # Brings the loopback interface up in a new network namespace, then becomes the command.
 LOOPBACK = """\
@@ -80,7 +98,7 @@ def kill_during(copy, job: str, *targets: str, **how) -> None:
 
     def training():
         assert top.poll() is None, f"the run ended before its {job} job was seen"
-        at_work = any(f"alignbook.jobs {job}" in words for words in marked(mark).values())
+        at_work = any(f"alignbook.workbook.jobs {job}" in words for words in marked(mark).values())
         return at_work and list(store.glob("*/checkpoint.pt"))
 
     assert wait_until(training, 300), f"no {job} job with a checkpoint within five minutes"
@@ -136,8 +154,18 @@ def test_smoke_run_makes_everything(finished):
     assert not (finished.smoke / ".live").exists()
 
 
-DRAWN = {"02-pictures", "02-domain-A", "02-domain-B", "02-swaps", "02-svo", "03-retrieved",
-         "03-written", "03-regions", "chan-codebooks", "comalign-components"}  # fmt: skip
+DRAWN = {
+    "02-pictures",
+    "02-domain-A",
+    "02-domain-B",
+    "02-swaps",
+    "02-svo",
+    "03-retrieved",
+    "03-written",
+    "03-regions",
+    "chan-codebooks",
+    "comalign-components",
+}
 
 
 def test_every_figure_has_its_numbers_beside_it_and_an_alt_text(finished):
@@ -166,7 +194,9 @@ def test_figures_draw_the_numbers_of_the_tables(finished):
             away = abs(lines[column].dropna().to_numpy()[:, None] - own["mean"].to_numpy()).min(1)
             drawn[path.stem] = (away < 1e-6).all()
     assert {name for name, all_there in drawn.items() if not all_there} == {
-        "comalign-F7", "covalign-F5-spread"}  # dev's, and of maps: in no table
+        "comalign-F7",
+        "covalign-F5-spread",
+    }  # dev's, and of maps: in no table
     assert len(drawn) >= 16
     contrasts = pd.read_csv(finished.smoke / "contrasts.csv").set_index(["claim", "contrast"]).value
     for path in (finished.smoke / "figures").glob("claims-*.csv"):
@@ -194,7 +224,9 @@ def test_every_arm_of_the_workbook_has_its_curves(finished, monkeypatch):
             steps = kinds["loss"][-1, 0]
             assert kinds["dev"][-1, 0] == steps == kinds["rate"][-1, 0], (exhibit, row, seed)
             assert (kinds["dev"][:, 1] > 0).all() and (kinds["dev"][:, 1] <= 600).all()
-    drawn = {path.stem.removeprefix("curves-") for path in finished.smoke.glob("figures/curves-*.csv")}
+    drawn = {
+        path.stem.removeprefix("curves-") for path in finished.smoke.glob("figures/curves-*.csv")
+    }
     assert {"base-models", "chan-T3", "comalign-TI", "covalign-ladder", "gsl-F1"} <= drawn
     assert (finished.smoke / "report/curves.html").exists()
 
@@ -243,8 +275,12 @@ def test_every_notebook_runs_within_a_minute_from_a_filled_store(finished):
         executed = nbformat.read(finished.smoke / f"notebooks/{name}.ipynb", as_version=4)
         assert executed.metadata.papermill.duration <= 60, name
         if name == "00_start_here":
-            shown = " ".join(text for cell in executed.cells for each in cell.get("outputs", ())
-                             for text in each.get("data", {}).values())  # fmt: skip
+            shown = " ".join(
+                text
+                for cell in executed.cells
+                for each in cell.get("outputs", ())
+                for text in each.get("data", {}).values()
+            )
             assert f"{len(exhibits.NOTEBOOKS) - 1} of {len(exhibits.NOTEBOOKS) - 1}" in shown
             assert "not yet" not in shown and "chan-codings: not run" in shown
 
@@ -274,21 +310,26 @@ def test_photographs_go_through_the_same_notebooks(workbook_copy, realdata):
     assert (metrics[["dataset", "profile"]] == ["flickr8k", "smoke"]).to_numpy().all()
     assert set(recalls(metrics).split) == {"test"} and set(metrics.split) == {"test", "train"}
     assert set(metrics[metrics.split == "train"].exhibit) <= {  # whether noise was found
-        name for name in exhibits.EXHIBITS if name.startswith("gsl-")}
+        name for name in exhibits.EXHIBITS if name.startswith("gsl-")
+    }
     index = np.load(out / "noise_index/flickr8k_0.4.npy")
     assert index.dtype == np.int64 and len(index) == 5 * 16
 
 
 def recalls(metrics):
     """Rows of metrics.csv that are recalls or their sum."""
-    return metrics[metrics.column.isin(collect.COLUMNS)]
+    return metrics[metrics.column.isin(results.COLUMNS)]
 
 
 def arms_with_recalls(data: str, overrides: dict | None = None, shown=exhibits.EXHIBITS) -> int:
     """Arms of some exhibits on some data; ways to label that train nothing have none."""
     profile = profiles.get("smoke", data, overrides)
-    arms = [arm for name in shown for arm in exhibits.arms(name, data, profile)
-            if name != "gsl-F2" or arm not in exhibits.GSL_LABELS]  # fmt: skip
+    arms = [
+        arm
+        for name in shown
+        for arm in exhibits.arms(name, data, profile)
+        if name != "gsl-F2" or arm not in exhibits.GSL_LABELS
+    ]
     return len(arms)
 
 
@@ -301,10 +342,19 @@ def test_comalign_on_photographs_it_has_never_seen(twin, realdata, tmp_path, mon
     monkeypatch.setattr(runs, "STORE", twin.root / "results/store")
     monkeypatch.setattr(workbook, "ROOT", twin.root)
     parser.load(workbook.open("smoke").parser()).to_disk(tmp_path / "english")
-    settings = [f"comalign_source=flickr8k={realdata / 'flickr8k'}", f"probes={realdata}",
-                f"parser={tmp_path / 'english'}"]  # fmt: skip
-    done = twin.run("--profile", "smoke", "--data", f"coco={realdata / 'coco'}", *NEVER_SEEN,
-                    *[word for text in settings for word in ("--set", text)])  # fmt: skip
+    settings = [
+        f"comalign_source=flickr8k={realdata / 'flickr8k'}",
+        f"probes={realdata}",
+        f"parser={tmp_path / 'english'}",
+    ]
+    done = twin.run(
+        "--profile",
+        "smoke",
+        "--data",
+        f"coco={realdata / 'coco'}",
+        *NEVER_SEEN,
+        *[word for text in settings for word in ("--set", text)],
+    )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     out = twin.root / "results/coco-smoke"
     for name in NEVER_SEEN:
@@ -323,15 +373,24 @@ def test_precomp_files_go_through_the_same_notebooks(twin, monkeypatch):
     world = workbook.open("smoke")
     files = twin.root / "files"
     precomp.write_dataset(files, world.dataset(), world.features().array("features")[:, :36])
-    some = ("02_data", "03_base_models", "14_chan_attention", "44_gsl_retrieval")  # without pictures
-    done = twin.run("--profile", "smoke", "--data", f"precomp={files}", *some, *BRIEFLY[2:],
-                    *FEW_PAIRS)
+    some = (
+        "02_data",
+        "03_base_models",
+        "14_chan_attention",
+        "44_gsl_retrieval",
+    )  # without pictures
+    done = twin.run(
+        "--profile", "smoke", "--data", f"precomp={files}", *some, *BRIEFLY[2:], *FEW_PAIRS
+    )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     out = twin.root / "results/precomp-smoke"
     for name in some:
         assert execute.failure(out / f"notebooks/{name}.ipynb") is None
-    shown = {each for name in some
-             for each in exhibits.NOTEBOOKS[name].exhibits + exhibits.NOTEBOOKS[name].reads}
+    shown = {
+        each
+        for name in some
+        for each in exhibits.NOTEBOOKS[name].exhibits + exhibits.NOTEBOOKS[name].reads
+    }
     found = recalls(pd.read_csv(out / "metrics.csv"))
     assert len(found) == 7 * arms_with_recalls("precomp", shown=shown) > 0
     assert not {"20_comalign", "30_covalign"} & set(exhibits.resolve([], "precomp"))
@@ -356,15 +415,23 @@ def test_killed_twice_without_a_network_it_goes_on_to_the_same_numbers(finished,
     (tmp_path / "home").mkdir()
     how = {"before": alone if cut else (), "HOME": str(tmp_path / "home")}
     copy = copy_workbook(tmp_path / "work book")
-    some = ("chan-T3", "comalign-TIII", "gsl-T1")  # an exhibit of each chapter, and those it is shown with
+    some = (
+        "chan-T3",
+        "comalign-TIII",
+        "gsl-T1",
+    )  # an exhibit of each chapter, and those it is shown with
     kill_during(copy, "base", *some, **how)
     kill_during(copy, "whole", *some, **how)
     base = times(copy)["base.json"]
     done = copy.run("--profile", "smoke", *some, **OFTEN, **how)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     heading, *rows = (finished.smoke / "metrics.csv").read_bytes().splitlines(keepends=True)
-    shown = {name for target in some for book in exhibits.resolve([target])
-             for name in exhibits.NOTEBOOKS[book].exhibits}  # fmt: skip
+    shown = {
+        name
+        for target in some
+        for book in exhibits.resolve([target])
+        for name in exhibits.NOTEBOOKS[book].exhibits
+    }
     own = [row for row in rows if row.decode().partition(",")[0] in shown]
     assert len(own) > 100
     assert (copy.smoke / "metrics.csv").read_bytes() == b"".join([heading, *own])
@@ -390,7 +457,7 @@ def test_ctrl_c_ends_everything_and_says_how_to_go_on(workbook_copy):
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where tests run
     )  # in a shell's background
-    assert wait_until(lambda: "alignbook.jobs" in " ".join(marked(mark).values()), 60)
+    assert wait_until(lambda: "alignbook.workbook.jobs" in " ".join(marked(mark).values()), 60)
     top.send_signal(signal.SIGINT)
     _, words = top.communicate(timeout=15)
     assert top.returncode == 130
@@ -443,7 +510,7 @@ def test_editing_prose_reruns_that_notebook_alone(twin):
 
 def test_editing_a_docstring_runs_nothing_and_editing_the_loss_trains_anew(twin):
     before, stored = times(twin), folders(twin.root)
-    losses = twin.root / "lib/alignbook/losses.py"
+    losses = twin.root / "lib/alignbook/core/losses.py"
     words = losses.read_text()
     assert words.count('"""') >= 4
     losses.write_text(words.replace('"""', '"""In other words: ', 1) + "\n# a remark\n")
@@ -487,13 +554,21 @@ def test_a_start_of_a_part_keeps_the_numbers_of_what_is_there(finished, tmp_path
     (out / "arms/gsl-T1/0.4.csv").unlink()  # what is not whole doesn't count
     os.utime(out / "arms/covalign-T3/regions-4.csv", (0, 0))  # nor what is of earlier settings
     code_hash = runs.code_hash
-    monkeypatch.setattr(runs, "code_hash", lambda module: (  # nor what is of other code
-        "new" if module == "alignbook.comalign" else code_hash(module)))
+    monkeypatch.setattr(
+        runs,
+        "code_hash",
+        lambda module: (  # nor what is of other code
+            "new" if module == "alignbook.papers.comalign.model" else code_hash(module)
+        ),
+    )
     jobs.collect(workbook.load(out), "chan-T3")
     found, whole = (pd.read_csv(each / "metrics.csv") for each in (out, finished.smoke))
     gone = set(whole.exhibit) - set(found.exhibit)
     assert gone > {"gsl-T1", "covalign-T3"} and {name.partition("-")[0] for name in gone} == {
-        "gsl", "covalign", "comalign"}
+        "gsl",
+        "covalign",
+        "comalign",
+    }
     assert found.equals(whole[~whole.exhibit.isin(gone)].reset_index(drop=True))
 
 

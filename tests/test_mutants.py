@@ -27,10 +27,17 @@ def start(folder: Path) -> subprocess.Popen:
 
     What became of each stands in `folder/outcomes`; a file `folder/hurry` lets them take all cores.
     """
-    jobs = [{"files": sorted({mutant[1] for mutant in MUTANTS if mutant[4] == tests}),
-             "snippet": None, "tests": tests} for tests in TEST_FILES]
-    jobs += [dict(zip(("file", "snippet", "replacement", "tests"), mutant[1:]))
-             for mutant in MUTANTS]
+    jobs = [
+        {
+            "files": sorted({mutant[1] for mutant in MUTANTS if mutant[4] == tests}),
+            "snippet": None,
+            "tests": tests,
+        }
+        for tests in TEST_FILES
+    ]
+    jobs += [
+        dict(zip(("file", "snippet", "replacement", "tests"), mutant[1:])) for mutant in MUTANTS
+    ]
     import alignbook
 
     library = str(Path(alignbook.__file__).parent.parent)
@@ -38,10 +45,14 @@ def start(folder: Path) -> subprocess.Popen:
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     (folder / "jobs").write_text(json.dumps(jobs))
     command = ["nice", sys.executable, str(FOLDER / "runner.py"), str(folder / "hurry")]
-    with (open(folder / "jobs") as asked, open(folder / "outcomes", "w") as told,
-          open(folder / "words", "w") as words):  # fmt: skip
-        return subprocess.Popen(command, stdin=asked, stdout=told, stderr=words, env=environment,
-                                process_group=0)  # fmt: skip
+    with (
+        open(folder / "jobs") as asked,
+        open(folder / "outcomes", "w") as told,
+        open(folder / "words", "w") as words,
+    ):
+        return subprocess.Popen(
+            command, stdin=asked, stdout=told, stderr=words, env=environment, process_group=0
+        )
 
 
 def ended(process: subprocess.Popen, folder: Path) -> dict[int, dict]:
@@ -64,8 +75,11 @@ def test_the_unchanged_library_passes(outcomes, number, tests):
     assert outcomes[number]["code"] == 0, outcomes[number]["output"]
 
 
-@pytest.mark.parametrize("number, mutant", list(enumerate(MUTANTS)),
-                         ids=[f"{mutant[1]}: {mutant[0]}" for mutant in MUTANTS])
+@pytest.mark.parametrize(
+    "number, mutant",
+    list(enumerate(MUTANTS)),
+    ids=[f"{mutant[1]}: {mutant[0]}" for mutant in MUTANTS],
+)
 def test_the_mutant_is_killed(outcomes, number, mutant):
     outcome = outcomes[len(TEST_FILES) + number]
     assert outcome["code"] != 0, f"{mutant[0]}: every test of {mutant[4]} passed; add one"

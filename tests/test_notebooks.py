@@ -13,9 +13,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from alignbook.workbook import execute, exhibits, workbook
 from conftest import ROOT
-
-from alignbook import execute, exhibits, workbook
 
 FILES = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LONGEST_CELL, MOST_CELLS, LONGEST_LINE, LONGEST_FUNCTION = 15, 40, 100, 10
@@ -119,17 +118,34 @@ def test_plain_papermill_and_plain_snakemake_do(workbook_copy, tmp_path):
     """The README's lines, in a folder of one's own and in the project folder."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     notebook = "notebooks/01_reported_numbers.ipynb"
-    for line in (f"papermill {notebook} out.ipynb -p profile smoke", "snakemake --cores 2",
-                 "snakemake --cores 2 --config profile=laptop"):  # fmt: skip
+    for line in (
+        f"papermill {notebook} out.ipynb -p profile smoke",
+        "snakemake --cores 2",
+        "snakemake --cores 2 --config profile=laptop",
+    ):
         assert f"\n{line} " in readme
     scripts, root = Path(sys.executable).parent, workbook_copy.root
     environment = workbook_copy.environment | {
-        "PYTHONPATH": str(root / "lib"), "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"
-    }  # fmt: skip
+        "PYTHONPATH": str(root / "lib"),
+        "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
+    }
     how = dict(env=environment, capture_output=True, text=True)
     (tmp_path / "here").mkdir()
-    done = subprocess.run(["papermill", str(root / notebook), "out.ipynb", "-p", "profile", "smoke",
-                           "-p", "device", "cpu"], cwd=tmp_path / "here", **how)  # fmt: skip
+    done = subprocess.run(
+        [
+            "papermill",
+            str(root / notebook),
+            "out.ipynb",
+            "-p",
+            "profile",
+            "smoke",
+            "-p",
+            "device",
+            "cpu",
+        ],
+        cwd=tmp_path / "here",
+        **how,
+    )
     assert done.returncode == 0, done.stderr
     assert os.listdir(tmp_path / "here") == ["out.ipynb"]
     assert execute.failure(tmp_path / "here/out.ipynb") is None

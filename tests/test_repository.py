@@ -9,16 +9,19 @@ import tomllib
 
 import pytest
 import yaml
-from conftest import ROOT
-
 from alignbook import __main__ as command_line
-from alignbook import api
+from alignbook.workbook import api
+from conftest import ROOT
 
 PACKAGE = ROOT / "lib/alignbook"
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 WORKFLOW = ROOT / ".github/workflows/test.yml"
-DOORS = (WORKFLOW, ROOT / ".devcontainer/devcontainer.json", ROOT / ".binder/postBuild",
-         ROOT / "CONTRIBUTING.md")  # fmt: skip
+DOORS = (
+    WORKFLOW,
+    ROOT / ".devcontainer/devcontainer.json",
+    ROOT / ".binder/postBuild",
+    ROOT / "CONTRIBUTING.md",
+)
 
 
 # --- The map of rooms ----------------------------------------------------------------------------
@@ -33,8 +36,11 @@ def rooms() -> dict[str, list[str]]:
 
 def test_every_module_is_in_the_map_exactly_once():
     listed = [name for names in rooms().values() for name in names]
-    there = [path.stem if path.is_file() else f"{path.name}/" for path in PACKAGE.iterdir()
-             if path.suffix == ".py" or path.is_dir() and any(path.glob("*.py"))]  # fmt: skip
+    there = [
+        path.stem if path.is_file() else f"{path.name}/"
+        for path in PACKAGE.iterdir()
+        if path.suffix == ".py" or path.is_dir() and any(path.glob("*.py"))
+    ]
     missing, gone = sorted(set(there) - set(listed)), sorted(set(listed) - set(there))
     assert not missing, f"give {', '.join(missing)} a room in the map of CONTRIBUTING.md"
     assert not gone, f"CONTRIBUTING.md's map lists {', '.join(gone)}, which lib/alignbook lacks"
@@ -43,8 +49,12 @@ def test_every_module_is_in_the_map_exactly_once():
 
 
 def test_pages_are_of_modules_that_are_no_part_of_the_door():
-    inside = {name for room, names in rooms().items() for name in names
-              if room.startswith(("The door", "Processes", "The report", "What notebooks"))}  # fmt: skip
+    inside = {
+        name
+        for room, names in rooms().items()
+        for name in names
+        if room.startswith(("The door", "Processes", "The report", "What notebooks"))
+    }
     assert not inside & {name for names in api.ROOMS.values() for name in names}
 
 
@@ -60,8 +70,18 @@ def test_the_citation_has_what_its_format_demands(citation):
     assert citation["cff-version"] == "1.2.0" and citation["type"] == "software"
     assert {"message", "title", "authors"} <= citation.keys()
     assert citation["version"] == VERSION and citation["license"] == "Apache-2.0"
-    known = {"abstract", "authors", "cff-version", "keywords", "license", "message", "references",
-             "title", "type", "version"}  # fmt: skip
+    known = {
+        "abstract",
+        "authors",
+        "cff-version",
+        "keywords",
+        "license",
+        "message",
+        "references",
+        "title",
+        "type",
+        "version",
+    }
     assert citation.keys() <= known
     for work in (citation, *citation["references"]):
         for author in work["authors"]:
@@ -89,8 +109,11 @@ def test_titles_and_authors_are_those_of_the_papers(citation, seeds):
     for paper, work in zip(("chan", "comalign", "covalign", "gsl"), citation["references"]):
         beginning = words(seeds[paper][:3000])
         assert words(work["title"].removeprefix("ComAlign: ")) in beginning, work["title"]
-        named = [f"{each['given-names']} {each['family-names']}" for each in work["authors"]
-                 if "given-names" in each]  # fmt: skip
+        named = [
+            f"{each['given-names']} {each['family-names']}"
+            for each in work["authors"]
+            if "given-names" in each
+        ]
         assert not [name for name in named if words(name) not in beginning]
 
 
@@ -139,7 +162,9 @@ def test_the_development_container_starts_on_the_workbook():
     version = re.fullmatch(r"python:(3\.\d+)-\w+", said["image"])[1]
     assert version in ("3.11", "3.12", "3.13")
     assert said["postCreateCommand"] == "./run_all.sh --profile smoke"
-    assert said["postAttachCommand"].startswith("./run_all.sh lab") and said["forwardPorts"] == [8888]
+    assert said["postAttachCommand"].startswith("./run_all.sh lab") and said["forwardPorts"] == [
+        8888
+    ]
 
 
 def test_binder_sets_itself_up_computes_smoke_and_opens_the_map(tmp_path):
@@ -153,8 +178,13 @@ def test_binder_sets_itself_up_computes_smoke_and_opens_the_map(tmp_path):
     assert os.access(ROOT / ".binder/postBuild", os.X_OK)
 
     def build(**environment):
-        return subprocess.run(["bash", ".binder/postBuild"], cwd=folder, capture_output=True,
-                              text=True, env={"PATH": os.environ["PATH"], **environment})  # fmt: skip
+        return subprocess.run(
+            ["bash", ".binder/postBuild"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            env={"PATH": os.environ["PATH"], **environment},
+        )
 
     assert build().returncode != 0  # elsewhere than on Binder
     env = tmp_path / "env"

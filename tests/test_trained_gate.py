@@ -5,12 +5,15 @@ and puts these tests last. It is tested on more pictures than the profile has: f
 a swap's accuracy from one half closely enough.
 """
 
-from alignbook.datasheet import chance
+from alignbook.show.datasheet import chance
 
 # Printed as JSON by the process that trains.
 TRAIN = """
 import json
-from alignbook import base, chan_arms, runs, transfer, workbook
+from alignbook.backbones import base, transfer
+from alignbook.papers.chan import arms as chan_arms
+from alignbook.store import runs
+from alignbook.workbook import workbook
 book = workbook.open("laptop", settings="test_images=600", device="cpu")
 dataset, clip = book.dataset(), book.base()
 model, vocabulary = base.load(clip, dataset)

@@ -7,7 +7,8 @@ modules that compute with them.
 import os
 from pathlib import Path
 
-from . import home, lifeline
+from alignbook.store import home
+from alignbook.workbook import lifeline
 
 __version__ = "0.1.0"
 

@@ -21,23 +21,21 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from alignbook import (
-    ROOT,
-    durable,
+from alignbook import ROOT
+from alignbook.store import durable, home, verbatim
+from alignbook.store.progress import clock
+from alignbook.workbook import (
     execute,
     exhibits,
-    home,
     lifeline,
     live,
     profiles,
     surroundings,
     timeleft,
-    verbatim,
     warm,
 )
-from alignbook.checks import COMPONENTS, Refused, changed, check, read_from
-from alignbook.graph import Graph
-from alignbook.progress import clock
+from alignbook.workbook.checks import COMPONENTS, Refused, changed, check, read_from
+from alignbook.workbook.graph import Graph
 
 EPILOG = """\
 targets:
@@ -71,7 +69,7 @@ report/index.html, which opens in a browser.
 SNAKEMAKE = """\
 import sys, alignbook
 sys.stderr = open(sys.argv.pop(1), "w", buffering=1)
-from alignbook import events
+from alignbook.workbook import events
 from snakemake.cli import main
 events.register()
 main()
@@ -101,29 +99,29 @@ def do(arguments: list[str]) -> int:
     if arguments[:1] == ["lab"]:
         return lab(arguments[1:])
     if arguments[:1] == ["doctor"]:
-        from alignbook import doctor
+        from alignbook.workbook import doctor
 
         return doctor.main()
     if arguments[:1] == ["filter"]:
-        from alignbook import notebookfilter
+        from alignbook.workbook import notebookfilter
 
         return notebookfilter.main(arguments[1:])
     if arguments[:1] == ["tensorboard"]:
-        from alignbook import tensorboard
+        from alignbook.workbook import tensorboard
 
         return tensorboard.main(arguments[1:])
     if arguments[:1] == ["book"]:
-        from alignbook import report
+        from alignbook.workbook import report
 
         return report.main(arguments[1:])
     if arguments[:1] == ["student"]:
-        from alignbook import exercises
+        from alignbook.show import exercises
 
         return exercises.main(arguments[1:])
     for name in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal is a Ctrl-C
         signal.signal(name, signal.default_int_handler)
     if arguments[:1] in (["pack"], ["unpack"]):
-        from alignbook import pack
+        from alignbook.workbook import pack
 
         return pack.main(arguments)
     sys.stdout.reconfigure(line_buffering=True, errors="replace")  # what is said is said at once
@@ -154,19 +152,60 @@ LAB = (
 # What would let others in, or hides that from this list: whole classes, and settings of any class.
 # Jupyter takes some names without the class before it, and with one dash.
 OPENING = {
-    "IdentityProvider", "PasswordIdentityProvider", "LegacyIdentityProvider", "Authorizer",
-    "AllowAllAuthorizer", "GatewayClient", "Session", "NotebookNotary",
-    "ip", "local_hostnames", "sock", "sock_mode", "transport", "websocket_url", "trust_xheaders",
-    "token", "password", "hashed_password", "password_required", "allow_password_change",
-    "allow_unauthenticated_access", "authenticate_prometheus", "identity_provider_class",
-    "authorizer_class", "login_handler_class", "logout_handler_class", "allow_remote_access",
-    "allow_origin", "allow_origin_pat", "allow_credentials", "disable_check_xsrf",
-    "cookie_secret", "cookie_secret_file", "cookie_options", "get_secure_cookie_kwargs",
-    "allow_external_kernels", "external_connection_dir", "gateway_url", "tornado_settings",
-    "webapp_settings", "settings", "ssl_options", "handlers", "extra_services", "static_dir",
-    "static_paths", "extra_static_paths", "jpserver_extensions", "config", "config_file",
-    "config_file_name", "config_manager_class", "collaborative",
-}  # fmt: skip
+    "IdentityProvider",
+    "PasswordIdentityProvider",
+    "LegacyIdentityProvider",
+    "Authorizer",
+    "AllowAllAuthorizer",
+    "GatewayClient",
+    "Session",
+    "NotebookNotary",
+    "ip",
+    "local_hostnames",
+    "sock",
+    "sock_mode",
+    "transport",
+    "websocket_url",
+    "trust_xheaders",
+    "token",
+    "password",
+    "hashed_password",
+    "password_required",
+    "allow_password_change",
+    "allow_unauthenticated_access",
+    "authenticate_prometheus",
+    "identity_provider_class",
+    "authorizer_class",
+    "login_handler_class",
+    "logout_handler_class",
+    "allow_remote_access",
+    "allow_origin",
+    "allow_origin_pat",
+    "allow_credentials",
+    "disable_check_xsrf",
+    "cookie_secret",
+    "cookie_secret_file",
+    "cookie_options",
+    "get_secure_cookie_kwargs",
+    "allow_external_kernels",
+    "external_connection_dir",
+    "gateway_url",
+    "tornado_settings",
+    "webapp_settings",
+    "settings",
+    "ssl_options",
+    "handlers",
+    "extra_services",
+    "static_dir",
+    "static_paths",
+    "extra_static_paths",
+    "jpserver_extensions",
+    "config",
+    "config_file",
+    "config_file_name",
+    "config_manager_class",
+    "collaborative",
+}
 
 
 def lab(arguments: list[str]) -> int:
@@ -178,13 +217,16 @@ def lab(arguments: list[str]) -> int:
         name = each.partition("=")[0]
         parts = name.lstrip("-").replace("-", "_").split(".")
         if each.startswith("-") and not OPENING.isdisjoint(parts):
-            print(f"run_all.sh: lab {name}: a notebook can run anything here, so Lab listens on "
-                  "127.0.0.1 alone and asks for a token. From another machine: ssh -L "
-                  "8888:127.0.0.1:8888 HOST, then the printed address there. A token of your own: "
-                  "JUPYTER_TOKEN=… ./run_all.sh lab", file=sys.stderr)  # fmt: skip
+            print(
+                f"run_all.sh: lab {name}: a notebook can run anything here, so Lab listens on "
+                "127.0.0.1 alone and asks for a token. From another machine: ssh -L "
+                "8888:127.0.0.1:8888 HOST, then the printed address there. A token of your own: "
+                "JUPYTER_TOKEN=… ./run_all.sh lab",
+                file=sys.stderr,
+            )
             return 2
     # Lab's settings of ours, by which it doesn't ask whether to fetch news either.
-    ours = ROOT / "lib/alignbook/jupyter", os.environ.get("JUPYTER_CONFIG_PATH")
+    ours = ROOT / "lib/alignbook/workbook/jupyter", os.environ.get("JUPYTER_CONFIG_PATH")
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(str(each) for each in ours if each)
     hand_over("jupyterlab", f"--ServerApp.root_dir={ROOT}", *LAB, *arguments)
 
@@ -247,8 +289,10 @@ class Once(argparse.Action):
     def __call__(self, parser, namespace, value, option_string=None):
         given = vars(namespace).setdefault("given", {})
         if given.setdefault(self.dest, value) != value:
-            parser.error(f"argument {option_string}: {given[self.dest]} and {value} are both given, "
-                         "expected one of them")
+            parser.error(
+                f"argument {option_string}: {given[self.dest]} and {value} are both given, "
+                "expected one of them"
+            )
         setattr(namespace, self.dest, value)
 
 
@@ -258,8 +302,11 @@ def run(asked: argparse.Namespace) -> int:
     if problem := surroundings.problem([*asked.targets, asked.data, *asked.set]):
         raise Refused(problem)
     if os.environ.pop("SNAKEMAKE_PROFILE", None) is not None:
-        print("SNAKEMAKE_PROFILE is not used: ./run_all.sh walks the graph on this machine; for a "
-              "cluster, start snakemake itself", file=sys.stderr)  # fmt: skip
+        print(
+            "SNAKEMAKE_PROFILE is not used: ./run_all.sh walks the graph on this machine; for a "
+            "cluster, start snakemake itself",
+            file=sys.stderr,
+        )
     if asked.profile == "paper" and (code := list_needs(asked)) is not None:
         return code
     notebooks, settings = check(asked)
@@ -286,8 +333,11 @@ def run(asked: argparse.Namespace) -> int:
                 tell_results(each, time.monotonic() - started)
                 if code:
                     for place in surroundings.full():
-                        print(f"run_all.sh: {place}: no room left on its disk; make room, then "
-                              "start again", file=sys.stderr)  # fmt: skip
+                        print(
+                            f"run_all.sh: {place}: no room left on its disk; make room, then "
+                            "start again",
+                            file=sys.stderr,
+                        )
                     return code
         finally:
             lifeline.release(line)
@@ -299,11 +349,11 @@ def list_needs(asked: argparse.Namespace) -> int | None:
 
     Without --data the run takes the papers' data from the project's data folder.
     """
-    from alignbook import paper
+    from alignbook.workbook import needs
 
     overrides = changed(asked.set) | ({"seeds": str(asked.seeds)} if asked.seeds else {})
     try:
-        plan = paper.plan(exhibits.resolve(asked.targets), asked.data, overrides)
+        plan = needs.plan(exhibits.resolve(asked.targets), asked.data, overrides)
     except ValueError as error:
         raise Refused(str(error)) from None
     if asked.dry_run or not plan.data:
@@ -313,8 +363,10 @@ def list_needs(asked: argparse.Namespace) -> int | None:
         return None
     if asked.dry_run:
         return 0
-    print("run_all.sh: not started, see above; a notebook that is ready starts by its name",
-          file=sys.stderr)  # fmt: skip
+    print(
+        "run_all.sh: not started, see above; a notebook that is ready starts by its name",
+        file=sys.stderr,
+    )
     return 2
 
 
@@ -337,15 +389,21 @@ def set_apart(settings: dict, notebooks: list[str]) -> dict:
 
     What none of the notebooks needs was not asked for: it is as the folder has it.
     """
-    from alignbook import named, salvage
+    from alignbook.workbook import named_files, salvage
 
     out = results_folder(settings)
     there = salvage.settings_of(out)
     if there is None or not any(out.glob("notebooks/*.done")):
         return settings
-    needed = {field for name in notebooks for each in exhibits.NOTEBOOKS[name].exhibits
-              for field in exhibits.EXHIBITS[each].needs}  # fmt: skip
-    borrowed = {*COMPONENTS, "comalign_source"} - needed - ({"comalign_source"} if needed else set())
+    needed = {
+        field
+        for name in notebooks
+        for each in exhibits.NOTEBOOKS[name].exhibits
+        for field in exhibits.EXHIBITS[each].needs
+    }
+    borrowed = (
+        {*COMPONENTS, "comalign_source"} - needed - ({"comalign_source"} if needed else set())
+    )
     left_out = {k for k in needed if there["set"].get(k) == "none"}  # of which it has nothing yet
 
     def mixed(part: str, of: dict, instead: dict, fields: set) -> dict[str, str]:
@@ -362,9 +420,11 @@ def set_apart(settings: dict, notebooks: list[str]) -> dict:
         same = False
     if same:
         return ours | {"seeds": there["seeds"]}
-    apart = f"-{named.short(settings)}"
-    print(f"results/{out.name} was made with other settings; these results go to "
-          f"results/{out.name}{apart}")  # fmt: skip
+    apart = f"-{named_files.short(settings)}"
+    print(
+        f"results/{out.name} was made with other settings; these results go to "
+        f"results/{out.name}{apart}"
+    )
     return settings | {"apart": apart}
 
 
@@ -376,9 +436,9 @@ def profile_of(settings: dict) -> profiles.Profile:
 
 def resolved(settings: dict) -> tuple:
     """The data and the profile that settings come to, files by what they hold."""
-    from alignbook import named
+    from alignbook.workbook import named_files
 
-    said = named.compared(settings)
+    said = named_files.compared(settings)
     return said["data"], said["source"] or "", replace(profile_of(settings), **said["files"])
 
 
@@ -403,7 +463,7 @@ def only_run():
 
 def walk(settings: dict, notebooks: list[str], spread: str | None, cores: int) -> int:
     """Let Snakemake compute what is missing, write the report; returns the exit code."""
-    from alignbook import salvage
+    from alignbook.workbook import salvage
 
     out = results_folder(settings)
     out.mkdir(parents=True, exist_ok=True)
@@ -412,9 +472,13 @@ def walk(settings: dict, notebooks: list[str], spread: str | None, cores: int) -
     log = out / "snakemake.log"
     spread = spread or usual_spread(settings)
     plan = timeleft.Plan(
-        profile_of(settings), settings["data"].partition("=")[0], notebooks, spread,
-        cores, timeleft.earlier(starts_of(out), machine(), cores),
-    )  # fmt: skip
+        profile_of(settings),
+        settings["data"].partition("=")[0],
+        notebooks,
+        spread,
+        cores,
+        timeleft.earlier(starts_of(out), machine(), cores),
+    )
     began, idle = time.monotonic(), False
     with live.View(out, plan, f"{plan.data}, {settings['profile']} profile") as seen:
         command = snakemake(
@@ -444,7 +508,7 @@ def machine() -> str:
 
 def starts_of(out: Path) -> list[dict]:
     """Earlier starts that filled a results folder."""
-    from alignbook import salvage
+    from alignbook.workbook import salvage
 
     return salvage.read(out / "starts.json") or []
 
@@ -487,7 +551,7 @@ def finish(command: list[str], seen: live.View, settings: dict | None = None) ->
 
 def write_report(settings: dict, seen: live.View) -> int:
     """Put the report of some results together, if they have notebooks that it lacks."""
-    from alignbook import report
+    from alignbook.workbook import report
 
     out = results_folder(settings)
     if not report.executed(out) or report.is_current(out):
@@ -591,9 +655,15 @@ def dry_run(settings: dict, notebooks: list[str], spread: str | None, cores: int
         write_settings(settings_file, settings)
         log, graph = Path(aside, "log"), Graph(Path(aside, "events"))
         command = snakemake(
-            settings, settings_file, folder, log, graph.file, notebooks,
-            spread or usual_spread(settings), cores,
-        )  # fmt: skip
+            settings,
+            settings_file,
+            folder,
+            log,
+            graph.file,
+            notebooks,
+            spread or usual_spread(settings),
+            cores,
+        )
         done = subprocess.run([*command, "--dry-run"], capture_output=True)
         graph.read()
         if done.returncode:

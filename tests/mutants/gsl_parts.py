@@ -1,125 +1,229 @@
 """Wrong versions of what GSL stands on: noise, mixtures, SGR and SAF; each must fail its tests."""
 
-MUTANTS = [(name, "noise.py", snippet, replacement, "test_noise.py")
-           for name, snippet, replacement in [
-    ("one seed for all", "ratio, seed, captions_per_image", "ratio, 0, captions_per_image"),
-    ("five captions an image always", "ratio, seed, captions_per_image", "ratio, seed"),
-    ("captions left over", " or n_captions % captions_per_image", ""),
-    ("no captions are noise", "captions_per_image < 1 or n_captions < 1 or ",
-     "captions_per_image < 1 or "),
-    ("clean pairs taken for noisy", "np.asarray(index) != ", "np.asarray(index) == "),
-    ("captions counted across the images", "np.arange(len(index)) // captions_per_image",
-     "np.arange(len(index)) % captions_per_image"),
-]]  # fmt: skip
+MUTANTS = [
+    (name, "papers/gsl/noise.py", snippet, replacement, "test_noise.py")
+    for name, snippet, replacement in [
+        ("one seed for all", "ratio, seed, captions_per_image", "ratio, 0, captions_per_image"),
+        ("five captions an image always", "ratio, seed, captions_per_image", "ratio, seed"),
+        ("captions left over", " or n_captions % captions_per_image", ""),
+        (
+            "no captions are noise",
+            "captions_per_image < 1 or n_captions < 1 or ",
+            "captions_per_image < 1 or ",
+        ),
+        ("clean pairs taken for noisy", "np.asarray(index) != ", "np.asarray(index) == "),
+        (
+            "captions counted across the images",
+            "np.arange(len(index)) // captions_per_image",
+            "np.arange(len(index)) % captions_per_image",
+        ),
+    ]
+]
 
-MUTANTS += [(name, "mixtures.py", snippet, replacement, "test_mixtures.py")
-            for name, snippet, replacement in [
-    # What both have in common.
-    ("one round more", "ITERATIONS = 10", "ITERATIONS = 11"),
-    ("scaled by the largest alone", "super()._scaled(losses).clip(EDGE,",
-     "np.clip(losses / self.high, EDGE,"),
-    ("losses beyond are not held back", "(self.high - self.low), 0, 1)",
-     "(self.high - self.low), -9, 9)"),
-    ("shares are 0 or 1", "self._update(x, np.exp(joint - likelihood))\n            if",
-     "self._update(x, np.exp(joint - likelihood).round())\n            if"),
-    ("never stops early", "            before = likelihood.mean()\n", ""),
-    ("components in any order", "if self.means[0] > self.means[1]:", "if False:"),
-    ("an empty component divides", "if smaller < 0.5:", "if smaller < 0:"),
-    ("small components aren't told", "FEW = 0.01", "FEW = 1e-4"),
-    ("a fit keeps the last division", 'self.weights, self.means, self.deviations = "", None, None, '
-     "None", 'self.separated = "", None'),
-    ("noisy below the clean isn't told", " | (~clean & (x < self.means[0]))", ""),
-    ("wrong sides: means exchanged", "(x > self.means[1])) | (~clean & (x < self.means[0]))",
-     "(x > self.means[0])) | (~clean & (x < self.means[1]))"),
-    ("posterior of the noisy", "expit(clean - noisy)", "expit(noisy - clean)"),
-    ("undivided counts as noisy", "return np.ones(len(losses))", "return np.zeros(len(losses))"),
-    ("separation by the mean deviation", "np.sqrt(np.mean(self.deviations**2))",
-     "np.mean(self.deviations)"),
-    ("NaN passes", "~np.isfinite(x)", "np.isinf(x)"),
-    ("means not by shares", "share @ x / total", "share @ x / len(x)"),
-    ("variance about 0", "(share * (x - means[:, None]) ** 2)", "(share * x**2)"),
-    # Beta distributions.
-    ("beta: edges of a hundredth", "EDGE = 1e-4", "EDGE = 1e-2"),
-    ("beta: one edge only", ".clip(EDGE, 1 - EDGE)", ".clip(EDGE, 1)"),
-    ("beta: starts uneven", "np.full(2, 0.5), np.array([1, 2])",
-     "np.array([0.9, 0.1]), np.array([1, 2])"),
-    ("beta: α and β exchanged", "(a - 1) * np.log(x) + (b - 1) * np.log1p(-x)",
-     "(b - 1) * np.log(x) + (a - 1) * np.log1p(-x)"),
-    ("beta: densities without their area", " - betaln(a, b)", ""),
-    ("beta: weights of no account", "np.log(self.weights)[:, None] + density", "density"),
-    ("beta: α without − 1", "(m * (1 - m) / v - 1)", "(m * (1 - m) / v)"),
-    ("beta: β the other way round", "self.alpha * (1 - m) / m", "self.alpha * m / (1 - m)"),
-    ("beta: variance of 0", "np.maximum(v, EDGE**2)", "v * 1"),
-    ("beta: variance for deviation", "m, np.sqrt(v)", "m, v"),
-    # Normal distributions.
-    ("normal: starts from the middle", "while threshold != before:", "while before is None:"),
-    ("normal: density without its width", "np.log(self.weights / self.deviations)",
-     "np.log(self.weights)"),
-    ("normal: density without a half", "apart**2 / 2", "apart**2"),
-    ("normal: scikit-learn's least variance", "np.sqrt(v + 5e-4)", "np.sqrt(v + 1e-6)"),
-]]  # fmt: skip
+MUTANTS += [
+    (name, "papers/gsl/mixtures.py", snippet, replacement, "test_mixtures.py")
+    for name, snippet, replacement in [
+        # What both have in common.
+        ("one round more", "ITERATIONS = 10", "ITERATIONS = 11"),
+        (
+            "scaled by the largest alone",
+            "super()._scaled(losses).clip(EDGE,",
+            "np.clip(losses / self.high, EDGE,",
+        ),
+        (
+            "losses beyond are not held back",
+            "(self.high - self.low), 0, 1)",
+            "(self.high - self.low), -9, 9)",
+        ),
+        (
+            "shares are 0 or 1",
+            "self._update(x, np.exp(joint - likelihood))\n            if",
+            "self._update(x, np.exp(joint - likelihood).round())\n            if",
+        ),
+        ("never stops early", "            before = likelihood.mean()\n", ""),
+        ("components in any order", "if self.means[0] > self.means[1]:", "if False:"),
+        ("an empty component divides", "if smaller < 0.5:", "if smaller < 0:"),
+        ("small components aren't told", "FEW = 0.01", "FEW = 1e-4"),
+        (
+            "a fit keeps the last division",
+            'self.weights, self.means, self.deviations = "", None, None, None',
+            'self.separated = "", None',
+        ),
+        ("noisy below the clean isn't told", " | (~clean & (x < self.means[0]))", ""),
+        (
+            "wrong sides: means exchanged",
+            "(x > self.means[1])) | (~clean & (x < self.means[0]))",
+            "(x > self.means[0])) | (~clean & (x < self.means[1]))",
+        ),
+        ("posterior of the noisy", "expit(clean - noisy)", "expit(noisy - clean)"),
+        (
+            "undivided counts as noisy",
+            "return np.ones(len(losses))",
+            "return np.zeros(len(losses))",
+        ),
+        (
+            "separation by the mean deviation",
+            "np.sqrt(np.mean(self.deviations**2))",
+            "np.mean(self.deviations)",
+        ),
+        ("NaN passes", "~np.isfinite(x)", "np.isinf(x)"),
+        ("means not by shares", "share @ x / total", "share @ x / len(x)"),
+        ("variance about 0", "(share * (x - means[:, None]) ** 2)", "(share * x**2)"),
+        # Beta distributions.
+        ("beta: edges of a hundredth", "EDGE = 1e-4", "EDGE = 1e-2"),
+        ("beta: one edge only", ".clip(EDGE, 1 - EDGE)", ".clip(EDGE, 1)"),
+        (
+            "beta: starts uneven",
+            "np.full(2, 0.5), np.array([1, 2])",
+            "np.array([0.9, 0.1]), np.array([1, 2])",
+        ),
+        (
+            "beta: α and β exchanged",
+            "(a - 1) * np.log(x) + (b - 1) * np.log1p(-x)",
+            "(b - 1) * np.log(x) + (a - 1) * np.log1p(-x)",
+        ),
+        ("beta: densities without their area", " - betaln(a, b)", ""),
+        ("beta: weights of no account", "np.log(self.weights)[:, None] + density", "density"),
+        ("beta: α without − 1", "(m * (1 - m) / v - 1)", "(m * (1 - m) / v)"),
+        ("beta: β the other way round", "self.alpha * (1 - m) / m", "self.alpha * m / (1 - m)"),
+        ("beta: variance of 0", "np.maximum(v, EDGE**2)", "v * 1"),
+        ("beta: variance for deviation", "m, np.sqrt(v)", "m, v"),
+        # Normal distributions.
+        ("normal: starts from the middle", "while threshold != before:", "while before is None:"),
+        (
+            "normal: density without its width",
+            "np.log(self.weights / self.deviations)",
+            "np.log(self.weights)",
+        ),
+        ("normal: density without a half", "apart**2 / 2", "apart**2"),
+        ("normal: scikit-learn's least variance", "np.sqrt(v + 5e-4)", "np.sqrt(v + 1e-6)"),
+    ]
+]
 
-MUTANTS += [(name, "sgr.py", snippet, replacement, "test_sgr.py")
-            for name, snippet, replacement in [
-    # The sides.
-    ("regions not of length 1", "local = unit(self.image(regions))", "local = self.image(regions)"),
-    ("whole image by the unit mean", "self.whole_image(local, mean)",
-     "self.whole_image(local, unit(mean))"),
-    ("mean over padding", "mean = local.sum(1) / n", "mean = local.mean(1)"),
-    ("a word of padding is real", "device=ids.device) < n", "device=ids.device) <= n"),
-    ("words behind the end stay", ".masked_fill(~real[..., None], 0)", ""),
-    ("self-attention: sum for product", "self.each(local) * self.all(mean)[:, None]",
-     "self.each(local) + self.all(mean)[:, None]"),
-    ("self-attention: the same layer twice", "self.all(mean)[:, None]", "self.each(local)"),
-    ("self-attention: hidden members have logit 0", "logits.masked_fill(~real, -torch.inf)",
-     "logits.masked_fill(~real, 0)"),
-    ("self-attention: not of length 1",
-     "return unit((logits.softmax(1)[:, None] @ local).squeeze(1))",
-     "return (logits.softmax(1)[:, None] @ local).squeeze(1)"),
-    # Alignments.
-    ("captions put back the wrong way", "torch.cat(order).argsort()", "torch.cat(order)"),
-    ("words of padding compared", "local=some.local[:, :length]", "local=some.local"),
-    ("scores are logits", "[:, back].sigmoid()", "[:, back]"),
-    ("distance not squared", "(context - captions.local).square()",
-     "(context - captions.local).abs()"),
-    ("word alignments not of length 1", "words = unit(self.align_words((context - captions.local)"
-     ".square()))", "words = self.align_words((context - captions.local).square())"),
-    ("means compared for wholes", "images.whole[:, None] - captions.whole",
-     "images.pooled[:, None] - captions.pooled"),
-    ("one layer for words and wholes", "unit(self.align_whole(apart))",
-     "unit(self.align_words(apart))"),
-    ("blocks sized by words alone", "BLOCK // (each * length)", "BLOCK // each"),
-    # Attention of words.
-    ("attention: plain ReLU", "regions.flatten(0, 1).T, 0.1)", "regions.flatten(0, 1).T, 0.0)"),
-    ("attention: normalised over regions", "cosines.square().sum(1, keepdim=True)",
-     "cosines.square().sum(2, keepdim=True)"),
-    ("attention: λ left out", "(scale * cosines.view(", "(cosines.view("),
-    ("attention: softmax over images", "*regions.shape[:2])).softmax(dim=2)",
-     "*regions.shape[:2])).softmax(dim=1)"),
-    # Graph reasoning.
-    ("SGR: the last word counts", "last(nodes[..., :1, :], nodes)",
-     "last(nodes[..., -1:, :], nodes)"),
-    ("SGR: one step's weights for all", "nodes = step(nodes, nodes)", "nodes = last(nodes, nodes)"),
-    ("SGR: queries and keys exchanged", "key @ self.query.weight, key",
-     "(key @ self.query.weight).T, key"),
-    ("SGR: queries without bias", "key @ self.query.bias)", "0 * self.query.bias)"),
-    ("SGR: no ReLU", "self.update(edges @ nodes).relu()", "self.update(edges @ nodes)"),
-    # Attention filter.
-    ("SAF: softmax for sigmoid", "(self.weight * normal + self.bias).sigmoid()",
-     "(self.weight * normal + self.bias).softmax(dim=2)"),
-    ("SAF: normalised over all captions", "dim=(0, 2), correction=0",
-     "dim=(0, 1, 2), correction=0"),
-    ("SAF: normalised by the unbiased variance", "dim=(0, 2), correction=0",
-     "dim=(0, 2), correction=1"),
-    ("SAF: a batch's own statistics in evaluation",
-     "        if self.training:\n            variance",
-     "        if True:\n            variance"),
-    ("SAF: a block counts as one caption", "0.99 ** logits.shape[1]", "0.99"),
-    ("SAF: biased running variance", "* variance.mean() * n / (n - 1)", "* variance.mean()"),
-    # A new model.
-    ("word vectors drawn anew", "    text.vectors.weight.data.copy_(word_vectors)\n", ""),
-    ("no dropout of words", "nn.Sequential(text.vectors, nn.Dropout(dropout))",
-     "nn.Sequential(text.vectors)"),
-    ("the text side is drawn by Xavier too", ' and not name.startswith("text.")', ""),
-    ("PyTorch's own first weights", "                nn.init.xavier_uniform_(module.weight)\n", ""),
-]]  # fmt: skip
+MUTANTS += [
+    (name, "papers/gsl/backbone.py", snippet, replacement, "test_backbone.py")
+    for name, snippet, replacement in [
+        # The sides.
+        (
+            "regions not of length 1",
+            "local = unit(self.image(regions))",
+            "local = self.image(regions)",
+        ),
+        (
+            "whole image by the unit mean",
+            "self.whole_image(local, mean)",
+            "self.whole_image(local, unit(mean))",
+        ),
+        ("mean over padding", "mean = local.sum(1) / n", "mean = local.mean(1)"),
+        ("a word of padding is real", "device=ids.device) < n", "device=ids.device) <= n"),
+        ("words behind the end stay", ".masked_fill(~real[..., None], 0)", ""),
+        (
+            "self-attention: sum for product",
+            "self.each(local) * self.all(mean)[:, None]",
+            "self.each(local) + self.all(mean)[:, None]",
+        ),
+        ("self-attention: the same layer twice", "self.all(mean)[:, None]", "self.each(local)"),
+        (
+            "self-attention: hidden members have logit 0",
+            "logits.masked_fill(~real, -torch.inf)",
+            "logits.masked_fill(~real, 0)",
+        ),
+        (
+            "self-attention: not of length 1",
+            "return unit((logits.softmax(1)[:, None] @ local).squeeze(1))",
+            "return (logits.softmax(1)[:, None] @ local).squeeze(1)",
+        ),
+        # Alignments.
+        ("captions put back the wrong way", "torch.cat(order).argsort()", "torch.cat(order)"),
+        ("words of padding compared", "local=some.local[:, :length]", "local=some.local"),
+        ("scores are logits", "[:, back].sigmoid()", "[:, back]"),
+        (
+            "distance not squared",
+            "(context - captions.local).square()",
+            "(context - captions.local).abs()",
+        ),
+        (
+            "word alignments not of length 1",
+            "words = unit(self.align_words((context - captions.local).square()))",
+            "words = self.align_words((context - captions.local).square())",
+        ),
+        (
+            "means compared for wholes",
+            "images.whole[:, None] - captions.whole",
+            "images.pooled[:, None] - captions.pooled",
+        ),
+        (
+            "one layer for words and wholes",
+            "unit(self.align_whole(apart))",
+            "unit(self.align_words(apart))",
+        ),
+        ("blocks sized by words alone", "BLOCK // (each * length)", "BLOCK // each"),
+        # Attention of words.
+        ("attention: plain ReLU", "regions.flatten(0, 1).T, 0.1)", "regions.flatten(0, 1).T, 0.0)"),
+        (
+            "attention: normalised over regions",
+            "cosines.square().sum(1, keepdim=True)",
+            "cosines.square().sum(2, keepdim=True)",
+        ),
+        ("attention: λ left out", "(scale * cosines.view(", "(cosines.view("),
+        (
+            "attention: softmax over images",
+            "*regions.shape[:2])).softmax(dim=2)",
+            "*regions.shape[:2])).softmax(dim=1)",
+        ),
+        # Graph reasoning.
+        (
+            "SGR: the last word counts",
+            "last(nodes[..., :1, :], nodes)",
+            "last(nodes[..., -1:, :], nodes)",
+        ),
+        (
+            "SGR: one step's weights for all",
+            "nodes = step(nodes, nodes)",
+            "nodes = last(nodes, nodes)",
+        ),
+        (
+            "SGR: queries and keys exchanged",
+            "key @ self.query.weight, key",
+            "(key @ self.query.weight).T, key",
+        ),
+        ("SGR: queries without bias", "key @ self.query.bias)", "0 * self.query.bias)"),
+        ("SGR: no ReLU", "self.update(edges @ nodes).relu()", "self.update(edges @ nodes)"),
+        # Attention filter.
+        (
+            "SAF: softmax for sigmoid",
+            "(self.weight * normal + self.bias).sigmoid()",
+            "(self.weight * normal + self.bias).softmax(dim=2)",
+        ),
+        (
+            "SAF: normalised over all captions",
+            "dim=(0, 2), correction=0",
+            "dim=(0, 1, 2), correction=0",
+        ),
+        (
+            "SAF: normalised by the unbiased variance",
+            "dim=(0, 2), correction=0",
+            "dim=(0, 2), correction=1",
+        ),
+        (
+            "SAF: a batch's own statistics in evaluation",
+            "        if self.training:\n            variance",
+            "        if True:\n            variance",
+        ),
+        ("SAF: a block counts as one caption", "0.99 ** logits.shape[1]", "0.99"),
+        ("SAF: biased running variance", "* variance.mean() * n / (n - 1)", "* variance.mean()"),
+        # A new model.
+        ("word vectors drawn anew", "    text.vectors.weight.data.copy_(word_vectors)\n", ""),
+        (
+            "no dropout of words",
+            "nn.Sequential(text.vectors, nn.Dropout(dropout))",
+            "nn.Sequential(text.vectors)",
+        ),
+        ("the text side is drawn by Xavier too", ' and not name.startswith("text.")', ""),
+        (
+            "PyTorch's own first weights",
+            "                nn.init.xavier_uniform_(module.weight)\n",
+            "",
+        ),
+    ]
+]

@@ -1,20 +1,62 @@
 """Wrong versions of what shows a run as it goes; every one must fail its test file."""
 
-MUTANTS = [(*each, "test_live.py") for each in [
-    ("events: half a line is read", "graph.py", 'if line.endswith(b"\\n"):', "if True:"),
-    ("events: the target counts as a job", "graph.py", ' - self.waiting.pop("all", 0)', ""),
-    ("states: of jobs that ended", "live.py", "unlink(missing_ok=True)\n        self.drawn",
-     "exists()\n        self.drawn"),
-    ("lines: silent for longer", "live.py", "if now - self.last < SILENCE:",
-     "if now - self.last < 2 * SILENCE:"),
-    ("lines: not flushed", "live.py", "sys.stdout, flush=True)\n        self.last",
-     "sys.stdout)\n        self.last"),
-    ("labels: control characters", "live.py", 'each if each.isprintable() else " "', "each"),
-    ("bars: what they leave is shown", "live.py",
-     "if over and (not line.strip() or BAR.search(line)):",
-     "if False:"),
-    ("jobs: write at every step", "progress.py", "or now < _told[\"at\"] + BETWEEN", ""),
-    ("left: what was measured doesn't count", "timeleft.py",
-     "* (spent + trust * overall) / (planned + trust)", ""),
-    ("left: nobody waits for anybody", "timeleft.py", "if job[2].isdisjoint(lacking)]", "]"),
-]]
+MUTANTS = [
+    (*each, "test_live.py")
+    for each in [
+        (
+            "events: half a line is read",
+            "workbook/graph.py",
+            'if line.endswith(b"\\n"):',
+            "if True:",
+        ),
+        (
+            "events: the target counts as a job",
+            "workbook/graph.py",
+            ' - self.waiting.pop("all", 0)',
+            "",
+        ),
+        (
+            "states: of jobs that ended",
+            "workbook/live.py",
+            "unlink(missing_ok=True)\n        self.drawn",
+            "exists()\n        self.drawn",
+        ),
+        (
+            "lines: silent for longer",
+            "workbook/live.py",
+            "if now - self.last < SILENCE:",
+            "if now - self.last < 2 * SILENCE:",
+        ),
+        (
+            "lines: not flushed",
+            "workbook/live.py",
+            "sys.stdout, flush=True)\n        self.last",
+            "sys.stdout)\n        self.last",
+        ),
+        (
+            "labels: control characters",
+            "workbook/live.py",
+            'each if each.isprintable() else " "',
+            "each",
+        ),
+        (
+            "bars: what they leave is shown",
+            "workbook/live.py",
+            "if over and (not line.strip() or BAR.search(line)):",
+            "if False:",
+        ),
+        ("jobs: write at every step", "store/progress.py", 'or now < _told["at"] + BETWEEN', ""),
+        (
+            "left: what was measured doesn't count",
+            "workbook/timeleft.py",
+            "* (spent + trust * overall) / (planned + trust)",
+            "",
+        ),
+        (
+            "left: nobody waits for anybody",
+            "workbook/timeleft.py",
+            "if job[2].isdisjoint(lacking)]",
+            "]",
+        ),
+    ]
+]

@@ -1,98 +1,236 @@
 """Wrong versions of the report, figures and the explorer; every one must fail its test file."""
 
-MUTANTS = [(name, "report.py", snippet, replacement, "test_report.py")
-           for name, snippet, replacement in [
-    ("report: a failure is not named", "    if failure := execute.failure(path):",
-     "    if failure := None:"),
-    ("report: an unfinished notebook is whole", 'return "" if done else', 'return "" if True else'),
-    ("report: never current", "return stamp.exists() and", "return False and"),
-    ("report: always current once built", " and stamp.read_text() == made_from(out)", ""),
-    ("report: verdicts don't count", '"starts.json", "claims.csv", ', '"starts.json", '),
-    ("report: the old one goes first", "            aside = out / \".report\"\n",
-     "            aside = out / \".report\"\n"
-     "            shutil.rmtree(out / \"report\", ignore_errors=True)\n"),
-    ("report: places are shown", "        text = re.sub(rf\"{re.escape(place)}", "        re.sub(rf\"{re.escape(place)}"),
-    ("report: parameters are not folded", '[*tags, "hide-input"]', "[*tags]"),
-    ("report: views without a kernel", '.pop("application/vnd.jupyter.widget-view+json", None)',
-     '.get("application/vnd.jupyter.widget-view+json", None)'),
-    ("report: figures as large as in print", 'if "width" in said:', "if False:"),
-    ("report: no alt texts", '    app.connect("doctree-read", set_alts)\n', ""),
-    ("report: summaries are fetched", '"html_show_search_summary": False,', ""),
-    ("report: the index below the letter", r"{\\\1 \2\\hspace{0em}}", r"{\\\1 \2}"),
-    ("report: dots are unknown", 'tex.replace("…", r"\\ldots ")', "tex"),
-    ("report: shared runs count twice", "own[~own.run.isin(counted)].drop_duplicates(\"run\")", "own"),
-    ("report: images' interval over seeds", 'interval(each, "query_"), "seeds"',
-     'interval(each), "seeds"'),
-    ("report: a decimal whatever the unit", "    places = claims.DECIMALS.get(contrast.unit, 1)\n"
-     "    return", "    places = 1\n    return"),
-    ("report: a decimal whatever the unit, of bounds",
-     "    places = claims.DECIMALS.get(contrast.unit, 1)\n    low", "    places = 1\n    low"),
-    ("report: no label on the world", "return explore.comparable(book) + smoke", 'return "" + smoke'),
-    ("report: the oldest results", "return max(found, key=found.get)",
-     "return min(found, key=found.get)"),
-]] + [(name, "figures.py", snippet, replacement, "test_figures.py")
-      for name, snippet, replacement in [
-    ("figures: shown twice", "    plt.close(figure)  #", "    #"),
-    ("figures: no alt text", 'metadata={"image/png": {"alt": alt, "width": width}}',
-     "metadata={}"),
-    ("figures: as large as in print", " * ON_SCREEN / IN_PRINT", ""),
-    ("figures: files without words", 'metadata={unsaid: None, "Description": alt}',
-     "metadata={unsaid: None}"),
-    ("figures: nothing around what is drawn", '.padded(plt.rcParams["savefig.pad_inches"])', ""),
-    ("figures: endless alt text", 'textwrap.shorten(f"Figure: {what.rstrip(\'.\')}", LONGEST, placeholder=" …")',
-     'f"Figure: {what}"'),
-    ("figures: a scale for each matrix", "vmin=low, vmax=high, ", ""),
-    ("figures: another axis for each cost", "+ 2, 3.8), sharey=True)", "+ 2, 3.8))"),
-    ("figures: other data beside", "data.to_csv(target", "data.iloc[1:].to_csv(target"),
-]] + [
-    ("figures: another scale for each arm's map", "covalign_sheet.py", "vmin=0, vmax=100 * most,",
-     "", "test_figures.py"),
-    ("figures: another axis for each method", "gsl_sheet.py",
-     "figsize=(3.5 * len(shares), 3.3), sharex=True,\n                                sharey=True,",
-     "figsize=(3.5 * len(shares), 3.3),", "test_figures.py"),
-    ("dots: a mean for each seed", "figures.py", 'data=seeds, x="values"', 'data=seeds, x="value"',
-     "test_results.py"),
-    ("dots: bars as long as the other bound", "figures.py",
-     '2, **BUTT), xmin="low", xmax="high"', '2, **BUTT), xmin="low", xmax="value"',
-     "test_results.py"),
-    ("figures: formulas", "figures.py", '        "text.parse_math": False,\n', "",
-     "test_verbatim.py"),
-    ("verbatim: captions are HTML", "verbatim.py", "return escape(line(value))",
-     "return line(value)", "test_verbatim.py"),
-    ("verbatim: orders are followed", "verbatim.py", "def html(value) -> str:",
-     "def line(value):\n    return str(value)\n\n\ndef html(value) -> str:", "test_verbatim.py"),
-    ("verbatim: a message begins lines", "verbatim.py",
-     'return re.sub(r"\\n(?!  )", "\\n  ", lines(value))',
-     "return lines(value)", "test_verbatim.py"),
-    ("tables: dollars are looked for", "tables.py",
-     """        .set_table_attributes('class="tex2jax_ignore mathjax_ignore"')\n""", "",
-     "test_verbatim.py"),
-] + [(name, "explore.py", snippet, replacement, "test_results.py")
-     for name, snippet, replacement in [
-    ("forest: a figure for all papers", ".groupby([whose, shown.unit",
-     ".groupby([whose * 0, shown.unit"),
-    ("forest: a figure for each column", 'column.endswith("RSUM") else', 'column == "RSUM" else'),
-    ("forest: a unit's decimals", "claims.DECIMALS.get(unit, 1)]", "1]"),
-]] + [(name, "explorer.py", snippet, replacement, "test_explorer.py")
-     for name, snippet, replacement in [
-    ("explorer: a tie counts for it", ">= scores[own].max()", "> scores[own].max()"),
-    ("explorer: own ones first in a tie", "np.lexsort((own, -scores))",
-     "np.lexsort((~own, -scores))"),
-    ("explorer: LogSumExp's shares without λ", "shares = (scale * scores).softmax(0)",
-     "shares = scores.softmax(0)"),
-    ("explorer: the mixture's words not of unit length", "unit(omega @ unit(codewords))",
-     "unit(omega @ codewords)"),
-    ("explorer: always divided by λ", "scores if config.divided or config.pooling",
-     "scores if True or config.pooling"),
-    ("explorer: what other code made",
-     "runs.is_stored(key) and runs.is_of_this_code(runs.stored(key))", "runs.is_stored(key)"),
-]] + [(name, "explorer_widget.py", snippet, replacement, "test_explorer.py")
-      for name, snippet, replacement in [
-    ("explorer: both sides show the left", "_side(name, galleries[name],",
-     "_side(name, galleries[self.left],"),
-    ("explorer: a move that failed is kept",
-     "                setattr(self, name, value)\n            return",
-     "                pass\n            return"),
-    ("explorer: pictures that were found are whole", "_png(gallery, int(i), THUMBNAIL)",
-     "_png(gallery, int(i))"),
-]]  # fmt: skip
+MUTANTS = (
+    [
+        (name, "workbook/report.py", snippet, replacement, "test_report.py")
+        for name, snippet, replacement in [
+            (
+                "report: a failure is not named",
+                "    if failure := execute.failure(path):",
+                "    if failure := None:",
+            ),
+            (
+                "report: an unfinished notebook is whole",
+                'return "" if done else',
+                'return "" if True else',
+            ),
+            ("report: never current", "return stamp.exists() and", "return False and"),
+            ("report: always current once built", " and stamp.read_text() == made_from(out)", ""),
+            ("report: verdicts don't count", '"starts.json", "claims.csv", ', '"starts.json", '),
+            (
+                "report: the old one goes first",
+                '            aside = out / ".report"\n',
+                '            aside = out / ".report"\n'
+                '            shutil.rmtree(out / "report", ignore_errors=True)\n',
+            ),
+            (
+                "report: places are shown",
+                '        text = re.sub(rf"{re.escape(place)}',
+                '        re.sub(rf"{re.escape(place)}',
+            ),
+            ("report: parameters are not folded", '[*tags, "hide-input"]', "[*tags]"),
+            (
+                "report: views without a kernel",
+                '.pop("application/vnd.jupyter.widget-view+json", None)',
+                '.get("application/vnd.jupyter.widget-view+json", None)',
+            ),
+            ("report: figures as large as in print", 'if "width" in said:', "if False:"),
+            ("report: no alt texts", '    app.connect("doctree-read", set_alts)\n', ""),
+            ("report: summaries are fetched", '"html_show_search_summary": False,', ""),
+            ("report: the index below the letter", r"{\\\1 \2\\hspace{0em}}", r"{\\\1 \2}"),
+            ("report: dots are unknown", 'tex.replace("…", r"\\ldots ")', "tex"),
+            (
+                "report: shared runs count twice",
+                'own[~own.run.isin(counted)].drop_duplicates("run")',
+                "own",
+            ),
+            (
+                "report: images' interval over seeds",
+                'interval(each, "query_"), "seeds"',
+                'interval(each), "seeds"',
+            ),
+            (
+                "report: a decimal whatever the unit",
+                "    places = claims.DECIMALS.get(contrast.unit, 1)\n    return",
+                "    places = 1\n    return",
+            ),
+            (
+                "report: a decimal whatever the unit, of bounds",
+                "    places = claims.DECIMALS.get(contrast.unit, 1)\n    low",
+                "    places = 1\n    low",
+            ),
+            (
+                "report: no label on the world",
+                "return run_tables.comparable(book) + smoke",
+                'return "" + smoke',
+            ),
+            (
+                "report: the oldest results",
+                "return max(found, key=found.get)",
+                "return min(found, key=found.get)",
+            ),
+        ]
+    ]
+    + [
+        (name, "show/figures.py", snippet, replacement, "test_figures.py")
+        for name, snippet, replacement in [
+            ("figures: shown twice", "plt.close(figure)  # else", "# else"),
+            (
+                "figures: no alt text",
+                'metadata={"image/png": {"alt": alt, "width": width}}',
+                "metadata={}",
+            ),
+            ("figures: as large as in print", " * ON_SCREEN / IN_PRINT", ""),
+            (
+                "figures: files without words",
+                'metadata={unsaid: None, "Description": alt}',
+                "metadata={unsaid: None}",
+            ),
+            (
+                "figures: nothing around what is drawn",
+                '.padded(plt.rcParams["savefig.pad_inches"])',
+                "",
+            ),
+            (
+                "figures: endless alt text",
+                'textwrap.shorten(f"Figure: {what.rstrip(\'.\')}", LONGEST, placeholder=" …")',
+                'f"Figure: {what}"',
+            ),
+            ("figures: a scale for each matrix", "vmin=low, vmax=high, ", ""),
+            ("figures: another axis for each cost", "+ 2, 3.8), sharey=True)", "+ 2, 3.8))"),
+            ("figures: other data beside", "data.to_csv(target", "data.iloc[1:].to_csv(target"),
+        ]
+    ]
+    + [
+        (
+            "figures: another scale for each arm's map",
+            "papers/covalign/show.py",
+            "vmin=0, vmax=100 * most,",
+            "",
+            "test_figures.py",
+        ),
+        (
+            "figures: another axis for each method",
+            "papers/gsl/show.py",
+            "figsize=(3.5 * len(shares), 3.3), sharex=True,\n                                sharey=True,",
+            "figsize=(3.5 * len(shares), 3.3),",
+            "test_figures.py",
+        ),
+        (
+            "dots: a mean for each seed",
+            "show/figures.py",
+            'data=seeds, x="values"',
+            'data=seeds, x="value"',
+            "test_results.py",
+        ),
+        (
+            "dots: bars as long as the other bound",
+            "show/figures.py",
+            '2, **BUTT), xmin="low", xmax="high"',
+            '2, **BUTT), xmin="low", xmax="value"',
+            "test_results.py",
+        ),
+        (
+            "figures: formulas",
+            "show/figures.py",
+            '        "text.parse_math": False,\n',
+            "",
+            "test_verbatim.py",
+        ),
+        (
+            "verbatim: captions are HTML",
+            "store/verbatim.py",
+            "return escape(line(value))",
+            "return line(value)",
+            "test_verbatim.py",
+        ),
+        (
+            "verbatim: orders are followed",
+            "store/verbatim.py",
+            "def html(value) -> str:",
+            "def line(value):\n    return str(value)\n\n\ndef html(value) -> str:",
+            "test_verbatim.py",
+        ),
+        (
+            "verbatim: a message begins lines",
+            "store/verbatim.py",
+            'return re.sub(r"\\n(?!  )", "\\n  ", lines(value))',
+            "return lines(value)",
+            "test_verbatim.py",
+        ),
+        (
+            "tables: dollars are looked for",
+            "show/tables.py",
+            """        .set_table_attributes('class="tex2jax_ignore mathjax_ignore"')\n""",
+            "",
+            "test_verbatim.py",
+        ),
+    ]
+    + [
+        (name, "show/run_tables.py", snippet, replacement, "test_results.py")
+        for name, snippet, replacement in [
+            (
+                "forest: a figure for all papers",
+                ".groupby([whose, shown.unit",
+                ".groupby([whose * 0, shown.unit",
+            ),
+            (
+                "forest: a figure for each column",
+                'column.endswith("RSUM") else',
+                'column == "RSUM" else',
+            ),
+            ("forest: a unit's decimals", "claims.DECIMALS.get(unit, 1)]", "1]"),
+        ]
+    ]
+    + [
+        (name, "explorer/explorer.py", snippet, replacement, "test_explorer.py")
+        for name, snippet, replacement in [
+            ("explorer: a tie counts for it", ">= scores[own].max()", "> scores[own].max()"),
+            (
+                "explorer: own ones first in a tie",
+                "np.lexsort((own, -scores))",
+                "np.lexsort((~own, -scores))",
+            ),
+            (
+                "explorer: LogSumExp's shares without λ",
+                "shares = (scale * scores).softmax(0)",
+                "shares = scores.softmax(0)",
+            ),
+            (
+                "explorer: the mixture's words not of unit length",
+                "unit(omega @ unit(codewords))",
+                "unit(omega @ codewords)",
+            ),
+            (
+                "explorer: always divided by λ",
+                "scores if config.divided or config.pooling",
+                "scores if True or config.pooling",
+            ),
+            (
+                "explorer: what other code made",
+                "runs.is_stored(key) and runs.is_of_this_code(runs.stored(key))",
+                "runs.is_stored(key)",
+            ),
+        ]
+    ]
+    + [
+        (name, "explorer/widget.py", snippet, replacement, "test_explorer.py")
+        for name, snippet, replacement in [
+            (
+                "explorer: both sides show the left",
+                "_side(name, galleries[name],",
+                "_side(name, galleries[self.left],",
+            ),
+            (
+                "explorer: a move that failed is kept",
+                "                setattr(self, name, value)\n            return",
+                "                pass\n            return",
+            ),
+            (
+                "explorer: pictures that were found are whole",
+                "_png(gallery, int(i), THUMBNAIL)",
+                "_png(gallery, int(i))",
+            ),
+        ]
+    ]
+)

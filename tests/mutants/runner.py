@@ -24,6 +24,7 @@ import io
 import json
 import linecache
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -60,19 +61,38 @@ SECONDS = 150  # of a mutant's processor time: one that runs on and on is not ki
 WAITING = 2400  # and of all its time, while other tests run
 STEPS = 400_000  # calls of a test, and the library's lines, that are looked at: it takes long
 AGAIN = 71  # exit code of a mutant that cannot be put in place
-SOURCE_IS_READ = {"kernels/gpu.py"}  # by Triton: a body that is exchanged is not seen
-CORES = max(1, min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity")
-                   else os.cpu_count()))
+SOURCE_IS_READ = {"core/kernels/gpu.py"}  # by Triton: a body that is exchanged is not seen
+CORES = max(
+    1, min(4, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
+)
 
 
 def mutated(file, snippet, replacement):
     """Source of the module with the one place changed."""
     source = package_folder().joinpath(file).read_text(encoding="utf-8")
-    found = source.count(snippet)
-    if found != 1:
-        raise ValueError(f"{file} holds the snippet {found} times, not once: {snippet!r}; "
-                         "bring the table under tests/mutants up to date")
-    return source.replace(snippet, replacement)
+    start, end = place(source, snippet, file).span()
+    return source[:start] + replacement + source[end:]
+
+
+def place(source, snippet, file):
+    """Where a snippet stands in a source, however its lines are broken there."""
+    parts, end = [], 0
+    for token in re.finditer(r"\w+|[^\w\s]", snippet):
+        apart = end and re.match(r"\w\w", snippet[end - 1] + token[0][0])
+        comma = ",?" if token[0] in ")]}" else ""
+        quotes = "[\"']" if token[0] in "\"'" else re.escape(token[0])
+        parts += [
+            (r"\s+" if apart else r"\s*" + comma + r"\s*" * bool(comma)) if end else "",
+            quotes,
+        ]
+        end = token.end()
+    found = list(re.finditer("".join(parts), source))
+    if len(found) != 1:
+        raise ValueError(
+            f"{file} holds the snippet {len(found)} times, not once: {snippet!r}; "
+            "bring the table under tests/mutants up to date"
+        )
+    return found[0]
 
 
 def package_folder():
@@ -169,8 +189,9 @@ class Ordered:
 
     def __init__(self, mutant, seconds, ran, _):
         source = package_folder().joinpath(mutant["file"]).read_text(encoding="utf-8")
-        first = source[:source.find(mutant["snippet"])].count("\n") + 1
-        lines = range(first, first + mutant["snippet"].count("\n") + 1)
+        start, end = place(source, mutant["snippet"], mutant["file"]).span()
+        first = source[:start].count("\n") + 1
+        lines = range(first, source[:end].count("\n") + 2)
         own = {test for line in lines for test in ran.get(f"{mutant['file']} {line}", [])}
         self.rank = {test: (test not in own, seconds[test]) for test in seconds}
 
@@ -210,11 +231,24 @@ def differences(old, new):
 
 def body(code, nested=True):
     """What a function, class or module does, wherever it stands."""
-    inner = [(body(each) if nested else each.co_name) if inspect.iscode(each) else repr(each)
-             for each in code.co_consts]  # fmt: skip
-    return (code.co_name, code.co_code, code.co_names, code.co_varnames, code.co_freevars,
-            code.co_cellvars, code.co_flags, code.co_argcount, code.co_posonlyargcount,
-            code.co_kwonlyargcount, code.co_exceptiontable, inner)  # fmt: skip
+    inner = [
+        (body(each) if nested else each.co_name) if inspect.iscode(each) else repr(each)
+        for each in code.co_consts
+    ]
+    return (
+        code.co_name,
+        code.co_code,
+        code.co_names,
+        code.co_varnames,
+        code.co_freevars,
+        code.co_cellvars,
+        code.co_flags,
+        code.co_argcount,
+        code.co_posonlyargcount,
+        code.co_kwonlyargcount,
+        code.co_exceptiontable,
+        inner,
+    )
 
 
 def known_by(code):
@@ -302,8 +336,11 @@ class Stage:
         if mutant["snippet"] is not None:
             source = package_folder().joinpath(mutant["file"])
             if mutant["file"] in SOURCE_IS_READ or not exchanged(
-                    functions, str(source), source.read_text(encoding="utf-8"),
-                    mutated(mutant["file"], mutant["snippet"], mutant["replacement"])):  # fmt: skip
+                functions,
+                str(source),
+                source.read_text(encoding="utf-8"),
+                mutated(mutant["file"], mutant["snippet"], mutant["replacement"]),
+            ):
                 os._exit(AGAIN)
         self.plugin = watching(mutant, Path(self.folder, mutant["tests"]))
         self.plugin.pytest_collection_modifyitems(session.items)
@@ -333,11 +370,26 @@ def tested(tests, *plugins):
     sys.stdin, sys.stdout, sys.stderr = io.StringIO(), open(1, "w"), open(2, "w")
     if not torch.cuda.is_available():
         os.environ["TRITON_INTERPRET"] = "1"  # before the kernels are imported
-    return pytest.main([str(TESTS / tests), "-x", "-q", "-s", "-p", "no:cacheprovider",
-                        "-o", "addopts=", "--no-header", "--tb=line",
-                        "--assert=plain", "-p", "_hypothesis_pytestplugin",
-                        "-p", "no:unraisableexception"],  # which collects garbage twice
-                       plugins=plugins)  # fmt: skip
+    return pytest.main(
+        [
+            str(next(TESTS.rglob(tests))),
+            "-x",
+            "-q",
+            "-s",
+            "-p",
+            "no:cacheprovider",
+            "-o",
+            "addopts=",
+            "--no-header",
+            "--tb=line",
+            "--assert=plain",
+            "-p",
+            "_hypothesis_pytestplugin",
+            "-p",
+            "no:unraisableexception",
+        ],  # which collects garbage twice
+        plugins=plugins,
+    )
 
 
 def stage(jobs, folder, told):

@@ -19,8 +19,9 @@ import zipfile
 import zlib
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from alignbook import durable
-from alignbook.datasets.store import DataError, sweep
+from alignbook.datasets.prepared import sweep
+from alignbook.errors import DataError
+from alignbook.store import durable
 
 MOST = 40 * 10**9  # bytes unpacked: COCO's photographs are 20 GB
 MEMBERS = 2_000_000  # files and folders: Visual Genome's photographs are 108,000
@@ -29,8 +30,17 @@ MEMBERS = 2_000_000  # files and folders: Visual Genome's photographs are 108,00
 TIMES, ALWAYS = 200, 64 * 2**20
 AT_ONCE = 2**20  # bytes that are read in one go: a header of a tar that wants more is none
 PADDING = 16 * 2**20  # bytes that may follow a tar's end marker: its last record, filled up
-BROKEN = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError,
-          NotImplementedError, RuntimeError, ValueError)  # fmt: skip
+BROKEN = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
 OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 
 
@@ -63,8 +73,10 @@ def unpack(archive: Path, folder: Path, most: int = MOST) -> list[str]:
     if not archive.is_file():
         raise DataError(f"{archive}: file missing, expected a zip or tar archive; put it there")
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise DataError(f"{folder}: is in the way, expected no such folder or an empty one; move "
-                        f"it away before {archive.name} is unpacked there")  # fmt: skip
+        raise DataError(
+            f"{folder}: is in the way, expected no such folder or an empty one; move "
+            f"it away before {archive.name} is unpacked there"
+        )
     aside = None
     try:
         with _open(archive) as opened:
@@ -137,8 +149,10 @@ class Bounded(io.RawIOBase):
 def check_growth(archive: Path, unpacked: int) -> None:
     """Refuse a compressed file that comes to far more bytes than such files do."""
     if unpacked > max(ALWAYS, TIMES * archive.stat().st_size):
-        raise DataError(f"{archive}: {archive.stat().st_size:,} bytes that unpack to more than "
-                        f"{TIMES} times as many, which no data does; don't use this archive")
+        raise DataError(
+            f"{archive}: {archive.stat().st_size:,} bytes that unpack to more than "
+            f"{TIMES} times as many, which no data does; don't use this archive"
+        )
 
 
 def _check(archive: Path, opened, most: int, folder: Path) -> list[str]:
@@ -149,32 +163,45 @@ def _check(archive: Path, opened, most: int, folder: Path) -> list[str]:
         place = f"{archive}, member {row} {name!r}"
         windows = PureWindowsPath(name)
         if windows.anchor or ".." in windows.parts or "\\" in name or "\0" in name:
-            raise DataError(f"{place}: leaves the folder, expected a path below it with / between "
-                            "folders; don't use this archive")  # fmt: skip
+            raise DataError(
+                f"{place}: leaves the folder, expected a path below it with / between "
+                "folders; don't use this archive"
+            )
         if kind not in ("file", "folder"):
-            raise DataError(f"{place}: is a {kind}, expected files and folders only; pack it again "
-                            "with what it points to (tar --dereference)")  # fmt: skip
+            raise DataError(
+                f"{place}: is a {kind}, expected files and folders only; pack it again "
+                "with what it points to (tar --dereference)"
+            )
         path = PurePosixPath(name).as_posix()
         if path in seen and (seen[path] or kind == "file"):
-            raise DataError(f"{place}: stands there twice, expected each name once; pack it again "
-                            "from its folder")  # fmt: skip
+            raise DataError(
+                f"{place}: stands there twice, expected each name once; pack it again "
+                "from its folder"
+            )
         seen[path] = kind == "file"
         if len(seen) > MEMBERS:
-            raise DataError(f"{place}: expected {MEMBERS:,} files and folders at most; don't use "
-                            "this archive")
+            raise DataError(
+                f"{place}: expected {MEMBERS:,} files and folders at most; don't use this archive"
+            )
         total += size
         if total > most:
-            raise DataError(f"{place}: {total:,} bytes unpacked so far, expected {most:,} at most; "
-                            "don't use this archive, or allow more")  # fmt: skip
+            raise DataError(
+                f"{place}: {total:,} bytes unpacked so far, expected {most:,} at most; "
+                "don't use this archive, or allow more"
+            )
     for path in seen:
         for above in PurePosixPath(path).parents:
             if seen.get(above.as_posix()):
-                raise DataError(f"{archive}: {above.as_posix()!r} is a file and the folder of "
-                                f"{path!r}, expected one of them; pack it again")  # fmt: skip
+                raise DataError(
+                    f"{archive}: {above.as_posix()!r} is a file and the folder of "
+                    f"{path!r}, expected one of them; pack it again"
+                )
     present = next(parent for parent in folder.absolute().parents if parent.exists())
     if total > (free := shutil.disk_usage(present).free):
-        raise DataError(f"{present}: {free:,} bytes free, expected {total:,} for {archive.name} "
-                        "unpacked; make room")  # fmt: skip
+        raise DataError(
+            f"{present}: {free:,} bytes free, expected {total:,} for {archive.name} "
+            "unpacked; make room"
+        )
     return [path for path, is_file in seen.items() if is_file]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from alignbook.datasets.files import load_json, picture, put_json, text, whole
-from alignbook.datasets.store import DataError
+from alignbook.errors import DataError
 
 KINDS = ("relation", "attribution")
 ITEMS = {"relation": 23937, "attribution": 28748}  # in the published files
@@ -61,20 +61,32 @@ def read(path: Path, kind: str):
             x, y, w, h = (whole(entry, f"bbox_{side}") for side in "xywh")
             if (x, y, w, h) != (0, 0, 0, 0) and min(w, h) < 1:
                 raise ValueError(f"its box is {w} by {h} pixels")
-            rows.append((
-                picture(entry, "image_path"), text(entry, "true_caption"),
-                text(entry, "false_caption"), _kind(entry, kind), x, y, x + w, y + h, item,
-            ))  # fmt: skip
+            rows.append(
+                (
+                    picture(entry, "image_path"),
+                    text(entry, "true_caption"),
+                    text(entry, "false_caption"),
+                    _kind(entry, kind),
+                    x,
+                    y,
+                    x + w,
+                    y + h,
+                    item,
+                )
+            )
         except KeyError as error:
-            raise DataError(f"{path}, item {item}: no field {error}, expected {kind}'s fields; "
-                            f"{remedy}") from None  # fmt: skip
+            raise DataError(
+                f"{path}, item {item}: no field {error}, expected {kind}'s fields; {remedy}"
+            ) from None
         except (TypeError, ValueError) as error:
-            raise DataError(f"{path}, item {item}: {error}, expected an item of {kind}; "
-                            f"{remedy}") from None  # fmt: skip
+            raise DataError(
+                f"{path}, item {item}: {error}, expected an item of {kind}; {remedy}"
+            ) from None
     probes = pandas.DataFrame(rows, columns=list(COLUMNS))
     probes.attrs["counts"] = {
-        "items": len(probes), "equal captions": int((probes.caption == probes.negative).sum()),
-    }  # fmt: skip
+        "items": len(probes),
+        "equal captions": int((probes.caption == probes.negative).sum()),
+    }
     return probes
 
 
@@ -104,8 +116,10 @@ def write(probes, path: Path, kind: str) -> None:
         else:
             first, joint, second = row["kind"].partition("_")
             if not (first and joint and second):
-                raise DataError(f"{path}, item {len(entries)}: kind {row['kind']!r}, expected two "
-                                "attributes with _ between them")  # fmt: skip
+                raise DataError(
+                    f"{path}, item {len(entries)}: kind {row['kind']!r}, expected two "
+                    "attributes with _ between them"
+                )
             entry["attributes"] = [first, second]
         entries.append(entry)
     put_json(path, entries)

@@ -22,7 +22,7 @@ from pathlib import Path
 from alignbook.datasets import flickr8k, karpathy
 from alignbook.datasets.files import put
 from alignbook.datasets.photographs import Collection, find_folder, read_lines, writable
-from alignbook.datasets.store import CAPTIONS_PER_IMAGE, SPLITS
+from alignbook.datasets.prepared import CAPTIONS_PER_IMAGE, SPLITS
 
 FILES = {"flickr8k": ("captions.txt",), "flickr30k": ("results.csv", "captions.txt")}
 LISTS = {"flickr8k": "Flickr_8k.{}Images.txt", "flickr30k": "Flickr_30k.{}Images.txt"}
@@ -66,8 +66,9 @@ def read(folder: Path, name: str, sizes: dict[str, int] | None = None) -> Collec
     problems = collection.problems
     if images is None:
         wanted = " or ".join(karpathy.IMAGES[name])
-        problems.append(f"{folder}: no folder of photographs, expected {wanted}; "
-                        f"{karpathy.WHERE[name]}")  # fmt: skip
+        problems.append(
+            f"{folder}: no folder of photographs, expected {wanted}; {karpathy.WHERE[name]}"
+        )
     if not path.is_file():
         problems.append(f"{path}: file missing; {remedy}")
     if problems:
@@ -87,8 +88,12 @@ def read(folder: Path, name: str, sizes: dict[str, int] | None = None) -> Collec
     return collection
 
 
-def write(folder: Path, splits: dict[str, list[str]], captions: dict[str, list[str]],
-          name: str = "flickr8k") -> None:  # fmt: skip
+def write(
+    folder: Path,
+    splits: dict[str, list[str]],
+    captions: dict[str, list[str]],
+    name: str = "flickr8k",
+) -> None:
     """Write the table, captions.txt or for "flickr30k" results.csv, and lists of its splits.
 
     Raises
@@ -98,7 +103,7 @@ def write(folder: Path, splits: dict[str, list[str]], captions: dict[str, list[s
     """
     bars = name == "flickr30k"
     rows = ["image_name| comment_number| comment" if bars else "image,caption"]
-    for _, path, texts in writable(splits, captions, forbidden='|\n\r' if bars else ',"\n\r'):
+    for _, path, texts in writable(splits, captions, forbidden="|\n\r" if bars else ',"\n\r'):
         for k, text in enumerate(texts):
             if not bars and ("," in text or '"' in text):
                 text = '"' + text.replace('"', '""') + '"'
@@ -125,8 +130,10 @@ def _captions(path: Path, collection: Collection, remedy: str) -> tuple[dict[str
     bar = "|" if "|" in header else ","
     columns = [each.strip() for each in header.split(bar)]
     if columns not in HEADERS:
-        problems.append(f"{path}, row 1: header {header[:60]!r}, expected image,caption or "
-                        f"image_name| comment_number| comment; {remedy}")  # fmt: skip
+        problems.append(
+            f"{path}, row 1: header {header[:60]!r}, expected image,caption or "
+            f"image_name| comment_number| comment; {remedy}"
+        )
         return place_of, 0
     numbered, irregular = len(columns) == 3, 0
     for row, line in enumerate(lines, 2):
@@ -137,35 +144,46 @@ def _captions(path: Path, collection: Collection, remedy: str) -> tuple[dict[str
             irregular += parts[2] != bar
         if bar == "," and text.startswith('"'):
             inside = text[1:-1].replace('""', "")
-            text = None if len(text) < 2 or text[-1] != '"' or '"' in inside else (
-                text[1:-1].replace('""', '"').strip())  # fmt: skip
+            text = (
+                None
+                if len(text) < 2 or text[-1] != '"' or '"' in inside
+                else (text[1:-1].replace('""', '"').strip())
+            )
         if not (found and photo) or text is None or (numbered and number is None):
             if line.strip():
                 form = "number and caption" if numbered else "caption"
-                problems.append(f"{path}, row {row}: {line[:60]!r}, expected image, {form} with "
-                                f"whole quotes; {remedy}")  # fmt: skip
+                problems.append(
+                    f"{path}, row {row}: {line[:60]!r}, expected image, {form} with "
+                    f"whole quotes; {remedy}"
+                )
             continue
         place_of.setdefault(photo, f"{path}, row {row}")
         if not text:
-            problems.append(f"{path}, row {row}: caption of {photo} is empty, expected a sentence; "
-                            f"{remedy}")  # fmt: skip
+            problems.append(
+                f"{path}, row {row}: caption of {photo} is empty, expected a sentence; {remedy}"
+            )
             continue
         texts = captions.setdefault(photo, [])
         if numbered and number != len(texts):
-            problems.append(f"{path}, row {row}: caption {number} of {photo} after "
-                            f"{len(texts)} others, expected 0 to {CAPTIONS_PER_IMAGE - 1} in "
-                            f"order; {remedy}")  # fmt: skip
+            problems.append(
+                f"{path}, row {row}: caption {number} of {photo} after "
+                f"{len(texts)} others, expected 0 to {CAPTIONS_PER_IMAGE - 1} in "
+                f"order; {remedy}"
+            )
         texts.append(text)
     return place_of, irregular
 
 
-def _sorted_split(collection: Collection, sizes: dict[str, int], place_of: dict[str, str],
-                  remedy: str) -> None:  # fmt: skip
+def _sorted_split(
+    collection: Collection, sizes: dict[str, int], place_of: dict[str, str], remedy: str
+) -> None:
     names = sorted(place_of)
     wanted = sum(sizes[split] for split in SPLITS)
     if len(names) < wanted:
-        collection.problems.append(f"{collection.sources[0]}: {len(names):,} images, expected at "
-                                   f"least {wanted:,}; {remedy}")  # fmt: skip
+        collection.problems.append(
+            f"{collection.sources[0]}: {len(names):,} images, expected at "
+            f"least {wanted:,}; {remedy}"
+        )
     start = 0
     for split in SPLITS:
         end = start + sizes[split]

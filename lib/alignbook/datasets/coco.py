@@ -19,7 +19,8 @@ import numpy as np
 
 from alignbook.datasets.files import load_json, put_json
 from alignbook.datasets.photographs import Collection, find_folder, leaves, writable
-from alignbook.datasets.store import CAPTIONS_PER_IMAGE, SPLITS, DataError
+from alignbook.datasets.prepared import CAPTIONS_PER_IMAGE, SPLITS
+from alignbook.errors import DataError
 
 YEARS = ("2017", "2014")
 TEST_IMAGES = 5000
@@ -132,8 +133,9 @@ def read_instances(path: Path):
     try:
         categories = {each["id"]: each["name"] for each in value["categories"]}
     except (KeyError, TypeError):
-        raise DataError(f"{path}: no list 'categories' of id and name, expected COCO's schema; "
-                        f"{REMEDY}") from None  # fmt: skip
+        raise DataError(
+            f"{path}: no list 'categories' of id and name, expected COCO's schema; {REMEDY}"
+        ) from None
     rank = {key: i for i, key in enumerate(photos)}
     rows = []
     for index, each in annotations:
@@ -144,18 +146,26 @@ def read_instances(path: Path):
             limits = [float(photo.get(side, np.inf)) for side in ("width", "height")]
             crowd = int(each.get("iscrowd", 0))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise DataError(f"{place}: {error!r}, expected a known image_id and category_id, a "
-                            "bbox x, y, width, height, and numbers as iscrowd and its picture's "
-                            f"width and height; {REMEDY}") from None  # fmt: skip
+            raise DataError(
+                f"{place}: {error!r}, expected a known image_id and category_id, a "
+                "bbox x, y, width, height, and numbers as iscrowd and its picture's "
+                f"width and height; {REMEDY}"
+            ) from None
         if not np.isfinite((x, y, width, height)).all() or width <= 0 or height <= 0:
-            raise DataError(f"{place}: bbox {each['bbox']}, expected numbers and a width and "
-                            f"height above 0; {REMEDY}")  # fmt: skip
+            raise DataError(
+                f"{place}: bbox {each['bbox']}, expected numbers and a width and "
+                f"height above 0; {REMEDY}"
+            )
         x0, y0 = (max(0, int(np.floor(round(low, 2)))) for low in (x, y))
-        x1, y1 = (int(min(np.ceil(round(high, 2)), limit))
-                  for high, limit in zip((x + width, y + height), limits, strict=True))  # fmt: skip
+        x1, y1 = (
+            int(min(np.ceil(round(high, 2)), limit))
+            for high, limit in zip((x + width, y + height), limits, strict=True)
+        )
         if x1 <= x0 or y1 <= y0:
-            raise DataError(f"{place}: bbox {each['bbox']} outside its picture of {limits[0]:g} "
-                            f"× {limits[1]:g} pixels, expected one inside; {REMEDY}")  # fmt: skip
+            raise DataError(
+                f"{place}: bbox {each['bbox']} outside its picture of {limits[0]:g} "
+                f"× {limits[1]:g} pixels, expected one inside; {REMEDY}"
+            )
         rows.append((rank[each["image_id"]], photo["file_name"], x0, y0, x1, y1, category, crowd))
     columns = ["rank", "image", "x0", "y0", "x1", "y1", "category", "iscrowd"]
     table = pandas.DataFrame(rows, columns=columns).sort_values("rank", kind="stable")
@@ -190,15 +200,26 @@ def write_instances(path: Path, objects, sizes: dict[str, tuple[int, int]]) -> N
     for index, (image, x0, y0, x1, y1, category, many) in enumerate(zip(*columns, crowd)):
         width, height = sizes.get(image, (0, 0))
         if not (0 <= x0 < x1 <= width and 0 <= y0 < y1 <= height):
-            raise DataError(f"object {index}: box {x0}, {y0}, {x1}, {y1} of {image}, expected one "
-                            f"within {width} × {height} pixels: correct the table")  # fmt: skip
+            raise DataError(
+                f"object {index}: box {x0}, {y0}, {x1}, {y1} of {image}, expected one "
+                f"within {width} × {height} pixels: correct the table"
+            )
         box = [int(x0), int(y0), int(x1 - x0), int(y1 - y0)]
-        annotations.append({
-            "id": index + 1, "image_id": ids[image], "category_id": category_id[category],
-            "bbox": box, "area": box[2] * box[3], "segmentation": [], "iscrowd": int(many),
-        })  # fmt: skip
-    images = [{"id": ids[name], "file_name": name, "width": int(width), "height": int(height)}
-              for name, (width, height) in sizes.items()]  # fmt: skip
+        annotations.append(
+            {
+                "id": index + 1,
+                "image_id": ids[image],
+                "category_id": category_id[category],
+                "bbox": box,
+                "area": box[2] * box[3],
+                "segmentation": [],
+                "iscrowd": int(many),
+            }
+        )
+    images = [
+        {"id": ids[name], "file_name": name, "width": int(width), "height": int(height)}
+        for name, (width, height) in sizes.items()
+    ]
     categories = [{"id": i, "name": name} for name, i in category_id.items()]
     put_json(path, {"images": images, "annotations": annotations, "categories": categories})
 
@@ -212,12 +233,15 @@ def _captions(path: Path, collection: Collection) -> list[tuple[str, str]]:
         try:
             mine, text = texts[each["image_id"]], each["caption"].strip()
         except (KeyError, TypeError, AttributeError) as error:
-            collection.problems.append(f"{path}, annotation {index}: {error!r}, expected a known "
-                                       f"image_id and a caption; {REMEDY}")  # fmt: skip
+            collection.problems.append(
+                f"{path}, annotation {index}: {error!r}, expected a known "
+                f"image_id and a caption; {REMEDY}"
+            )
             continue
         if not text and len(mine) < CAPTIONS_PER_IMAGE:
-            collection.problems.append(f"{path}, annotation {index}: caption is empty, expected a "
-                                       f"sentence; {REMEDY}")  # fmt: skip
+            collection.problems.append(
+                f"{path}, annotation {index}: caption is empty, expected a sentence; {REMEDY}"
+            )
         mine.append(text)
     below = path.stem.partition("_")[2]  # train2017
     deeper = (collection.images / below).is_dir()
@@ -240,15 +264,20 @@ def _tables(path: Path, value: dict) -> tuple[dict[int, dict], list[tuple[int, d
             if not isinstance(each["file_name"], str) or not isinstance(each["id"], int):
                 raise TypeError("id or file_name")
             if each["id"] in photos:
-                raise DataError(f"{path}, image {index}: id {each['id']} stands twice, expected "
-                                f"once; {REMEDY}")  # fmt: skip
+                raise DataError(
+                    f"{path}, image {index}: id {each['id']} stands twice, expected once; {REMEDY}"
+                )
             photos[each["id"]] = each
         annotations = sorted(enumerate(value["annotations"]), key=lambda pair: pair[1]["id"])
     except (KeyError, TypeError) as error:
-        raise DataError(f"{path}: {error!r}, expected COCO's lists 'images' of id and file_name, "
-                        f"and 'annotations' of id and image_id; {REMEDY}") from None  # fmt: skip
+        raise DataError(
+            f"{path}: {error!r}, expected COCO's lists 'images' of id and file_name, "
+            f"and 'annotations' of id and image_id; {REMEDY}"
+        ) from None
     for (_, one), (index, other) in zip(annotations, annotations[1:], strict=False):
         if one["id"] == other["id"]:
-            raise DataError(f"{path}, annotation {index}: id {other['id']} stands twice, expected "
-                            f"once; {REMEDY}")  # fmt: skip
+            raise DataError(
+                f"{path}, annotation {index}: id {other['id']} stands twice, expected "
+                f"once; {REMEDY}"
+            )
     return photos, annotations

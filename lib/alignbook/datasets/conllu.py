@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from alignbook.datasets.files import octets_of, put, unreadable
-from alignbook.datasets.store import DataError
+from alignbook.errors import DataError
 
 REMEDY = "take the treebank's file again from the release of Universal Dependencies"
 
@@ -65,8 +65,12 @@ def read(path: Path) -> list[list[Token]]:
             if token:
                 tokens.append(token)
     if tokens or lines[-1]:
-        raise _wrong(path, row + bool(lines[-1]), "the file ends within a sentence",
-                     "an empty line after the last")  # fmt: skip
+        raise _wrong(
+            path,
+            row + bool(lines[-1]),
+            "the file ends within a sentence",
+            "an empty line after the last",
+        )
     if not sentences:
         raise _wrong(path, 1, "no sentence", "sentences of CoNLL-U")
     return sentences
@@ -86,10 +90,28 @@ def write(sentences: list[list[Token]], path: Path) -> None:
         for place, token in enumerate(tokens, 1):
             fields = (token.form, token.lemma, token.upos, token.xpos, token.deprel)
             if token.id != place or any(not f or set(f) & set("\t\r\n") for f in fields):
-                raise _wrong(path, len(lines) + 1, f"{token}", f"word {place} with its columns, "
-                             "no tab or line end in them")  # fmt: skip
-            lines.append("\t".join((str(token.id), token.form, token.lemma, token.upos, token.xpos,
-                                    "_", str(token.head), token.deprel, "_", "_")))  # fmt: skip
+                raise _wrong(
+                    path,
+                    len(lines) + 1,
+                    f"{token}",
+                    f"word {place} with its columns, no tab or line end in them",
+                )
+            lines.append(
+                "\t".join(
+                    (
+                        str(token.id),
+                        token.form,
+                        token.lemma,
+                        token.upos,
+                        token.xpos,
+                        "_",
+                        str(token.head),
+                        token.deprel,
+                        "_",
+                        "_",
+                    )
+                )
+            )
         lines.append("")
     put(path, "".join(f"{line}\n" for line in lines).encode())
 
@@ -97,8 +119,12 @@ def write(sentences: list[list[Token]], path: Path) -> None:
 def _token(path: Path, row: int, line: str) -> Token | None:
     columns = line.split("\t")
     if len(columns) != 10 or "" in columns:
-        raise _wrong(path, row, f"{len(columns)} columns, {columns.count('')} of them empty",
-                     "ten, filled (or _), with tabs between them")  # fmt: skip
+        raise _wrong(
+            path,
+            row,
+            f"{len(columns)} columns, {columns.count('')} of them empty",
+            "ten, filled (or _), with tabs between them",
+        )
     number, form, lemma, upos, xpos, _, head, deprel, _, _ = columns
     parts = number.replace("-", ".").split(".")
     if not all(part.isascii() and part.isdigit() for part in parts) or len(parts) > 2:
@@ -120,8 +146,12 @@ def _check(path: Path, start: int, tokens: list[Token]) -> None:
         way = []
         while token.id not in reached:
             if token.head > len(tokens) or token.id in way:
-                raise _wrong(path, start, f"the sentence's word {token.id} has head {token.head}",
-                             "heads within the sentence that lead to the root")  # fmt: skip
+                raise _wrong(
+                    path,
+                    start,
+                    f"the sentence's word {token.id} has head {token.head}",
+                    "heads within the sentence that lead to the root",
+                )
             way.append(token.id)
             token = tokens[token.head - 1]
         reached.update(way)

@@ -8,8 +8,8 @@ import os
 import stat
 from pathlib import Path, PurePosixPath
 
-from alignbook import durable
-from alignbook.datasets.store import DataError
+from alignbook.errors import DataError
+from alignbook.store import durable
 
 
 def load_json(path: Path, kind: type, remedy: str, keys_name_items: bool = False):
@@ -24,13 +24,15 @@ def load_json(path: Path, kind: type, remedy: str, keys_name_items: bool = False
         The file is missing or can't be read, is not UTF-8 or not JSON, holds another type, or
         nothing, or a key twice.
     """
+
     def unique(pairs):
         entries = dict(pairs)
         if len(entries) != len(pairs):
             keys = [key for key, _ in pairs]
             twice = max(keys, key=keys.count)
-            raise DataError(f"{path}: key {twice!r} stands twice in one object, expected once; "
-                            f"{remedy}")  # fmt: skip
+            raise DataError(
+                f"{path}: key {twice!r} stands twice in one object, expected once; {remedy}"
+            )
         return entries
 
     try:
@@ -41,15 +43,19 @@ def load_json(path: Path, kind: type, remedy: str, keys_name_items: bool = False
     except OSError as error:
         raise unreadable(path, error, remedy) from None
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}, byte {error.start + 1}: not UTF-8, expected UTF-8; "
-                        f"{remedy}") from None  # fmt: skip
+        raise DataError(
+            f"{path}, byte {error.start + 1}: not UTF-8, expected UTF-8; {remedy}"
+        ) from None
     except json.JSONDecodeError as error:
         found = repr(error.doc[error.pos : error.pos + 30]) if error.doc[error.pos :] else "its end"
-        raise DataError(f"{path}, row {error.lineno}: not JSON ({error.msg} at {found}), expected "
-                        f"a whole JSON file; {remedy}") from None  # fmt: skip
+        raise DataError(
+            f"{path}, row {error.lineno}: not JSON ({error.msg} at {found}), expected "
+            f"a whole JSON file; {remedy}"
+        ) from None
     except (ValueError, RecursionError) as error:  # a number or a nesting without end
-        raise DataError(f"{path}: not JSON ({error}), expected a whole JSON file; "
-                        f"{remedy}") from None  # fmt: skip
+        raise DataError(
+            f"{path}: not JSON ({error}), expected a whole JSON file; {remedy}"
+        ) from None
     if not isinstance(found, kind) or not found:
         what = f"an empty {kind.__name__}" if isinstance(found, kind) else type(found).__name__
         raise DataError(f"{path}: {what}, expected a {kind.__name__} with entries; {remedy}")
@@ -58,8 +64,9 @@ def load_json(path: Path, kind: type, remedy: str, keys_name_items: bool = False
 
 def unreadable(path: Path, error: OSError, remedy: str) -> DataError:
     """What to say of a file that can't be read: it is a folder, or forbidden, or the disk fails."""
-    return DataError(f"{path}: cannot be read ({error.strerror}), expected a file that you may "
-                     f"read; {remedy}")  # fmt: skip
+    return DataError(
+        f"{path}: cannot be read ({error.strerror}), expected a file that you may read; {remedy}"
+    )
 
 
 def octets_of(path: Path) -> bytes:
@@ -80,8 +87,12 @@ def check_regular(path: Path) -> None:
 
 def special(mode: int) -> str:
     """What a file of such a mode (`os.stat_result.st_mode`) is, "" for a file or a folder."""
-    kinds = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket",
-             stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+    kinds = {
+        stat.S_IFIFO: "a named pipe",
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFCHR: "a device",
+        stat.S_IFBLK: "a device",
+    }
     return kinds.get(stat.S_IFMT(mode), "")
 
 

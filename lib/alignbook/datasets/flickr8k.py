@@ -14,7 +14,7 @@ from pathlib import Path
 
 from alignbook.datasets.files import put
 from alignbook.datasets.photographs import Collection, find_folder, read_lines, writable
-from alignbook.datasets.store import CAPTIONS_PER_IMAGE, SPLITS
+from alignbook.datasets.prepared import CAPTIONS_PER_IMAGE, SPLITS
 
 SIZES = {"train": 6000, "dev": 1000, "test": 1000}
 TOKENS = "Flickr8k.token.txt"
@@ -54,8 +54,9 @@ def read(folder: Path, sizes: dict[str, int] = SIZES) -> Collection:
     collection.reader = "Flickr8k_text"
     problems = collection.problems
     if images is None:
-        problems.append(f"{folder}: no folder of photographs, expected {' or '.join(names)}; "
-                        f"{REMEDY}")  # fmt: skip
+        problems.append(
+            f"{folder}: no folder of photographs, expected {' or '.join(names)}; {REMEDY}"
+        )
     problems += [f"{path}: file missing; {REMEDY}" for path in sources if not path.is_file()]
     if problems:
         return collection
@@ -64,8 +65,10 @@ def read(folder: Path, sizes: dict[str, int] = SIZES) -> Collection:
     wanted = {name for listed in collection.splits.values() for name in listed}
     captions, ignored = _captions(text / TOKENS, wanted, problems)
     if not captions and not problems:
-        problems.append(f"{text / TOKENS}: captions of none of the {len(wanted):,} photographs "
-                        f"listed, expected five of each; {REMEDY}")  # fmt: skip
+        problems.append(
+            f"{text / TOKENS}: captions of none of the {len(wanted):,} photographs "
+            f"listed, expected five of each; {REMEDY}"
+        )
     collection.captions = captions
     collection.notes = {"keys ignored": len(ignored)}
     collection.check(sizes, REMEDY)
@@ -115,13 +118,16 @@ def _captions(path: Path, wanted: set[str], problems: list[str]):
         if name not in wanted:
             ignored.add(name)
         elif not caption.strip():
-            problems.append(f"{path}, row {row}: caption of {key} is empty, expected a sentence; "
-                            f"{REMEDY}")  # fmt: skip
+            problems.append(
+                f"{path}, row {row}: caption of {key} is empty, expected a sentence; {REMEDY}"
+            )
         elif int(number) in numbered.setdefault(name, {}):
             problems.append(f"{path}, row {row}: {key} stands twice, expected once; {REMEDY}")
         elif int(number) >= CAPTIONS_PER_IMAGE:
-            problems.append(f"{path}, row {row}: {key}, expected numbers 0 to "
-                            f"{CAPTIONS_PER_IMAGE - 1}; {REMEDY}")  # fmt: skip
+            problems.append(
+                f"{path}, row {row}: {key}, expected numbers 0 to "
+                f"{CAPTIONS_PER_IMAGE - 1}; {REMEDY}"
+            )
         else:
             numbered[name][int(number)] = caption.strip()
     captions = {name: [texts[i] for i in sorted(texts)] for name, texts in numbered.items()}

@@ -1,12 +1,12 @@
 """The world's gold in the formats of the field, so that one reader serves world and real data.
 
-    gold/images/*.png                                  test pictures, and the probes' other ones
-    gold/dataset_world.json                            Karpathy's schema: all captions and splits
-    gold/coco/annotations/captions_*, instances_*      COCO
-    gold/visual_genome/*.json                          Visual Genome's four files
-    gold/aro/visual_genome_{relation,attribution}.json ARO, on the test pictures
-    gold/svo/svo_probes.csv                            SVO-Probes, on the test pictures
-    gold/parses/*.conllu                               the parse of every caption, CoNLL-U
+gold/images/*.png                                  test pictures, and the probes' other ones
+gold/dataset_world.json                            Karpathy's schema: all captions and splits
+gold/coco/annotations/captions_*, instances_*      COCO
+gold/visual_genome/*.json                          Visual Genome's four files
+gold/aro/visual_genome_{relation,attribution}.json ARO, on the test pictures
+gold/svo/svo_probes.csv                            SVO-Probes, on the test pictures
+gold/parses/*.conllu                               the parse of every caption, CoNLL-U
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from alignbook.datasets import aro, coco, conllu, karpathy, store, svo, visual_genome
-from alignbook.datasets.store import SPLITS
+from alignbook.datasets import aro, coco, conllu, karpathy, prepared, svo, visual_genome
+from alignbook.datasets.prepared import SPLITS
 
 COCO_SPLITS = {"train": "train", "dev": "val", "test": "test"}
 
@@ -106,7 +106,7 @@ def image_probes(dataset):
 def _open(dataset, names: list[str], boxes=None) -> np.ndarray:
     size = dataset.images.shape[1]
     pictures = np.empty((len(names), size, size, 3), np.uint8)
-    store.decode(dataset.folder / "gold/images", names, pictures, boxes)
+    prepared.decode(dataset.folder / "gold/images", names, pictures, boxes)
     return pictures
 
 
@@ -120,6 +120,8 @@ def _save(folder: Path, names: list[str], pictures: list[np.ndarray]) -> None:
 
 def _tokens(parse) -> list[conllu.Token]:
     return [
-        conllu.Token(i, t.text, t.lemma, t.pos, t.tag, 0 if t.head == i - 1 else t.head + 1, t.label)
+        conllu.Token(
+            i, t.text, t.lemma, t.pos, t.tag, 0 if t.head == i - 1 else t.head + 1, t.label
+        )
         for i, t in enumerate(parse, 1)
     ]

@@ -20,7 +20,8 @@ from pathlib import Path
 
 from alignbook.datasets.files import load_json, put_json
 from alignbook.datasets.photographs import Collection, find_folder, leaves, writable
-from alignbook.datasets.store import CAPTIONS_PER_IMAGE, SPLITS, DataError
+from alignbook.datasets.prepared import CAPTIONS_PER_IMAGE, SPLITS
+from alignbook.errors import DataError
 
 SIZES = {
     "flickr8k": {"train": 6000, "dev": 1000, "test": 1000},
@@ -42,8 +43,9 @@ WHERE = {
 }
 
 
-def read(folder: Path, name: str, sizes: dict[str, int] | None = None,
-         captions_only: bool = False) -> Collection:  # fmt: skip
+def read(
+    folder: Path, name: str, sizes: dict[str, int] | None = None, captions_only: bool = False
+) -> Collection:
     """Read names, splits and raw captions of one of the three collections; decode nothing.
 
     Parameters
@@ -74,8 +76,9 @@ def read(folder: Path, name: str, sizes: dict[str, int] | None = None,
     collection.reader = path.name
     problems = collection.problems
     if images is None and not captions_only:
-        problems.append(f"{folder}: no folder of photographs, expected {' or '.join(places)}; "
-                        f"{WHERE[name]}")  # fmt: skip
+        problems.append(
+            f"{folder}: no folder of photographs, expected {' or '.join(places)}; {WHERE[name]}"
+        )
     entries = _entries(path, problems, remedy)
     if problems:
         return collection
@@ -100,8 +103,10 @@ def read(folder: Path, name: str, sizes: dict[str, int] | None = None,
             continue
         texts = texts[:CAPTIONS_PER_IMAGE]
         if "" in texts:
-            problems.append(f"{path}, image {row}: sentence {texts.index('')} of {photo} is "
-                            f"empty, expected a sentence; {remedy}")  # fmt: skip
+            problems.append(
+                f"{path}, image {row}: sentence {texts.index('')} of {photo} is "
+                f"empty, expected a sentence; {remedy}"
+            )
         collection.splits[split].append(photo)
         collection.places[split].append(f"{path}, image {row}")
         collection.captions[photo] = texts
@@ -116,8 +121,12 @@ def read(folder: Path, name: str, sizes: dict[str, int] | None = None,
     return collection
 
 
-def write(folder: Path, splits: dict[str, list[str]], captions: dict[str, list[str]],
-          name: str = "flickr8k") -> None:  # fmt: skip
+def write(
+    folder: Path,
+    splits: dict[str, list[str]],
+    captions: dict[str, list[str]],
+    name: str = "flickr8k",
+) -> None:
     """Write ``folder/dataset_<name>.json``; a name's folder becomes its "filepath".
 
     Raises
@@ -129,16 +138,25 @@ def write(folder: Path, splits: dict[str, list[str]], captions: dict[str, list[s
     for number, (split, path, texts) in enumerate(writable(splits, captions)):
         first = CAPTIONS_PER_IMAGE * number
         sentences = [
-            {"tokens": re.findall(r"\w+", text.lower()), "raw": text, "imgid": number,
-             "sentid": first + k}
+            {
+                "tokens": re.findall(r"\w+", text.lower()),
+                "raw": text,
+                "imgid": number,
+                "sentid": first + k,
+            }
             for k, text in enumerate(texts)
-        ]  # fmt: skip
+        ]
         below, _, file = path.rpartition("/")
-        entries.append({
-            **({"filepath": below} if below else {}), "filename": file, "imgid": number,
-            "split": "val" if split == "dev" else split,
-            "sentids": [each["sentid"] for each in sentences], "sentences": sentences,
-        })  # fmt: skip
+        entries.append(
+            {
+                **({"filepath": below} if below else {}),
+                "filename": file,
+                "imgid": number,
+                "split": "val" if split == "dev" else split,
+                "sentids": [each["sentid"] for each in sentences],
+                "sentences": sentences,
+            }
+        )
     put_json(folder / f"dataset_{name}.json", {"images": entries, "dataset": name})
 
 
@@ -182,14 +200,19 @@ def _keep_present(collection: Collection, path: Path) -> None:
     owner: dict[str, str] = {}
     for name, photo in photo_of.items():
         if name not in collection.captions:
-            collection.problems.append(f"{path}: {name!r} is no image of {collection.name}, "
-                                       f"expected one; {remedy}")  # fmt: skip
+            collection.problems.append(
+                f"{path}: {name!r} is no image of {collection.name}, expected one; {remedy}"
+            )
         elif leaves(photo):
-            collection.problems.append(f"{path}: {name!r}: {photo!r} leaves the folder of "
-                                       f"photographs, expected a name; {remedy}")  # fmt: skip
+            collection.problems.append(
+                f"{path}: {name!r}: {photo!r} leaves the folder of "
+                f"photographs, expected a name; {remedy}"
+            )
         elif photo in owner:
-            collection.problems.append(f"{path}: {photo!r} stands for {owner[photo]!r} and for "
-                                       f"{name!r}, expected one; {remedy}")  # fmt: skip
+            collection.problems.append(
+                f"{path}: {photo!r} stands for {owner[photo]!r} and for "
+                f"{name!r}, expected one; {remedy}"
+            )
         owner.setdefault(photo, name)
     if collection.problems:
         return
@@ -199,8 +222,9 @@ def _keep_present(collection: Collection, path: Path) -> None:
         chosen = [i for i, name in enumerate(named) if name in photo_of]
         kept[split] = f"{split} {len(chosen):,} of {len(named):,}"
         if not chosen:
-            collection.problems.append(f"{path}: 0 images of split {split}, expected at least "
-                                       f"one; {remedy}")  # fmt: skip
+            collection.problems.append(
+                f"{path}: 0 images of split {split}, expected at least one; {remedy}"
+            )
         collection.splits[split] = [photo_of[named[i]] for i in chosen]
         collection.places[split] = [places[i] for i in chosen]
     total = len(collection.captions)

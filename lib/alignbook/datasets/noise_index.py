@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from alignbook.datasets.files import check_regular, put
-from alignbook.datasets.store import CAPTIONS_PER_IMAGE, DataError
+from alignbook.datasets.prepared import CAPTIONS_PER_IMAGE
+from alignbook.errors import DataError
 
 
 def read(path: Path, images: int, captions_per_image: int = CAPTIONS_PER_IMAGE) -> np.ndarray:
@@ -55,22 +56,29 @@ def read(path: Path, images: int, captions_per_image: int = CAPTIONS_PER_IMAGE) 
     except FileNotFoundError:
         raise wrong("file missing", "a .npy file there") from None
     except Exception as error:  # a damaged header: whatever the parsers say
-        raise wrong(f"cannot be read ({error})", "a .npy file of whole numbers, no "
-                    "pickled objects") from None  # fmt: skip
+        raise wrong(
+            f"cannot be read ({error})", "a .npy file of whole numbers, no pickled objects"
+        ) from None
     if index.dtype.kind not in "iu":
         raise wrong(f"type {index.dtype}", "whole numbers (int64)")
     if index.shape not in ((captions,), (images,)):
-        raise wrong(f"shape {index.shape}", f"({captions},), one image row a caption, or "
-                    f"({images},), one an image")  # fmt: skip
+        raise wrong(
+            f"shape {index.shape}",
+            f"({captions},), one image row a caption, or ({images},), one an image",
+        )
     outside = np.flatnonzero((index < 0) | (index >= images))
     if outside.size:
-        raise wrong(f"row {outside[0]} holds {index[outside[0]]} ({outside.size:,} are out of "
-                    "range)", f"image rows 0 to {images - 1}")  # fmt: skip
+        raise wrong(
+            f"row {outside[0]} holds {index[outside[0]]} ({outside.size:,} are out of range)",
+            f"image rows 0 to {images - 1}",
+        )
     index = index.astype(np.int64)
     times = np.bincount(index, minlength=images)
     if (uneven := np.flatnonzero(times != len(index) // images)).size:
-        raise wrong(f"image row {uneven[0]} stands {times[uneven[0]]} times",
-                    f"{len(index) // images}, as the noise only permutes")  # fmt: skip
+        raise wrong(
+            f"image row {uneven[0]} stands {times[uneven[0]]} times",
+            f"{len(index) // images}, as the noise only permutes",
+        )
     return np.repeat(index, captions // len(index))
 
 
@@ -85,8 +93,9 @@ def true_rate(index: np.ndarray, captions_per_image: int = CAPTIONS_PER_IMAGE) -
     return float(np.mean(np.asarray(index) != np.arange(len(index)) // captions_per_image))
 
 
-def make(images: int, rate: float, seed: int,
-         captions_per_image: int = CAPTIONS_PER_IMAGE) -> np.ndarray:  # fmt: skip
+def make(
+    images: int, rate: float, seed: int, captions_per_image: int = CAPTIONS_PER_IMAGE
+) -> np.ndarray:
     """Permute the image rows of ``int(rate * captions)`` captions among themselves.
 
     A few stay in place, or get another caption's image that is their own: state `true_rate`.
@@ -129,8 +138,9 @@ def write(index: np.ndarray, path: Path) -> None:
     """
     index = np.asarray(index)
     if index.dtype.kind not in "iu" or index.ndim != 1:
-        raise DataError(f"{path}: {index.dtype} of shape {index.shape}, expected whole numbers in "
-                        "one dimension")  # fmt: skip
+        raise DataError(
+            f"{path}: {index.dtype} of shape {index.shape}, expected whole numbers in one dimension"
+        )
     buffer = io.BytesIO()
     np.save(buffer, index.astype(np.int64), allow_pickle=False)
     put(Path(path), buffer.getvalue())

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from stat import S_ISREG
 
-from alignbook import contents, verbatim
 from alignbook.datasets.files import octets_of, special, unreadable
-from alignbook.datasets.store import CAPTIONS_PER_IMAGE, SPLITS, DataError
+from alignbook.datasets.prepared import CAPTIONS_PER_IMAGE, SPLITS
+from alignbook.errors import DataError
+from alignbook.store import contents, verbatim
 
 SHOWN = 8  # problems that are named before they are only counted
 LONGEST = 2000  # characters of a caption; the longest of Flickr30K has 402
@@ -53,8 +54,10 @@ class Collection:
                 )
             for path, place in zip(self.splits[split], self.places[split], strict=True):
                 if leaves(path):
-                    self.problems.append(f"{place}: {path!r} leaves the folder of photographs, "
-                                         f"expected a path below it; {remedy}")  # fmt: skip
+                    self.problems.append(
+                        f"{place}: {path!r} leaves the folder of photographs, "
+                        f"expected a path below it; {remedy}"
+                    )
                     continue
                 if path in split_of:
                     self.problems.append(
@@ -73,15 +76,20 @@ class Collection:
 
     def check_photographs(self) -> None:
         """Note the photographs that are listed and not there."""
-        place_of = {path: place for split in SPLITS
-                    for path, place in zip(self.splits[split], self.places[split], strict=True)
-                    if not leaves(path)}  # fmt: skip
+        place_of = {
+            path: place
+            for split in SPLITS
+            for path, place in zip(self.splits[split], self.places[split], strict=True)
+            if not leaves(path)
+        }
         stats = self._stats(place_of)
         missing = [path for path in place_of if path not in stats]
         for path, (_, _, mode) in stats.items():
             if what := special(mode):
-                self.problems.append(f"{place_of[path]}: photograph {self.images / path} is {what}, "
-                                     "expected a regular file; put the photograph there")
+                self.problems.append(
+                    f"{place_of[path]}: photograph {self.images / path} is {what}, "
+                    "expected a regular file; put the photograph there"
+                )
         for path in missing:
             self.problems.append(
                 f"{place_of[path]}: photograph {self.images / path} missing ({len(missing):,} of "
@@ -94,8 +102,11 @@ class Collection:
 
         Official splits may hold a few: those are only counted, in ``notes``.
         """
-        place_of = {path: place for split in SPLITS
-                    for path, place in zip(self.splits[split], self.places[split], strict=True)}
+        place_of = {
+            path: place
+            for split in SPLITS
+            for path, place in zip(self.splits[split], self.places[split], strict=True)
+        }
         split_of = {path: split for split in SPLITS for path in self.splits[split]}
         alike: dict[object, list[str]] = {}
         for path, (size, _, _) in self._stats(split_of).items():
@@ -125,10 +136,16 @@ class Collection:
         digest = hashlib.sha256()
         for source in self.sources:
             digest.update(hashlib.sha256(source.read_bytes()).digest())
-        listed = [path for split in SPLITS
-                  for path in self.splits[split][: (limits or {}).get(split) or None]]  # fmt: skip
-        there = [path for path, (_, _, mode) in self._stats(listed).items()
-                 if S_ISREG(mode) and os.access(self.images / path, os.R_OK)]  # fmt: skip
+        listed = [
+            path
+            for split in SPLITS
+            for path in self.splits[split][: (limits or {}).get(split) or None]
+        ]
+        there = [
+            path
+            for path, (_, _, mode) in self._stats(listed).items()
+            if S_ISREG(mode) and os.access(self.images / path, os.R_OK)
+        ]
         found = contents.sha256([self.images / path for path in there])
         hashes = dict(zip(there, found, strict=True))  # who decodes the others names them
         for path in listed:
@@ -167,7 +184,9 @@ def caption_problem(text: str) -> str:
     if len(text) > LONGEST:
         return f"has {len(text):,} characters ({shown} …), expected {LONGEST:,} at most"
     if text and not re.search(r"[a-z0-9]", text, re.IGNORECASE | re.ASCII):
-        return f"is {shown}, expected a word in Latin letters, which is all that the models here read"
+        return (
+            f"is {shown}, expected a word in Latin letters, which is all that the models here read"
+        )
     return ""
 
 
@@ -201,8 +220,9 @@ def leaves(path: str) -> bool:
     return not path or PurePosixPath(path).is_absolute() or ".." in parts or ":" in parts[0]
 
 
-def writable(splits: dict[str, list[str]], captions: dict[str, list[str]], forbidden: str = "",
-             ) -> list[tuple[str, str, list[str]]]:  # fmt: skip
+def writable(
+    splits: dict[str, list[str]], captions: dict[str, list[str]], forbidden: str = ""
+) -> list[tuple[str, str, list[str]]]:
     """Split, name and captions of every image in order, once a reader would take them back.
 
     Parameters
@@ -224,15 +244,21 @@ def writable(splits: dict[str, list[str]], captions: dict[str, list[str]], forbi
     for split, name in members:
         texts = captions.get(name, [])
         if name in seen or leaves(name) or name != name.strip() or set(name) & set(forbidden):
-            raise DataError(f"{split}: image name {name!r}, expected one that stands once, below "
-                            f"the folder and without {forbidden!r}: rename it")  # fmt: skip
+            raise DataError(
+                f"{split}: image name {name!r}, expected one that stands once, below "
+                f"the folder and without {forbidden!r}: rename it"
+            )
         if len(texts) != CAPTIONS_PER_IMAGE:
-            raise DataError(f"{split}: {name} has {len(texts)} captions, expected "
-                            f"{CAPTIONS_PER_IMAGE}: give all of them")  # fmt: skip
+            raise DataError(
+                f"{split}: {name} has {len(texts)} captions, expected "
+                f"{CAPTIONS_PER_IMAGE}: give all of them"
+            )
         for k, text in enumerate(texts):
             if not text or text != text.strip() or len(text.splitlines()) != 1:
-                raise DataError(f"{split}: caption {k} of {name} is {text!r}, expected one line "
-                                "without space around it: strip it")  # fmt: skip
+                raise DataError(
+                    f"{split}: caption {k} of {name} is {text!r}, expected one line "
+                    "without space around it: strip it"
+                )
         seen.add(name)
     if empty := [split for split in SPLITS if not splits[split]]:
         raise DataError(f"{empty[0]}: 0 images, expected at least one: give some to every split")

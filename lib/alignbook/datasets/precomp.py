@@ -28,19 +28,18 @@ from pathlib import Path
 
 import numpy as np
 
-from alignbook import contents, durable
 from alignbook.datasets.files import check_regular, put
 from alignbook.datasets.photographs import caption_problem, read_lines, writable
-from alignbook.datasets.store import CAPTIONS_PER_IMAGE, SPLITS, DataError
+from alignbook.datasets.prepared import CAPTIONS_PER_IMAGE, SPLITS
+from alignbook.errors import DataError
+from alignbook.store import contents, durable
 
 # Images of each file as published; COCO's dev features go round with 5,000 images and with 1,000.
 SIZES = {
     "f30k_precomp": {"train": (29000,), "dev": (1014,), "test": (1000,)},
-    "coco_precomp": {
-        "train": (113287,), "dev": (5000, 1000), "test": (1000,), "testall": (5000,),
-    },
+    "coco_precomp": {"train": (113287,), "dev": (5000, 1000), "test": (1000,), "testall": (5000,)},
     "precomp": {},
-}  # fmt: skip
+}
 REMEDY = (
     "the features go round as data.zip of SCAN's authors, with folders f30k_precomp (train_ims.npy "
     "8.6 GB) and coco_precomp (33 GB): put the whole folder there"
@@ -70,10 +69,15 @@ class Precomp:
 
     def features(self, limits: dict[str, int]) -> list[dict]:
         """Where the features of each split lie, and how many of its images are taken."""
-        return [{"file": str(path.resolve()), "step": self.steps[split],
-                 "images": len(self.names[split][: limits[split] or None]),
-                 "bytes": path.stat().st_size}
-                for split, path in self.files.items()]  # fmt: skip
+        return [
+            {
+                "file": str(path.resolve()),
+                "step": self.steps[split],
+                "images": len(self.names[split][: limits[split] or None]),
+                "bytes": path.stat().st_size,
+            }
+            for split, path in self.files.items()
+        ]
 
     def fingerprint(self, limits: dict[str, int] | None = None) -> str:
         """Hash of what the text files hold, and each feature file up to the first so many images of
@@ -130,8 +134,9 @@ def read(folder: Path, name: str = "precomp", sizes: dict | None = None) -> Prec
     return found
 
 
-def write(folder: Path, names: dict[str, list[str]], captions: dict[str, list[str]],
-          features: dict) -> None:  # fmt: skip
+def write(
+    folder: Path, names: dict[str, list[str]], captions: dict[str, list[str]], features: dict
+) -> None:
     """Write the three files of train, dev and test, every image once.
 
     Parameters
@@ -153,8 +158,10 @@ def write(folder: Path, names: dict[str, list[str]], captions: dict[str, list[st
     for split in SPLITS:
         shape = (len(names[split]), *np.shape(features[split])[1:])
         if np.shape(features[split]) != shape or len(shape) != 3:
-            raise DataError(f"{split}: features {np.shape(features[split])}, expected "
-                            f"({len(names[split])}, K, D): one row an image")  # fmt: skip
+            raise DataError(
+                f"{split}: features {np.shape(features[split])}, expected "
+                f"({len(names[split])}, K, D): one row an image"
+            )
         path = folder / f"{split}_ims.npy"
         aside = path.with_name(f".making-{os.getpid()}-{path.name}")
         try:
@@ -200,8 +207,9 @@ def open_features(path: Path) -> np.ndarray:
     except FileNotFoundError:
         raise DataError(f"{path}: file missing; {REMEDY}") from None
     except Exception as error:  # a damaged header: whatever the parsers say
-        raise DataError(f"{path}: not a whole .npy file of numbers ({error}), {wanted}; "
-                        f"{REMEDY}") from None  # fmt: skip
+        raise DataError(
+            f"{path}: not a whole .npy file of numbers ({error}), {wanted}; {REMEDY}"
+        ) from None
     if array.dtype not in (np.float32, np.float16):
         raise DataError(f"{path}: {array.dtype}, {wanted}; {REMEDY}")
     if array.ndim != 3 or 0 in array.shape or not array.flags.c_contiguous:
@@ -219,11 +227,15 @@ def _read_split(found: Precomp, split: str, file: str, sizes: dict) -> None:
         captions = [line.strip() for line in read_lines(caps, problems, REMEDY)]
         empty = [row for row, text in enumerate(captions, 1) if not text]
         if empty and len(problems) == before:
-            problems.append(f"{caps}, row {empty[0]}: empty caption, which shifts every pair after "
-                            f"it; expected a sentence a row; {REMEDY}")  # fmt: skip
+            problems.append(
+                f"{caps}, row {empty[0]}: empty caption, which shifts every pair after "
+                f"it; expected a sentence a row; {REMEDY}"
+            )
         wrong = ((row, caption_problem(text)) for row, text in enumerate(captions, 1))
         if found_wrong := next((each for each in wrong if each[1]), None):
-            problems.append(f"{caps}, row {found_wrong[0]}: a caption that {found_wrong[1]}; {REMEDY}")
+            problems.append(
+                f"{caps}, row {found_wrong[0]}: a caption that {found_wrong[1]}; {REMEDY}"
+            )
     else:
         problems.append(f"{caps}: file missing; {REMEDY}")
     try:
@@ -248,8 +260,10 @@ def _read_split(found: Precomp, split: str, file: str, sizes: dict) -> None:
     n = rows // step
     if n not in (expected := sizes.get(file, (n,))):
         numbers = " or ".join(f"{each:,}" for each in expected)
-        problems.append(f"{ims}: {n:,} images, expected {numbers}; {REMEDY}, or use precomp=DIR "
-                        "for features of your own")  # fmt: skip
+        problems.append(
+            f"{ims}: {n:,} images, expected {numbers}; {REMEDY}, or use precomp=DIR "
+            "for features of your own"
+        )
     _check_sample(ims, features, step, problems)
     names = _names(ids, n, problems) if ids.is_file() else [f"{file}-{i:06}" for i in range(n)]
     found.names[split], found.captions[split] = names, captions
@@ -257,7 +271,8 @@ def _read_split(found: Precomp, split: str, file: str, sizes: dict) -> None:
     found.shapes[split] = (n, *features.shape[1:])
     found.sources += [caps, ids] if ids.is_file() else [caps]
     found.notes[f"{split} features"] = f"{ims.name}, " + (
-        "one row an image" if step == 1 else f"every fifth of {rows:,} rows")  # fmt: skip
+        "one row an image" if step == 1 else f"every fifth of {rows:,} rows"
+    )
 
 
 def _check_sample(path: Path, features: np.ndarray, step: int, problems: list[str]) -> None:
@@ -267,13 +282,17 @@ def _check_sample(path: Path, features: np.ndarray, step: int, problems: list[st
         block = features[image * step : (image + 1) * step]
         bad = np.flatnonzero(~np.isfinite(block).all(axis=(1, 2)))
         if len(bad):
-            problems.append(f"{path}, image row {image * step + bad[0]}: a feature is not a finite "
-                            f"number, expected whole features; {REMEDY}")  # fmt: skip
+            problems.append(
+                f"{path}, image row {image * step + bad[0]}: a feature is not a finite "
+                f"number, expected whole features; {REMEDY}"
+            )
             return
         largest = float(np.abs(block).max())
         if not 0 < largest <= LARGEST:
-            problems.append(f"{path}, image row {image * step}: its largest feature is {largest:g}, "
-                            f"expected one above 0 and up to {LARGEST:g}; {REMEDY}")
+            problems.append(
+                f"{path}, image row {image * step}: its largest feature is {largest:g}, "
+                f"expected one above 0 and up to {LARGEST:g}; {REMEDY}"
+            )
             return
         other = np.flatnonzero((block != block[0]).any(axis=(1, 2)))
         if len(other):
@@ -290,15 +309,18 @@ def _names(path: Path, n: int, problems: list[str]) -> list[str]:
     lines = [line.strip() for line in read_lines(path, problems, REMEDY)]
     step = CAPTIONS_PER_IMAGE if len(lines) == CAPTIONS_PER_IMAGE * n else 1
     if len(lines) != step * n:
-        problems.append(f"{path}: {len(lines):,} ids for {n:,} images, expected one an image or "
-                        f"one a caption; {REMEDY}")  # fmt: skip
+        problems.append(
+            f"{path}: {len(lines):,} ids for {n:,} images, expected one an image or "
+            f"one a caption; {REMEDY}"
+        )
         return lines
     seen: dict[str, int] = {}
     for row, line in enumerate(lines):
         image = row // step
         if not line or seen.setdefault(line, image) != image or lines[image * step] != line:
             each = "five alike for every image" if step > 1 else "each once"
-            problems.append(f"{path}, row {row + 1}: id {line!r}, expected no empty one and "
-                            f"{each}; {REMEDY}")  # fmt: skip
+            problems.append(
+                f"{path}, row {row + 1}: id {line!r}, expected no empty one and {each}; {REMEDY}"
+            )
             break
     return lines[::step]

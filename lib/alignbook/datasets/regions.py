@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from alignbook import durable
 from alignbook.datasets.archives import check_growth
 from alignbook.datasets.files import load_json, put_json
-from alignbook.datasets.store import DataError
+from alignbook.errors import DataError
+from alignbook.store import durable
 
 FILES = ("regions.npz", "regions.parquet")
 MEMBERS = ("names", "counts", "boxes", "features")
@@ -96,20 +96,31 @@ def write(path: Path, regions: Regions) -> None:
         Tables that could not be read back.
     """
     names, boxes, features, counts = regions
-    regions = Regions(list(names), np.asarray(boxes, np.float32),
-                      np.asarray(features, np.float32), np.asarray(counts))  # fmt: skip
+    regions = Regions(
+        list(names),
+        np.asarray(boxes, np.float32),
+        np.asarray(features, np.float32),
+        np.asarray(counts),
+    )
     _check(path, regions)
     if len(regions.features) != len(regions.boxes):
-        raise DataError(f"{path}: {len(regions.features):,} features for {len(regions.boxes):,} "
-                        "boxes, expected one a box: give both of every region")  # fmt: skip
+        raise DataError(
+            f"{path}: {len(regions.features):,} features for {len(regions.boxes):,} "
+            "boxes, expected one a box: give both of every region"
+        )
     _finite(path, regions, regions.features, 0)
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".making-{os.getpid()}-{path.name}")
     try:
         if path.suffix == ".npz":
             with open(aside, "wb") as file:
-                np.savez(file, names=np.array(regions.names, str), counts=regions.counts,
-                         boxes=regions.boxes, features=regions.features)  # fmt: skip
+                np.savez(
+                    file,
+                    names=np.array(regions.names, str),
+                    counts=regions.counts,
+                    boxes=regions.boxes,
+                    features=regions.features,
+                )
         else:
             _write_parquet(aside, regions)
         durable.replace(aside, path)
@@ -132,8 +143,10 @@ def check(path: Path, photographs: list[str]) -> list[str]:
     rows = rows_of(found, photographs)
     lost = [photo for photo, row in zip(photographs, rows, strict=True) if row is None]
     if lost:
-        return [f"{path}: no regions of {lost[0]} ({len(lost):,} of {len(rows):,} have none), "
-                f"expected some of every photograph; {REMEDY}"]  # fmt: skip
+        return [
+            f"{path}: no regions of {lost[0]} ({len(lost):,} of {len(rows):,} have none), "
+            f"expected some of every photograph; {REMEDY}"
+        ]
     return []
 
 
@@ -195,12 +208,16 @@ def read_detections(path: Path):
         if not isinstance(image, str) or image in seen:
             raise DataError(f"{place}: image {image!r}, expected a name that stands once; {remedy}")
         if not len(boxes) == len(labels) == len(scores):
-            raise DataError(f"{place}: {len(boxes)} boxes, {len(labels)} labels and {len(scores)} "
-                            f"scores of {image}, expected as many of each; {remedy}")  # fmt: skip
+            raise DataError(
+                f"{place}: {len(boxes)} boxes, {len(labels)} labels and {len(scores)} "
+                f"scores of {image}, expected as many of each; {remedy}"
+            )
         if not _proper(boxes).all() or not np.isfinite(scores).all():
             k = int((~_proper(boxes) | ~np.isfinite(scores)).argmax())
-            raise DataError(f"{place}: box {boxes[k].tolist()} with score {scores[k]}, expected "
-                            f"numbers with x0 < x1 and y0 < y1; {remedy}")  # fmt: skip
+            raise DataError(
+                f"{place}: box {boxes[k].tolist()} with score {scores[k]}, expected "
+                f"numbers with x0 < x1 and y0 < y1; {remedy}"
+            )
         seen.add(image)
         each = zip(boxes.tolist(), labels, scores.tolist(), strict=True)
         rows += [(image, k, *box, label, score) for k, (box, label, score) in enumerate(each)]
@@ -211,10 +228,14 @@ def read_detections(path: Path):
 def write_detections(path: Path, table) -> None:
     """Write a table as `read_detections` gives it; an image without objects has no row in it."""
     value = [
-        {"image": image, "boxes": rows[["x0", "y0", "x1", "y1"]].to_numpy(float).tolist(),
-         "labels": rows.label.tolist(), "scores": rows.score.tolist()}
+        {
+            "image": image,
+            "boxes": rows[["x0", "y0", "x1", "y1"]].to_numpy(float).tolist(),
+            "labels": rows.label.tolist(),
+            "scores": rows.score.tolist(),
+        }
         for image, rows in table.groupby("image", sort=False)
-    ]  # fmt: skip
+    ]
     put_json(path, value)
 
 
@@ -228,9 +249,10 @@ def _reading(path: Path):
     except DataError:
         raise
     except Exception as error:  # each format's own kinds
-        raise DataError(f"{path}: not a whole file of regions ({error}), expected "
-                        f"{', '.join(MEMBERS)} or the columns {', '.join(COLUMNS)}; {REMEDY}"
-                        ) from None  # fmt: skip
+        raise DataError(
+            f"{path}: not a whole file of regions ({error}), expected "
+            f"{', '.join(MEMBERS)} or the columns {', '.join(COLUMNS)}; {REMEDY}"
+        ) from None
 
 
 def _check(path: Path, found: Regions) -> None:
@@ -239,24 +261,33 @@ def _check(path: Path, found: Regions) -> None:
     if not len(names):
         raise DataError(f"{path}: 0 images, expected at least one; {REMEDY}")
     if boxes.ndim != 2 or boxes.shape[1] != 4 or features.ndim != 2 or not features.shape[1]:
-        raise DataError(f"{path}: boxes {boxes.shape} and features {features.shape}, expected "
-                        f"(R, 4) and (R, D); {REMEDY}")  # fmt: skip
+        raise DataError(
+            f"{path}: boxes {boxes.shape} and features {features.shape}, expected "
+            f"(R, 4) and (R, D); {REMEDY}"
+        )
     if counts.shape != (len(names),) or counts.dtype.kind not in "iu" or counts.sum() != len(boxes):
-        raise DataError(f"{path}: counts {counts.shape} {counts.dtype} with sum {counts.sum():,}, "
-                        f"expected ({len(names)},) int with sum {len(boxes):,}; {REMEDY}"
-                        )  # fmt: skip
+        raise DataError(
+            f"{path}: counts {counts.shape} {counts.dtype} with sum {counts.sum():,}, "
+            f"expected ({len(names)},) int with sum {len(boxes):,}; {REMEDY}"
+        )
     if counts.min() < 1:
-        raise DataError(f"{path}, item {int(counts.argmin())}: {names[int(counts.argmin())]} has "
-                        f"{counts.min()} regions, expected at least one; {REMEDY}")  # fmt: skip
+        raise DataError(
+            f"{path}, item {int(counts.argmin())}: {names[int(counts.argmin())]} has "
+            f"{counts.min()} regions, expected at least one; {REMEDY}"
+        )
     seen: dict[str, int] = {}
     for item, name in enumerate(names):
         if not isinstance(name, str) or not name or seen.setdefault(name, item) != item:
-            raise DataError(f"{path}, item {item}: name {name!r}, expected one that stands once, "
-                            f"its regions together; {REMEDY}")  # fmt: skip
+            raise DataError(
+                f"{path}, item {item}: name {name!r}, expected one that stands once, "
+                f"its regions together; {REMEDY}"
+            )
     if not (good := _proper(boxes)).all():
         row = int((~good).argmax())
-        raise DataError(f"{path}, region {row}: box {boxes[row].tolist()}, expected numbers with "
-                        f"x0 < x1 and y0 < y1; {REMEDY}")  # fmt: skip
+        raise DataError(
+            f"{path}, region {row}: box {boxes[row].tolist()}, expected numbers with "
+            f"x0 < x1 and y0 < y1; {REMEDY}"
+        )
 
 
 def _proper(boxes: np.ndarray) -> np.ndarray:
@@ -268,8 +299,10 @@ def _finite(path: Path, found: Regions, block: np.ndarray, start: int) -> None:
     if len(bad):
         region = start + int(bad[0])
         image = int(np.searchsorted(np.cumsum(found.counts), region, side="right"))
-        raise DataError(f"{path}, region {region}: a feature of {found.names[image]} is not a "
-                        f"finite number, expected whole features; {REMEDY}")  # fmt: skip
+        raise DataError(
+            f"{path}, region {region}: a feature of {found.names[image]} is not a "
+            f"finite number, expected whole features; {REMEDY}"
+        )
 
 
 def _blocks(path: Path, found: Regions):
@@ -282,8 +315,10 @@ def _blocks(path: Path, found: Regions):
             start += len(block)
             yield block
         if start != len(found.boxes):
-            raise DataError(f"{path}: {start:,} features for {len(found.boxes):,} boxes, expected "
-                            f"one a box; {REMEDY}")  # fmt: skip
+            raise DataError(
+                f"{path}: {start:,} features for {len(found.boxes):,} boxes, expected "
+                f"one a box; {REMEDY}"
+            )
 
 
 def _outline_npz(path: Path) -> Regions:
@@ -299,13 +334,17 @@ def _outline_npz(path: Path) -> Regions:
     with np.load(path, allow_pickle=False) as members:
         names, counts, boxes = (members[name] for name in MEMBERS[:3])
     if names.ndim != 1 or names.dtype.kind != "U":
-        raise DataError(f"{path}: names {names.shape} {names.dtype}, expected (N,) of text; "
-                        f"{REMEDY}")  # fmt: skip
+        raise DataError(
+            f"{path}: names {names.shape} {names.dtype}, expected (N,) of text; {REMEDY}"
+        )
     if fortran or dtype.kind != "f" or len(shape) != 2 or shape[0] != len(boxes):
-        raise DataError(f"{path}: features {shape} {dtype}, expected ({len(boxes)}, D) of float32 "
-                        f"in C order; {REMEDY}")  # fmt: skip
-    return Regions(names.tolist(), boxes.astype(np.float32), np.empty((0, shape[1]), np.float32),
-                   counts)  # fmt: skip
+        raise DataError(
+            f"{path}: features {shape} {dtype}, expected ({len(boxes)}, D) of float32 "
+            f"in C order; {REMEDY}"
+        )
+    return Regions(
+        names.tolist(), boxes.astype(np.float32), np.empty((0, shape[1]), np.float32), counts
+    )
 
 
 def _header(member) -> tuple[tuple[int, ...], bool, np.dtype]:
@@ -339,9 +378,10 @@ def _outline_parquet(path: Path) -> Regions:
     rising = np.flatnonzero(~(scores[1:] <= scores[:-1]) & (names[1:] == names[:-1]))
     if len(rising) or not np.isfinite(scores).all():
         row = int(rising[0]) + 1 if len(rising) else int((~np.isfinite(scores)).argmax())
-        raise DataError(f"{path}, region {row}: score {scores[row]} of {names[row]}, expected "
-                        "an image's scores falling: sort its regions, the most confident first"
-                        )  # fmt: skip
+        raise DataError(
+            f"{path}, region {row}: score {scores[row]} of {names[row]}, expected "
+            "an image's scores falling: sort its regions, the most confident first"
+        )
     boxes = table[["x0", "y0", "x1", "y1"]].to_numpy(np.float32)
     counts = np.diff(np.append(first, len(names)))
     return Regions(names[first].tolist(), boxes, np.empty((0, width), np.float32), counts)
@@ -375,18 +415,23 @@ def _write_parquet(path: Path, regions: Regions) -> None:
     within = np.arange(len(regions.boxes)) - np.repeat(np.cumsum(counts) - counts, counts)
     names = pyarrow.array(np.repeat(np.array(regions.names, object), counts), pyarrow.string())
     scores = (1 - within / np.repeat(counts, counts)).astype(np.float32)
-    columns = [names, *(pyarrow.array(column) for column in regions.boxes.T),
-               pyarrow.array(scores)]  # fmt: skip
+    columns = [names, *(pyarrow.array(column) for column in regions.boxes.T), pyarrow.array(scores)]
     width = regions.features.shape[1]
-    schema = pyarrow.schema([
-        ("name", pyarrow.string()), *((each, pyarrow.float32()) for each in COLUMNS[1:-1]),
-        ("feature", pyarrow.list_(pyarrow.float32())),
-    ])  # fmt: skip
+    schema = pyarrow.schema(
+        [
+            ("name", pyarrow.string()),
+            *((each, pyarrow.float32()) for each in COLUMNS[1:-1]),
+            ("feature", pyarrow.list_(pyarrow.float32())),
+        ]
+    )
     with parquet.ParquetWriter(path, schema) as file:
         for start in range(0, len(regions.boxes), BLOCK):
             part = slice(start, start + BLOCK)
             block = regions.features[part]
             offsets = np.arange(0, block.size + 1, width, dtype=np.int32)
             feature = pyarrow.ListArray.from_arrays(offsets, pyarrow.array(block.ravel()))
-            file.write_table(pyarrow.Table.from_arrays(
-                [*(column[part] for column in columns), feature], schema=schema))  # fmt: skip
+            file.write_table(
+                pyarrow.Table.from_arrays(
+                    [*(column[part] for column in columns), feature], schema=schema
+                )
+            )

@@ -12,12 +12,17 @@ from pathlib import Path
 
 from alignbook.datasets.aro import COLUMNS
 from alignbook.datasets.files import load_json, picture, put_json, text
-from alignbook.datasets.store import DataError
+from alignbook.errors import DataError
 
 ITEMS = {
-    "add_att": 692, "add_obj": 2062, "replace_att": 788, "replace_obj": 1652, "replace_rel": 1406,
-    "swap_att": 666, "swap_obj": 245,
-}  # fmt: skip
+    "add_att": 692,
+    "add_obj": 2062,
+    "replace_att": 788,
+    "replace_obj": 1652,
+    "replace_rel": 1406,
+    "swap_att": 666,
+    "swap_obj": 245,
+}
 KINDS = tuple(ITEMS)
 REMEDY = (
     "take the seven files (7,511 items, 1.7 MB) again from the data folder of SugarCrepe's "
@@ -56,18 +61,34 @@ def read(folder: Path, kinds: tuple[str, ...] = KINDS):
             try:
                 if not (key.isascii() and key.isdigit() and str(int(key)) == key):
                     raise ValueError("its key is not a number from 0 on")
-                rows.append((picture(entry, "filename"), text(entry, "caption"),
-                             text(entry, "negative_caption"), kind, 0, 0, 0, 0, int(key)))
+                rows.append(
+                    (
+                        picture(entry, "filename"),
+                        text(entry, "caption"),
+                        text(entry, "negative_caption"),
+                        kind,
+                        0,
+                        0,
+                        0,
+                        0,
+                        int(key),
+                    )
+                )
             except KeyError as error:
-                raise DataError(f"{path}, item {key!r}: no field {error}, expected filename, "
-                                f"caption and negative_caption; {REMEDY}") from None  # fmt: skip
+                raise DataError(
+                    f"{path}, item {key!r}: no field {error}, expected filename, "
+                    f"caption and negative_caption; {REMEDY}"
+                ) from None
             except (TypeError, ValueError) as error:
-                raise DataError(f"{path}, item {key!r}: {error}, expected a numbered item with "
-                                f"its fields; {REMEDY}") from None  # fmt: skip
+                raise DataError(
+                    f"{path}, item {key!r}: {error}, expected a numbered item with "
+                    f"its fields; {REMEDY}"
+                ) from None
     probes = pandas.DataFrame(rows, columns=list(COLUMNS))
     probes.attrs["counts"] = {
-        "items": len(probes), "equal captions": int((probes.caption == probes.negative).sum()),
-    }  # fmt: skip
+        "items": len(probes),
+        "equal captions": int((probes.caption == probes.negative).sum()),
+    }
     return probes
 
 
@@ -92,8 +113,9 @@ def write(probes, folder: Path) -> None:
         if any(row[side] for side in ("x0", "y0", "x1", "y1")):
             raise DataError(f"{place}: has a box, expected whole pictures: crop them before")
         entries[str(int(key))] = {
-            "filename": row["image"], "caption": row["caption"],
+            "filename": row["image"],
+            "caption": row["caption"],
             "negative_caption": row["negative"],
-        }  # fmt: skip
+        }
     for kind, entries in files.items():
         put_json(folder / f"{kind}.json", entries)

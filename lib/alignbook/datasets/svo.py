@@ -22,16 +22,31 @@ from pathlib import Path
 
 from alignbook.datasets.aro import COLUMNS as CAPTION_COLUMNS
 from alignbook.datasets.files import octets_of, picture, put, text, unreadable
-from alignbook.datasets.store import DataError
+from alignbook.errors import DataError
 
 ROWS = 36841  # in the published file
 PLACES = ("subject", "verb", "object")
 FLAGS = ("subj_neg", "verb_neg", "obj_neg")
-FIELDS = ("sentence", "pos_triplet", "neg_triplet", "pos_url", "neg_url", "pos_image_id",
-          "neg_image_id", *FLAGS)  # fmt: skip
+FIELDS = (
+    "sentence",
+    "pos_triplet",
+    "neg_triplet",
+    "pos_url",
+    "neg_url",
+    "pos_image_id",
+    "neg_image_id",
+    *FLAGS,
+)
 NEEDED = tuple(field for field in FIELDS if not field.endswith("_url"))
-COLUMNS = ("caption", "image", "negative_image", "kind", *PLACES,
-           *(f"negative_{place}" for place in PLACES), "item")  # fmt: skip
+COLUMNS = (
+    "caption",
+    "image",
+    "negative_image",
+    "kind",
+    *PLACES,
+    *(f"negative_{place}" for place in PLACES),
+    "item",
+)
 FEW = 100  # one row in so many may be left out
 REMEDY = (
     f"take svo_probes.csv ({ROWS:,} rows) again from where the repository svo_probes points to; "
@@ -92,16 +107,21 @@ def read(path: Path, images: Path | None = None):
             disagree += differ != kinds
             rows.append((caption, *names, kinds[0], *positive, *negative, item))
     if len(odd) > len(records) / FEW:
-        raise DataError(f"{odd[0]} ({len(odd):,} of {len(records):,} rows are so, 1 in {FEW} may "
-                        f"be); {REMEDY}")  # fmt: skip
+        raise DataError(
+            f"{odd[0]} ({len(odd):,} of {len(records):,} rows are so, 1 in {FEW} may be); {REMEDY}"
+        )
     if not rows:
-        raise DataError(f"{images}: pictures of none of the {len(records):,} rows in {path}, "
-                        f"expected <image id>.jpg; {REMEDY}")  # fmt: skip
+        raise DataError(
+            f"{images}: pictures of none of the {len(records):,} rows in {path}, "
+            f"expected <image id>.jpg; {REMEDY}"
+        )
     probes = pandas.DataFrame(rows, columns=list(COLUMNS))
     probes.attrs["counts"] = {
-        "rows": len(records), "not one place": len(odd), "picture missing": missing,
+        "rows": len(records),
+        "not one place": len(odd),
+        "picture missing": missing,
         "triplets disagree": disagree,
-    }  # fmt: skip
+    }
     return probes
 
 
@@ -119,8 +139,10 @@ def write(probes, path: Path) -> None:
     for row, probe in enumerate(probes.to_dict("records"), 2):
         triplets = [[probe[sign + place] for place in PLACES] for sign in ("", "negative_")]
         if probe["kind"] not in PLACES or any("," in part for part in sum(triplets, [])):
-            raise DataError(f"{path}, row {row}: kind {probe['kind']!r}, triplets {triplets}, "
-                            "expected subject, verb or object, and no comma in a part")  # fmt: skip
+            raise DataError(
+                f"{path}, row {row}: kind {probe['kind']!r}, triplets {triplets}, "
+                "expected subject, verb or object, and no comma in a part"
+            )
         ids = [Path(probe[name]).with_suffix("").as_posix() for name in ("image", "negative_image")]
         flags = [str(probe["kind"] == place).upper() for place in PLACES]
         writer.writerow([probe["caption"], *map(",".join, triplets), "", "", *ids, *flags])
@@ -160,8 +182,9 @@ def as_comalign(probes):
     rows, absent = [], 0
     for probe in probes.to_dict("records"):
         kind = probe["kind"]
-        changed = _replace(probe["caption"], probe[kind], probe[f"negative_{kind}"],
-                           last=kind == "object")  # fmt: skip
+        changed = _replace(
+            probe["caption"], probe[kind], probe[f"negative_{kind}"], last=kind == "object"
+        )
         if changed is None:
             absent += 1
             continue
@@ -182,24 +205,31 @@ def _records(path: Path) -> list[tuple[int, dict]]:
     except OSError as error:
         raise unreadable(path, error, REMEDY) from None
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}, byte {error.start + 1}: not UTF-8, expected UTF-8; "
-                        f"{REMEDY}") from None  # fmt: skip
+        raise DataError(
+            f"{path}, byte {error.start + 1}: not UTF-8, expected UTF-8; {REMEDY}"
+        ) from None
     reader = csv.reader(io.StringIO(content, newline=""), strict=True)
     limit = csv.field_size_limit(2**31 - 1)  # an address may be a whole picture
     try:
         header = next(reader, [])
         if absent := [field for field in NEEDED if field not in header]:
-            raise DataError(f"{path}, row 1: no column {', '.join(absent)}, expected "
-                            f"{', '.join(NEEDED)}; {REMEDY}")  # fmt: skip
+            raise DataError(
+                f"{path}, row 1: no column {', '.join(absent)}, expected "
+                f"{', '.join(NEEDED)}; {REMEDY}"
+            )
         records = []
         for values in reader:
             if len(values) != len(header):
-                raise DataError(f"{path}, row {reader.line_num}: {len(values)} columns, expected "
-                                f"{len(header)}; {REMEDY}")  # fmt: skip
+                raise DataError(
+                    f"{path}, row {reader.line_num}: {len(values)} columns, expected "
+                    f"{len(header)}; {REMEDY}"
+                )
             records.append((reader.line_num, dict(zip(header, values, strict=True))))
     except csv.Error as error:
-        raise DataError(f"{path}, row {reader.line_num}: no CSV ({error}), expected every quote "
-                        f"closed; {REMEDY}") from None  # fmt: skip
+        raise DataError(
+            f"{path}, row {reader.line_num}: no CSV ({error}), expected every quote "
+            f"closed; {REMEDY}"
+        ) from None
     finally:
         csv.field_size_limit(limit)
     if not records:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from alignbook.datasets.files import load_json, put_json, text, whole
-from alignbook.datasets.store import DataError
+from alignbook.errors import DataError
 
 FILES = ("image_data", "objects", "attributes", "relationships")
 REMEDY = (
@@ -57,11 +57,14 @@ def read_images(folder: Path):
     rows, seen = [], set()
     for place, entry in enumerate(load_json(path, list, REMEDY)):
         try:
-            image, width, height = _id(entry, "image_id"), *(whole(entry, s)
-                                                             for s in ("width", "height"))
+            image, width, height = (
+                _id(entry, "image_id"),
+                *(whole(entry, s) for s in ("width", "height")),
+            )
             if image in seen or min(width, height) < 1:
-                raise ValueError(f"image {image} of {width} by {height} pixels stands there twice "
-                                 "or is empty")  # fmt: skip
+                raise ValueError(
+                    f"image {image} of {width} by {height} pixels stands there twice or is empty"
+                )
             seen.add(image)
             others = (entry.get(key) for key in ("coco_id", "flickr_id"))
             rows.append((image, width, height, *(None if v is None else int(v) for v in others)))
@@ -107,15 +110,20 @@ def read(folder: Path) -> Tables:
             for row, _ in enumerate(named := entry.get("attributes") or []):
                 attributes.append((image, owner, text(dict(enumerate(named)), row)))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise _wrong(*place, error, "the object_id of one of the image's objects, and "
-                         "attributes") from None  # fmt: skip
+            raise _wrong(
+                *place, error, "the object_id of one of the image's objects, and attributes"
+            ) from None
     for image, place, entry in _entries(folder, "relationships", known):
         try:
             ends = [_number(number, image, entry[end]) for end in ("subject", "object")]
             relations.append((image, ends[0], text(entry, "predicate"), ends[1]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise _wrong(*place, error, "a predicate, and a subject and an object with the "
-                         "object_id of one of the image's objects") from None  # fmt: skip
+            raise _wrong(
+                *place,
+                error,
+                "a predicate, and a subject and an object with the "
+                "object_id of one of the image's objects",
+            ) from None
     return Tables(
         images,
         pandas.DataFrame(objects, columns=["image", "object", *BOX, "name"]),
@@ -167,9 +175,11 @@ def from_world(objects, relations, width: int, height: int) -> Tables:
     expected = objects.groupby("image").cumcount()
     if (wrong := objects.object.to_numpy() != expected.to_numpy()).any():
         row = int(wrong.argmax())
-        raise DataError(f"objects, row {row}: object {objects.object.iloc[row]} of image "
-                        f"{objects.image.iloc[row]}, expected {expected.iloc[row]}: sort the table "
-                        "by image and object")  # fmt: skip
+        raise DataError(
+            f"objects, row {row}: object {objects.object.iloc[row]} of image "
+            f"{objects.image.iloc[row]}, expected {expected.iloc[row]}: sort the table "
+            "by image and object"
+        )
     images = pandas.DataFrame({"image": sorted(set(objects.image))})
     images = images.assign(width=width, height=height, coco=None, flickr=None)
     named = objects[["image", "object", *BOX]].assign(name=objects["shape"])
@@ -202,22 +212,30 @@ def write(tables: Tables, folder: Path) -> None:
     for place, row in enumerate(tables.objects.to_dict("records")):
         key = (row["image"], row["object"])
         if row["image"] not in lists["objects"] or key in ids:
-            raise DataError(f"objects, row {place}: object {key[1]} of image {key[0]}, expected "
-                            "an image of the table of images, and each object once")  # fmt: skip
+            raise DataError(
+                f"objects, row {place}: object {key[1]} of image {key[0]}, expected "
+                "an image of the table of images, and each object once"
+            )
         ids[key] = len(ids) + 1
         boxes[key] = {
-            "object_id": ids[key], "names": [row["name"]], "synsets": [],
-            "x": int(row["x0"]), "y": int(row["y0"]),
-            "w": int(row["x1"] - row["x0"]), "h": int(row["y1"] - row["y0"]),
-        }  # fmt: skip
+            "object_id": ids[key],
+            "names": [row["name"]],
+            "synsets": [],
+            "x": int(row["x0"]),
+            "y": int(row["y0"]),
+            "w": int(row["x1"] - row["x0"]),
+            "h": int(row["y1"] - row["y0"]),
+        }
         lists["objects"][row["image"]].append({**boxes[key], "merged_object_ids": []})
 
     def box(table: str, row: dict, place: int, end: str) -> dict:
         try:
             return boxes[row["image"], row[end]]
         except KeyError:
-            raise DataError(f"{table}, row {place}: object {row[end]} of image {row['image']}, "
-                            "expected one of the table of objects") from None  # fmt: skip
+            raise DataError(
+                f"{table}, row {place}: object {row[end]} of image {row['image']}, "
+                "expected one of the table of objects"
+            ) from None
 
     for place, row in enumerate(tables.attributes.to_dict("records")):
         one, listed = box("attributes", row, place, "object"), lists["attributes"][row["image"]]
@@ -226,21 +244,30 @@ def write(tables: Tables, folder: Path) -> None:
         listed[-1]["attributes"].append(row["attribute"])
     for place, row in enumerate(tables.relations.to_dict("records")):
         subject, other = (box("relations", row, place, end) for end in ("subject", "object"))
-        lists["relationships"][row["image"]].append({
-            "relationship_id": place + 1, "predicate": row["relation"], "synsets": [],
-            "subject": {**subject, "name": subject["names"][0]},
-            "object": {**other, "name": other["names"][0]},
-        })  # fmt: skip
+        lists["relationships"][row["image"]].append(
+            {
+                "relationship_id": place + 1,
+                "predicate": row["relation"],
+                "synsets": [],
+                "subject": {**subject, "name": subject["names"][0]},
+                "object": {**other, "name": other["names"][0]},
+            }
+        )
     images = [
         {
-            "image_id": int(row.image), "width": int(row.width), "height": int(row.height),
-            "coco_id": _optional(row.coco), "flickr_id": _optional(row.flickr),
+            "image_id": int(row.image),
+            "width": int(row.width),
+            "height": int(row.height),
+            "coco_id": _optional(row.coco),
+            "flickr_id": _optional(row.flickr),
         }
         for row in tables.images.itertuples()
-    ]  # fmt: skip
+    ]
     for kind, entries in lists.items():
-        put_json(folder / f"{kind}.json", [{"image_id": int(image), kind: entries[image]}
-                                           for image in entries])  # fmt: skip
+        put_json(
+            folder / f"{kind}.json",
+            [{"image_id": int(image), kind: entries[image]} for image in entries],
+        )
     put_json(folder / "image_data.json", images)
 
 
@@ -252,8 +279,10 @@ def _entries(folder: Path, kind: str, known: set[int]):
         try:
             image, entries = _id(listed, "image_id"), listed[kind]
             if image not in known or image in seen or not isinstance(entries, list):
-                raise ValueError(f"image {image} is not in image_data.json, or stands there twice, "
-                                 f"or its {kind} are no list")  # fmt: skip
+                raise ValueError(
+                    f"image {image} is not in image_data.json, or stands there twice, "
+                    f"or its {kind} are no list"
+                )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise _wrong(path, "entry", row, error, f"an image's {kind}") from None
         seen.add(image)

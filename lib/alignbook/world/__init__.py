@@ -11,15 +11,7 @@ Examples
 
 from __future__ import annotations
 
-from alignbook.world.captions import (
-    KINDS,
-    Caption,
-    Mention,
-    holds,
-    oracle_scores,
-    sentences,
-    write,
-)
+from alignbook.world.captions import KINDS, Caption, Mention, holds, oracle_scores, sentences, write
 from alignbook.world.negatives import attribute_swaps, relation_swaps, svo
 from alignbook.world.parses import Token, parse
 from alignbook.world.render import picture
@@ -39,12 +31,34 @@ from alignbook.world.scenes import make as scene
 from alignbook.world.shapes import SHAPES, SIZES
 
 __all__ = [
-    "BACKGROUNDS", "COLOURS", "DOMAINS", "KINDS", "MATERIALS", "RELATIONS", "SHAPES", "SIZES",
-    "SPLITS", "TEXTURES",
-    "Caption", "Config", "Mention", "Scene", "Thing", "Token",
-    "attribute_swaps", "gold", "holds", "oracle_scores", "parse", "picture", "relation_swaps",
-    "scene", "sentences", "svo", "write",
-]  # fmt: skip
+    "BACKGROUNDS",
+    "COLOURS",
+    "DOMAINS",
+    "KINDS",
+    "MATERIALS",
+    "RELATIONS",
+    "SHAPES",
+    "SIZES",
+    "SPLITS",
+    "TEXTURES",
+    "Caption",
+    "Config",
+    "Mention",
+    "Scene",
+    "Thing",
+    "Token",
+    "attribute_swaps",
+    "gold",
+    "holds",
+    "oracle_scores",
+    "parse",
+    "picture",
+    "relation_swaps",
+    "scene",
+    "sentences",
+    "svo",
+    "write",
+]
 
 
 def gold(scenes: list[Scene]):

@@ -20,45 +20,85 @@ LONGEST = 21  # words a caption may have
 
 NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 SYNONYMS = {
-    "circle": ("disc", "ball"), "square": ("box", "block"), "triangle": ("wedge", "pyramid"),
-    "star": ("asterisk",), "heart": ("valentine",), "diamond": ("rhombus",), "cross": ("plus",),
-    "ring": ("hoop", "donut"), "crescent": ("moon",), "arrow": ("pointer",),
-    "bar": ("stick", "plank"), "dome": ("hill", "igloo"), "hourglass": ("timer",),
-    "fish": ("herring",), "bolt": ("flash",), "stair": ("staircase",),
-    "red": ("scarlet", "crimson"), "orange": ("amber", "tangerine"), "yellow": ("golden", "lemon"),
-    "lime": ("chartreuse",), "green": ("emerald", "olive"), "cyan": ("turquoise", "aqua"),
-    "blue": ("cobalt", "navy"), "purple": ("violet", "plum"), "pink": ("rosy",),
-    "brown": ("chestnut", "coffee"), "black": ("ebony", "inky"), "white": ("ivory", "snowy"),
-    "small": ("tiny", "little"), "medium": ("midsize", "average"), "big": ("large", "huge"),
-    "solid": ("plain",), "striped": ("stripy", "lined"), "dotted": ("spotted",),
-    "checked": ("chequered",), "matte": ("dull",), "glossy": ("shiny", "polished"),
+    "circle": ("disc", "ball"),
+    "square": ("box", "block"),
+    "triangle": ("wedge", "pyramid"),
+    "star": ("asterisk",),
+    "heart": ("valentine",),
+    "diamond": ("rhombus",),
+    "cross": ("plus",),
+    "ring": ("hoop", "donut"),
+    "crescent": ("moon",),
+    "arrow": ("pointer",),
+    "bar": ("stick", "plank"),
+    "dome": ("hill", "igloo"),
+    "hourglass": ("timer",),
+    "fish": ("herring",),
+    "bolt": ("flash",),
+    "stair": ("staircase",),
+    "red": ("scarlet", "crimson"),
+    "orange": ("amber", "tangerine"),
+    "yellow": ("golden", "lemon"),
+    "lime": ("chartreuse",),
+    "green": ("emerald", "olive"),
+    "cyan": ("turquoise", "aqua"),
+    "blue": ("cobalt", "navy"),
+    "purple": ("violet", "plum"),
+    "pink": ("rosy",),
+    "brown": ("chestnut", "coffee"),
+    "black": ("ebony", "inky"),
+    "white": ("ivory", "snowy"),
+    "small": ("tiny", "little"),
+    "medium": ("midsize", "average"),
+    "big": ("large", "huge"),
+    "solid": ("plain",),
+    "striped": ("stripy", "lined"),
+    "dotted": ("spotted",),
+    "checked": ("chequered",),
+    "matte": ("dull",),
+    "glossy": ("shiny", "polished"),
     "metallic": ("chrome",),
-}  # fmt: skip
+}
 PLURALS = {
-    "circle": "circles", "square": "squares", "triangle": "triangles", "star": "stars",
-    "heart": "hearts", "diamond": "diamonds", "cross": "crosses", "ring": "rings",
-    "crescent": "crescents", "arrow": "arrows", "bar": "bars", "dome": "domes",
-    "hourglass": "hourglasses", "fish": "fishes", "bolt": "bolts", "stair": "stairs",
-}  # fmt: skip
+    "circle": "circles",
+    "square": "squares",
+    "triangle": "triangles",
+    "star": "stars",
+    "heart": "hearts",
+    "diamond": "diamonds",
+    "cross": "crosses",
+    "ring": "rings",
+    "crescent": "crescents",
+    "arrow": "arrows",
+    "bar": "bars",
+    "dome": "domes",
+    "hourglass": "hourglasses",
+    "fish": "fishes",
+    "bolt": "bolts",
+    "stair": "stairs",
+}
 ACTIVE = {
-    "left of": ("left of", "to the left of"), "right of": ("right of", "to the right of"),
-    "above": ("above", "over"), "below": ("below", "under", "beneath"),
+    "left of": ("left of", "to the left of"),
+    "right of": ("right of", "to the right of"),
+    "above": ("above", "over"),
+    "below": ("below", "under", "beneath"),
     "on": ("on", "on top of", "resting on", "sitting on"),
     "chasing": ("chasing", "following", "running after"),
     "pulling": ("pulling", "dragging", "towing"),
     "lighting": ("lighting", "illuminating", "shining at"),
     "in front of": ("in front of", "covering", "hiding part of"),
-}  # fmt: skip
+}
 PASSIVE = {  # of actions: the object comes first; of places: the subject does
     "left of": ("is placed left of", "is put to the left of"),
     "right of": ("is placed right of", "is put to the right of"),
-    "above": ("is placed above", "is put over"), "below": ("is placed below", "is put under"),
+    "above": ("is placed above", "is put over"),
+    "below": ("is placed below", "is put under"),
     "on": ("is topped by", "is crowned by"),
     "chasing": ("is chased by", "is followed by", "is being chased by"),
     "pulling": ("is pulled by", "is dragged by", "is being towed by"),
     "lighting": ("is lit by", "is illuminated by", "is being lit by"),
     "in front of": ("is partly hidden by", "is partly covered by"),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -203,8 +243,9 @@ def _listed(dice, scene, kind, count, lead="", material=0, **how):
     """Words such as "a star and a circle", any ``count`` of the things; one tells its material."""
     rest = list(range(len(scene.things)))
     picked = [rest.pop(dice.below(len(rest))) for _ in range(min(count, len(rest)))]
-    told = [_phrase(dice, scene, i, material=0 if n else material, **how)
-            for n, i in enumerate(picked)]  # fmt: skip
+    told = [
+        _phrase(dice, scene, i, material=0 if n else material, **how) for n, i in enumerate(picked)
+    ]
     phrases, mentions = zip(*told, strict=True)
     text = lead + " and ".join(_article(phrase) for phrase in phrases)
     return Caption(kind, text, mentions)
@@ -219,8 +260,7 @@ def _partial(scene, dice):
 
 
 def _synonym(scene, dice):
-    how = {"colour": 90, "size": 45, "texture": 45, "material": 15,
-           "synonyms": scene.style.synonym}  # fmt: skip
+    how = {"colour": 90, "size": 45, "texture": 45, "material": 15, "synonyms": scene.style.synonym}
     if dice.chance(65):
         return _related(dice, scene, "synonym", scene.relation, **how)
     return _listed(dice, scene, "synonym", 2, dice.choice(("", "here is ", "an image of ")), **how)
@@ -237,8 +277,7 @@ def _plural(scene, dice):
             told = _related(dice, scene, "plural", scene.relation, **how)
         else:
             told = _listed(dice, scene, "plural", 2, **how)
-        return Caption("plural", lead + told.text, told.mentions, told.relation,
-                       count=len(shapes))  # fmt: skip
+        return Caption("plural", lead + told.text, told.mentions, told.relation, count=len(shapes))
     colours = {thing.colour for thing in scene.things if thing.shape == shape}
     colour = colours.pop() if len(colours) == 1 else None
     many = shapes.count(shape)

@@ -15,16 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from alignbook.world.captions import ACTIVE, Caption, Mention, holds
-from alignbook.world.scenes import (
-    RELATIONS,
-    SPLITS,
-    Dice,
-    Scene,
-    limit,
-    place,
-    side,
-    signature,
-)
+from alignbook.world.scenes import RELATIONS, SPLITS, Dice, Scene, limit, place, side, signature
 
 PLACES = ("subject", "verb", "object")
 TRIES = 20  # to find a place for everything in a negative scene
@@ -57,9 +48,13 @@ def attribute_swaps(scenes: list[Scene]):
 def _attribute_swap(dice, scene, image, things, names):
     """One row or none."""
     options = [
-        (i, a, j, b) for i in things for j in things for a in names for b in names
+        (i, a, j, b)
+        for i in things
+        for j in things
+        for a in names
+        for b in names
         if scene.things[i].shape != scene.things[j].shape
-    ]  # fmt: skip
+    ]
     while options:
         i, a, j, b = options.pop(dice.below(len(options)))
         first, second = scene.things[i], scene.things[j]
@@ -73,8 +68,16 @@ def _attribute_swap(dice, scene, image, things, names):
     said = (one, first.shape, two, second.shape)
     swapped = (two, first.shape, one, second.shape)
     text = "the {} {} and the {} {}"
-    return [(image, text.format(*said), text.format(*swapped), "_".join(sorted((one, two))),
-             *_box(scene, i, j), *said)]  # fmt: skip
+    return [
+        (
+            image,
+            text.format(*said),
+            text.format(*swapped),
+            "_".join(sorted((one, two))),
+            *_box(scene, i, j),
+            *said,
+        )
+    ]
 
 
 def relation_swaps(scenes: list[Scene]):
@@ -98,8 +101,16 @@ def relation_swaps(scenes: list[Scene]):
         text = f"the {{}} is {dice.choice(ACTIVE[name])} the {{}}"
         # Strokes behind one that chases reach beyond it, beams and ropes hardly do.
         margin = scene.size // 8 + 1 if name == "chasing" else scene.size // 16
-        rows.append((image, text.format(*phrases), text.format(*phrases[::-1]), name,
-                     *_box(scene, subject, other, margin), *phrases))  # fmt: skip
+        rows.append(
+            (
+                image,
+                text.format(*phrases),
+                text.format(*phrases[::-1]),
+                name,
+                *_box(scene, subject, other, margin),
+                *phrases,
+            )
+        )
     return _table(rows, "image caption negative kind x0 y0 x1 y1 subject object")
 
 
@@ -162,8 +173,14 @@ def _altered(dice, scene, kind, claim):
             if placed is None:
                 continue
             things, relations, mirrored = placed
-            made = replace(scene, things=things, relation=relation, relations=relations,
-                           mirrored=mirrored, key=key)  # fmt: skip
+            made = replace(
+                scene,
+                things=things,
+                relation=relation,
+                relations=relations,
+                mirrored=mirrored,
+                key=key,
+            )
             if not holds(claim, made) and not holds(_claim(made)[0], scene):
                 return made
     return None
@@ -189,9 +206,12 @@ def _triplet(scene: Scene) -> tuple[str, str, str]:
 def _box(scene: Scene, i: int, j: int, margin: int = 0) -> tuple[int, int, int, int]:
     """The union of two boxes, ``margin`` pixels wider on each side but within the picture."""
     a, b = scene.things[i], scene.things[j]
-    return (max(min(a.x0, b.x0) - margin, 0), max(min(a.y0, b.y0) - margin, 0),
-            min(max(a.x1, b.x1) + margin, scene.size),
-            min(max(a.y1, b.y1) + margin, scene.size))  # fmt: skip
+    return (
+        max(min(a.x0, b.x0) - margin, 0),
+        max(min(a.y0, b.y0) - margin, 0),
+        min(max(a.x1, b.x1) + margin, scene.size),
+        min(max(a.y1, b.y1) + margin, scene.size),
+    )
 
 
 def _table(rows, columns: str):

@@ -16,38 +16,109 @@ from alignbook.world.scenes import COLOURS, MATERIALS, TEXTURES
 from alignbook.world.shapes import SHAPES, SIZES
 
 LABELS = (
-    "ROOT", "acl", "advmod", "agent", "amod", "attr", "aux", "auxpass", "cc", "conj", "det",
-    "dobj", "expl", "nsubj", "nsubjpass", "nummod", "pobj", "prep",
-)  # fmt: skip
+    "ROOT",
+    "acl",
+    "advmod",
+    "agent",
+    "amod",
+    "attr",
+    "aux",
+    "auxpass",
+    "cc",
+    "conj",
+    "det",
+    "dobj",
+    "expl",
+    "nsubj",
+    "nsubjpass",
+    "nummod",
+    "pobj",
+    "prep",
+)
 
 # What a word is, whatever stands around it: (lemma, UPOS, PTB).
 LEXICON = {
-    "a": ("a", "DET", "DT"), "an": ("an", "DET", "DT"), "the": ("the", "DET", "DT"),
-    "and": ("and", "CCONJ", "CC"), "we": ("we", "PRON", "PRP"), "there": ("there", "PRON", "EX"),
-    "here": ("here", "ADV", "RB"), "can": ("can", "AUX", "MD"), "see": ("see", "VERB", "VB"),
-    "is": ("be", "AUX", "VBZ"), "are": ("be", "VERB", "VBP"), "being": ("be", "AUX", "VBG"),
+    "a": ("a", "DET", "DT"),
+    "an": ("an", "DET", "DT"),
+    "the": ("the", "DET", "DT"),
+    "and": ("and", "CCONJ", "CC"),
+    "we": ("we", "PRON", "PRP"),
+    "there": ("there", "PRON", "EX"),
+    "here": ("here", "ADV", "RB"),
+    "can": ("can", "AUX", "MD"),
+    "see": ("see", "VERB", "VB"),
+    "is": ("be", "AUX", "VBZ"),
+    "are": ("be", "VERB", "VBP"),
+    "being": ("be", "AUX", "VBG"),
     "partly": ("partly", "ADV", "RB"),
-}  # fmt: skip
-LEXICON |= {word: (word, "ADP", "IN") for word in (
-    "with", "of", "by", "to", "on", "in", "at", "after", "above", "over", "below", "under",
-    "beneath")}  # fmt: skip
-LEXICON |= {word: (lemma, "VERB", "VBG") for word, lemma in {
-    "chasing": "chase", "following": "follow", "running": "run", "pulling": "pull",
-    "dragging": "drag", "towing": "tow", "lighting": "light", "illuminating": "illuminate",
-    "shining": "shine", "resting": "rest", "sitting": "sit", "covering": "cover",
-    "hiding": "hide", "including": "include"}.items()}  # fmt: skip
-LEXICON |= {word: (lemma, "VERB", "VBN") for word, lemma in {
-    "chased": "chase", "followed": "follow", "pulled": "pull", "dragged": "drag", "towed": "tow",
-    "lit": "light", "illuminated": "illuminate", "topped": "top", "crowned": "crown",
-    "hidden": "hide", "covered": "cover", "placed": "place", "put": "put"}.items()}  # fmt: skip
+}
+LEXICON |= {
+    word: (word, "ADP", "IN")
+    for word in (
+        "with",
+        "of",
+        "by",
+        "to",
+        "on",
+        "in",
+        "at",
+        "after",
+        "above",
+        "over",
+        "below",
+        "under",
+        "beneath",
+    )
+}
+LEXICON |= {
+    word: (lemma, "VERB", "VBG")
+    for word, lemma in {
+        "chasing": "chase",
+        "following": "follow",
+        "running": "run",
+        "pulling": "pull",
+        "dragging": "drag",
+        "towing": "tow",
+        "lighting": "light",
+        "illuminating": "illuminate",
+        "shining": "shine",
+        "resting": "rest",
+        "sitting": "sit",
+        "covering": "cover",
+        "hiding": "hide",
+        "including": "include",
+    }.items()
+}
+LEXICON |= {
+    word: (lemma, "VERB", "VBN")
+    for word, lemma in {
+        "chased": "chase",
+        "followed": "follow",
+        "pulled": "pull",
+        "dragged": "drag",
+        "towed": "tow",
+        "lit": "light",
+        "illuminated": "illuminate",
+        "topped": "top",
+        "crowned": "crown",
+        "hidden": "hide",
+        "covered": "cover",
+        "placed": "place",
+        "put": "put",
+    }.items()
+}
 LEXICON |= {word: (word, "NUM", "CD") for word in NUMBERS.values()}
 LEXICON |= {word: (word, "NOUN", "NN") for shape in SHAPES for word in (shape, *SYNONYMS[shape])}
-LEXICON |= {word: (word, "NOUN", "NN") for word in (
-    "picture", "image", "group", "top", "front", "part")}  # fmt: skip
+LEXICON |= {
+    word: (word, "NOUN", "NN") for word in ("picture", "image", "group", "top", "front", "part")
+}
 LEXICON |= {plural: (shape, "NOUN", "NNS") for shape, plural in PLURALS.items()}
 LEXICON |= {"objects": ("object", "NOUN", "NNS"), "things": ("thing", "NOUN", "NNS")}
-LEXICON |= {said: (said, "ADJ", "JJ") for word in COLOURS + SIZES + TEXTURES + MATERIALS
-            for said in (word, *SYNONYMS[word])}  # fmt: skip
+LEXICON |= {
+    said: (said, "ADJ", "JJ")
+    for word in COLOURS + SIZES + TEXTURES + MATERIALS
+    for said in (word, *SYNONYMS[word])
+}
 
 BEFORE = {"DT": "det", "CD": "nummod", "JJ": "amod"}  # a noun
 
@@ -136,8 +207,15 @@ def parse(caption: Caption | str) -> tuple[Token, ...]:
             else:
                 attach(i, noun, "acl")
             for other, j in said.items():
-                attach(j, i, "advmod" if other == "partly" else "auxpass" if tag == "VBN" and (
-                    other == "being" or "being" not in said) else "aux")  # fmt: skip
+                attach(
+                    j,
+                    i,
+                    "advmod"
+                    if other == "partly"
+                    else "auxpass"
+                    if tag == "VBN" and (other == "being" or "being" not in said)
+                    else "aux",
+                )
             waiting, governor, related = [], i, True
         elif tag in ("IN", "RB") and word != "partly" or word == "including":
             if waiting:  # "the star is above …": nothing but "is" waits

@@ -15,11 +15,19 @@ from alignbook.world.scenes import BACKGROUNDS, Dice, Scene, Thing
 from alignbook.world.shapes import SEEN, mask, turned
 
 PALETTE = {
-    "red": (214, 32, 38), "orange": (250, 132, 22), "yellow": (250, 222, 40),
-    "lime": (150, 232, 50), "green": (20, 118, 48), "cyan": (56, 206, 222),
-    "blue": (36, 72, 206), "purple": (128, 44, 168), "pink": (255, 140, 190),
-    "brown": (112, 66, 30), "black": (18, 18, 20), "white": (250, 250, 250),
-}  # fmt: skip
+    "red": (214, 32, 38),
+    "orange": (250, 132, 22),
+    "yellow": (250, 222, 40),
+    "lime": (150, 232, 50),
+    "green": (20, 118, 48),
+    "cyan": (56, 206, 222),
+    "blue": (36, 72, 206),
+    "purple": (128, 44, 168),
+    "pink": (255, 140, 190),
+    "brown": (112, 66, 30),
+    "black": (18, 18, 20),
+    "white": (250, 250, 250),
+}
 BANDS = (0, 2, 8, 13, 9, 3, 0, -5, -10, -11, -7, -3, 0, 0, 0, 0)  # of metal, left to right
 SHADOW = 6  # of 16
 ROPE, KNOT, STROKE, BEAM = (96, 72, 50), (40, 26, 16), (246, 246, 246), (255, 236, 90)
@@ -72,8 +80,10 @@ def _second(colour: tuple[int, int, int]) -> tuple[int, int, int]:
     return tuple(c + 76 for c in colour)
 
 
-SHADES = {name: (np.array(rgb, np.int32), np.array(_second(rgb), np.int32))
-          for name, rgb in PALETTE.items()}  # fmt: skip
+SHADES = {
+    name: (np.array(rgb, np.int32), np.array(_second(rgb), np.int32))
+    for name, rgb in PALETTE.items()
+}
 
 
 @lru_cache(maxsize=None)
@@ -92,8 +102,10 @@ def background(name: str, size: int) -> np.ndarray:
         "tiles": (np.where((x % 16 == 0) | (y % 16 == 0), -26, 0), (176, 176, 182)),
         "boards": (np.where(y % 12 == 0, -30, 4 * (y // 12 % 2)), (168, 154, 140)),
         "evening": (8 - y // 4, (122, 126, 142)),
-        "brick": (np.where((y % 8 == 0) | ((x + 8 * (y // 8 % 2)) % 16 == 0), 20, 0),
-                  (160, 138, 132)),
+        "brick": (
+            np.where((y % 8 == 0) | ((x + 8 * (y // 8 % 2)) % 16 == 0), 20, 0),
+            (160, 138, 132),
+        ),
         "moss": (grain // 10 - 12, (124, 134, 118)),
         "gravel": (grain // 8 - 16, (146, 144, 140)),
         "plaid": (8 * (x // 6 % 2) + 8 * (y // 6 % 2) - 8, (162, 152, 166)),

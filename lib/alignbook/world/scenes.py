@@ -20,15 +20,39 @@ import numpy as np
 from alignbook.world.shapes import SHAPES, SIZES, drop, hidden, shape_box
 
 COLOURS = (
-    "red", "orange", "yellow", "lime", "green", "cyan",
-    "blue", "purple", "pink", "brown", "black", "white",
-)  # fmt: skip
+    "red",
+    "orange",
+    "yellow",
+    "lime",
+    "green",
+    "cyan",
+    "blue",
+    "purple",
+    "pink",
+    "brown",
+    "black",
+    "white",
+)
 TEXTURES = ("solid", "striped", "dotted", "checked")
 MATERIALS = ("matte", "glossy", "metallic")
 BACKGROUNDS = (
-    "paper", "slate", "sky", "dusk", "sand", "grass", "tiles", "boards",
-    "evening", "brick", "moss", "gravel", "plaid", "water", "dunes", "snow",
-)  # fmt: skip
+    "paper",
+    "slate",
+    "sky",
+    "dusk",
+    "sand",
+    "grass",
+    "tiles",
+    "boards",
+    "evening",
+    "brick",
+    "moss",
+    "gravel",
+    "plaid",
+    "water",
+    "dunes",
+    "snow",
+)
 SPATIAL = ("left of", "right of", "above", "below")
 ACTIONS = ("on", "chasing", "pulling", "lighting", "in front of")
 RELATIONS = SPATIAL + ACTIONS
@@ -55,12 +79,29 @@ class Style:
 # Triangles, crosses, bars and bolts five times as often as squares, diamonds, arrows and fish.
 SKEWED = tuple(s for i, s in enumerate(SHAPES) for _ in range((3, 1, 5, 2)[i % 4]))
 STYLES = {
-    "A": Style(BACKGROUNDS[:8], SHAPES, turns=(0,), synonym=75, elsewhere=4, passive=8,
-               jitter=0, shadows=False, noise=7),
-    "B": Style(BACKGROUNDS[8:], SKEWED,
-               turns=(-28, -14, 0, 14, 28), synonym=90, elsewhere=35, passive=45,
-               jitter=8, shadows=True, noise=14),
-}  # fmt: skip
+    "A": Style(
+        BACKGROUNDS[:8],
+        SHAPES,
+        turns=(0,),
+        synonym=75,
+        elsewhere=4,
+        passive=8,
+        jitter=0,
+        shadows=False,
+        noise=7,
+    ),
+    "B": Style(
+        BACKGROUNDS[8:],
+        SKEWED,
+        turns=(-28, -14, 0, 14, 28),
+        synonym=90,
+        elsewhere=35,
+        passive=45,
+        jitter=8,
+        shadows=True,
+        noise=14,
+    ),
+}
 DOMAINS = tuple(STYLES)
 
 
@@ -218,9 +259,16 @@ def make(config: Config, split: str, index: int) -> Scene:
         if placed is None:
             continue
         things, relations, mirrored = placed
-        return Scene(things, relation, relations, mirrored,
-                     dice.choice(STYLES[config.domain].backgrounds), config.size, key,
-                     config.domain)  # fmt: skip
+        return Scene(
+            things,
+            relation,
+            relations,
+            mirrored,
+            dice.choice(STYLES[config.domain].backgrounds),
+            config.size,
+            key,
+            config.domain,
+        )
 
 
 def spatial_relations(things: tuple[Thing, ...]) -> list[tuple[int, str, int]]:
@@ -263,10 +311,15 @@ def _cast(dice: Dice, config: Config) -> tuple[tuple[Thing, ...], tuple[int, str
         if kind not in kinds:
             kinds.append(kind)
     things = tuple(
-        Thing(*kind, dice.choice(SIZES), dice.choice(TEXTURES), dice.choice(MATERIALS),
-              turn=limit(kind[0], dice.choice(style.turns)))
+        Thing(
+            *kind,
+            dice.choice(SIZES),
+            dice.choice(TEXTURES),
+            dice.choice(MATERIALS),
+            turn=limit(kind[0], dice.choice(style.turns)),
+        )
         for kind in kinds
-    )  # fmt: skip
+    )
     pair = (0, 1) if count == 2 or dice.chance(70) else (dice.below(2), dice.between(2, count - 1))
     subject, other = pair if dice.chance(50) else pair[::-1]
     return things, (subject, dice.choice(RELATIONS), other)
@@ -298,8 +351,10 @@ def place(dice, things, relation, size):
     dx = dice.between(1, size - 1 - width) - left
     dy = dice.between(1, size - 1 - height) - top
     taken = [(a + dx, b + dy, c + dx, d + dy) for a, b, c, d in reserved]
-    boxes = {i: (a + dx, b + dy, c + dx, d + dy)
-             for i, (a, b, c, d) in zip((subject, other), pair, strict=True)}  # fmt: skip
+    boxes = {
+        i: (a + dx, b + dy, c + dx, d + dy)
+        for i, (a, b, c, d) in zip((subject, other), pair, strict=True)
+    }
     margin = size * 3 // 64
     for i, thing in enumerate(things):
         if i in boxes:
@@ -307,8 +362,10 @@ def place(dice, things, relation, size):
         w, h = shape_box(size, *thing.form)
         for _ in range(20):
             x, y = dice.between(1, size - 1 - w), dice.between(1, size - 1 - h)
-            if all(x + w + margin <= a or c + margin <= x or y + h + margin <= b or d + margin <= y
-                   for a, b, c, d in taken):  # fmt: skip
+            if all(
+                x + w + margin <= a or c + margin <= x or y + h + margin <= b or d + margin <= y
+                for a, b, c, d in taken
+            ):
                 break
         else:
             return None
@@ -359,6 +416,10 @@ def _pair(dice, name, subject, other, size):
         return boxes, boxes, mirrored
     # Room for what shows the action: between the two, and for strokes behind the one that chases.
     tail = 2 * unit if name == "chasing" else 0
-    whole = [min(x - tail * (not mirrored), 0), min(y, 0),
-             max(x + aw + tail * mirrored, bw), max(y + ah, bh)]  # fmt: skip
+    whole = [
+        min(x - tail * (not mirrored), 0),
+        min(y, 0),
+        max(x + aw + tail * mirrored, bw),
+        max(y + ah, bh),
+    ]
     return boxes, (tuple(whole),), mirrored

@@ -11,16 +11,34 @@ from functools import lru_cache
 import numpy as np
 
 SHAPES = (
-    "circle", "square", "triangle", "star", "heart", "diamond", "cross", "ring",
-    "crescent", "arrow", "bar", "dome", "hourglass", "fish", "bolt", "stair",
-)  # fmt: skip
+    "circle",
+    "square",
+    "triangle",
+    "star",
+    "heart",
+    "diamond",
+    "cross",
+    "ring",
+    "crescent",
+    "arrow",
+    "bar",
+    "dome",
+    "hourglass",
+    "fish",
+    "bolt",
+    "stair",
+)
 SIZES = ("small", "medium", "big")
 SIDES = (12, 16, 21)  # pixels of small, medium and big things on a canvas of 64
 GRID, FINE = 60, 4  # coordinates of the outlines below; samples a pixel and side
 SEEN = 8  # coverage of 16 from which a pixel counts as the thing's
 TURNS = {  # degrees clockwise: cosine and sine in 1024ths
-    -28: (904, -481), -14: (994, -248), 0: (1024, 0), 14: (994, 248), 28: (904, 481),
-}  # fmt: skip
+    -28: (904, -481),
+    -14: (994, -248),
+    0: (1024, 0),
+    14: (994, 248),
+    28: (904, 481),
+}
 
 # Outlines on the grid, x to the right and y down; round shapes are formulas in _inside.
 OUTLINES = {
@@ -28,15 +46,37 @@ OUTLINES = {
     "bar": [(0, 0), (60, 0), (60, 60), (0, 60)],
     "triangle": [(30, 0), (60, 60), (0, 60)],
     "diamond": [(30, 0), (60, 30), (30, 60), (0, 30)],
-    "star": [(30, 0), (38, 21), (60, 22), (43, 36), (49, 60), (30, 46), (11, 60), (17, 36),
-             (0, 22), (22, 21)],
-    "cross": [(20, 0), (40, 0), (40, 20), (60, 20), (60, 40), (40, 40), (40, 60), (20, 60),
-              (20, 40), (0, 40), (0, 20), (20, 20)],
+    "star": [
+        (30, 0),
+        (38, 21),
+        (60, 22),
+        (43, 36),
+        (49, 60),
+        (30, 46),
+        (11, 60),
+        (17, 36),
+        (0, 22),
+        (22, 21),
+    ],
+    "cross": [
+        (20, 0),
+        (40, 0),
+        (40, 20),
+        (60, 20),
+        (60, 40),
+        (40, 40),
+        (40, 60),
+        (20, 60),
+        (20, 40),
+        (0, 40),
+        (0, 20),
+        (20, 20),
+    ],
     "arrow": [(0, 19), (28, 19), (28, 0), (60, 30), (28, 60), (28, 41), (0, 41)],
     "hourglass": [(0, 0), (60, 0), (36, 30), (60, 60), (0, 60), (24, 30)],
     "bolt": [(28, 0), (56, 0), (40, 22), (60, 22), (14, 60), (24, 34), (2, 34)],
     "stair": [(0, 0), (20, 0), (20, 20), (40, 20), (40, 40), (60, 40), (60, 60), (0, 60)],
-}  # fmt: skip
+}
 
 
 def shape_box(canvas: int, shape: str, size: str, turn: int = 0) -> tuple[int, int]:
@@ -115,8 +155,11 @@ def mask(canvas: int, shape: str, size: str, turn: int = 0) -> np.ndarray:
         line = coverage.max(1 - axis)
         for edge in (0, -1):
             if line[edge] < 4:
-                where = (edge, coverage[edge].argmax()) if axis == 0 else (
-                    coverage[:, edge].argmax(), edge)  # fmt: skip
+                where = (
+                    (edge, coverage[edge].argmax())
+                    if axis == 0
+                    else (coverage[:, edge].argmax(), edge)
+                )
                 coverage[where] = 8
     coverage[coverage < 2] = 0
     return coverage[:, :, None]

@@ -1,0 +1,73 @@
+"""What a trained base model does beyond its own test split: another domain, and swaps.
+
+Zero-shot transfer is ComAlign's setting: training on domain A of the world, testing on B, with
+A's vocabulary. The probes are those of its Table II in the world: a caption against the same with
+attributes or roles exchanged (ARO), and a picture against one in which subject, verb or object
+differs (SVO-Probes). Chance is 50 % on every probe.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from alignbook.backbones import base
+from alignbook.core import compositional, retrieval
+from alignbook.datasets import gold
+from alignbook.store import progress
+
+
+@dataclass(frozen=True)
+class Config:
+    """Measured: recalls on the other domain's test split, accuracies on the probes of both."""
+
+    split: str = "test"
+
+
+def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+    """The metrics of a base run, those of domain B ("B test RSUM", …) and of the probes added."""
+    run, home, away = inputs
+    torch.set_num_threads(1)
+    model, vocabulary = base.load(run, home)
+    model.to(device)
+    scores = base.similarity(model, vocabulary, away, config.split)
+    found = retrieval.evaluate(scores, away.captions_per_image).named(f"B {config.split}")
+    images, captions = scores.shape
+    queries = {"i2t": images, "t2i": captions, "RSUM": images + captions}
+    asked = {name: queries[name.split()[2]] for name in found}
+    progress.show("transfer and probes", 1, 3)
+    for part, (prefix, dataset) in enumerate((("", home), ("B ", away)), 2):
+        for name, (value, n) in probes(model, vocabulary, dataset).items():
+            found[f"{prefix}{config.split} {name}"] = value
+            asked[f"{prefix}{config.split} {name}"] = n
+        progress.show("transfer and probes", part, 3)
+    return run.metrics | found | {"asked": asked}
+
+
+def probes(model, vocabulary, dataset) -> dict[str, tuple[float, int]]:
+    """Accuracy in percent and number of items of each probe.
+
+    Every item counts the same: ARO's means over kinds would rest on kinds of one or two items.
+    """
+    found = {}
+    for name in ("attribute", "relation"):
+        table, pictures = gold.caption_probes(dataset, name)
+        images = base.embed_images(model, _blocks(pictures))
+        right = (images * base.embed_captions(model, vocabulary, list(table.caption))).sum(1)
+        wrong = (images * base.embed_captions(model, vocabulary, list(table.negative))).sum(1)
+        found[f"{name} swap"] = compositional.caption_accuracy(right, wrong), len(table)
+    table, pictures, negatives = gold.image_probes(dataset)
+    texts = base.embed_captions(model, vocabulary, list(table.caption))
+    right = (base.embed_images(model, _blocks(pictures)) * texts).sum(1)
+    wrong = (base.embed_images(model, _blocks(negatives)) * texts).sum(1)
+    for kind, value in compositional.image_accuracy(right, wrong, table.kind).items():
+        found[f"svo {kind}"] = (
+            value,
+            len(table) if kind == "all" else int((table.kind == kind).sum()),
+        )
+    return found
+
+
+def _blocks(pictures: np.ndarray):
+    return (pictures[i : i + 250] for i in range(0, len(pictures), 250))

@@ -1,0 +1,237 @@
+"""One training loop for all methods: checkpoints, exact resume, progress, gradient sketches."""
+
+import hashlib
+import math
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from alignbook.store import allocator, durable, progress
+
+# Seconds between checkpoints; the tests that kill a run shorten them.
+CHECKPOINT_SECONDS = float(os.environ.get("ALIGNBOOK_CHECKPOINT_SECONDS", "15"))
+SKETCH_STEPS, SKETCH_SIZE = (0, 1, 3, 7, 15, 31), 2048
+DEV_LOOKS = 5  # points of a dev curve
+
+
+def epoch_order(n: int, seed: int, epoch: int) -> torch.Tensor:
+    """The order of an epoch's samples `(n,) int64`: a function of seed and epoch alone.
+
+    Nothing about the order has to be saved, and a resumed run draws what an unbroken one drew.
+    """
+    return torch.from_numpy(np.random.default_rng([seed, epoch]).permutation(n))
+
+
+def pairs_in_batch(n_images: int, batch: int, captions_per_image: int, seed: int, step: int):
+    """The step's images `(batch,)` and one caption of each `(batch,)`, both int64.
+
+    An epoch passes every image once; each pass draws another of an image's captions in turn, so
+    that `captions_per_image` epochs see every pair once and no batch holds an image twice.
+    """
+    per_epoch = max(1, n_images // batch)
+    epoch, i = divmod(step, per_epoch)
+    images = epoch_order(n_images, seed, epoch)[i * batch : (i + 1) * batch]
+    start = np.random.default_rng([seed, 1]).integers(captions_per_image, size=n_images)
+    turn = torch.from_numpy((start + epoch) % captions_per_image)[images]
+    return images, images * captions_per_image + turn
+
+
+def warmup_cosine(optimizer, steps: int, warmup: float = 0.1):
+    """Learning rate: linear rise over the first `warmup` of the steps, then half a cosine to 0."""
+    rise = max(1, int(warmup * steps))
+
+    def factor(step):
+        if step < rise:
+            return (step + 1) / rise
+        return 0.5 * (1 + math.cos(math.pi * (step - rise) / max(1, steps - rise)))
+
+    return torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+
+
+def looks(steps: int) -> list[int]:
+    """After how many steps dev is looked at: each fifth of them, and so the last.
+
+    >>> looks(12), looks(3)
+    ([3, 5, 8, 10, 12], [1, 2, 3])
+    """
+    return sorted({-(-steps * k // DEV_LOOKS) for k in range(1, DEV_LOOKS + 1)})
+
+
+def fit(
+    model,
+    optimizer,
+    scheduler,
+    steps,
+    loss_at,
+    folder: Path,
+    label: str,
+    clip: float = 0.0,
+    dev_at=None,
+    dev_steps=None,
+):
+    """Train for `steps` steps; resume from `folder/checkpoint.pt` if a whole one is there.
+
+    Parameters
+    ----------
+    loss_at : step → scalar loss; draws its batch from the step number alone.
+    folder : where the checkpoint lies until the run is whole.
+    clip : largest norm of the gradient, 0 for none.
+    dev_at : number of steps taken → the value on dev that selection goes by, of its first images
+        or of all. The model is in evaluation mode, without gradients; training goes on as if nobody
+        had looked: same random numbers, same modes.
+    dev_steps : the numbers of steps at which it is asked; by default `looks(steps)`.
+
+    Returns
+    -------
+    dict with `loss` and `rate` (the first group's learning rate), one value a step; `dev`, a pair
+    (steps taken, value) a look; `seconds` (training time without looks) and `dev seconds`, both
+    added over resumes; and `gradients` `(S, 2048) float32`: a fixed subset of the gradient's
+    entries at a few early steps, by which `runs.check_arms_differ` tells arms that train
+    differently.
+    """
+    allocator.keep_freed()
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.allow_tf32 = False  # float32 means float32
+    checkpoint = folder / "checkpoint.pt"
+    start, losses, rates, sketches, spent = 0, [], [], [], 0.0
+    dev, looking = [], 0.0
+    dev_steps = looks(steps) if dev_steps is None else dev_steps
+    if are_whole(folder):
+        state = torch.load(checkpoint, weights_only=True)
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        scheduler.load_state_dict(state["scheduler"])
+        torch.set_rng_state(state["rng"])
+        if state["cuda"]:
+            torch.cuda.set_rng_state_all(state["cuda"])
+        start, losses, spent = state["step"], state["losses"], state["seconds"]
+        sketches, rates = list(state["sketches"]), state["rates"]
+        dev, looking = state["dev"], state["dev seconds"]
+    model.train()
+    began = saved = time.perf_counter()
+    for step in range(start, steps):
+        optimizer.zero_grad(set_to_none=True)
+        loss = loss_at(step)
+        loss.backward()
+        if step in SKETCH_STEPS:
+            sketches.append(_gradient_sketch(model))
+        if clip:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        scheduler.step()
+        losses.append(loss.item())
+        if not np.isfinite(losses[-1]):
+            raise FloatingPointError(
+                f"{label}: the loss is {losses[-1]} at step {step} of {steps}. "
+                "Lower the learning rate (--set) or look at the inputs for non-finite values."
+            )
+        if step + 1 in dev_steps and dev_at:
+            paused = time.perf_counter()
+            dev.append((step + 1, _look(model, dev_at, step + 1)))
+            looking += time.perf_counter() - paused
+        now = time.perf_counter()
+        if now - saved > CHECKPOINT_SECONDS or (step + 1 == steps and saved > began):
+            state = {
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "scheduler": scheduler.state_dict(),
+                "rng": torch.get_rng_state(),
+                "step": step + 1,
+                "losses": losses,
+                "seconds": spent + now - began,
+                "sketches": sketches,
+                "rates": rates,
+                "dev": dev,
+                "dev seconds": looking,
+                "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else [],
+            }
+            keep(state, checkpoint)
+            saved = now
+        progress.show(label, step + 1, steps, losses[-1], dev=dev[-1][1] if dev else None)
+    model.eval()
+    return {
+        "loss": losses,
+        "rate": rates,
+        "dev": dev,
+        "seconds": spent + time.perf_counter() - began - looking,
+        "dev seconds": looking,
+        "gradients": torch.stack(sketches).numpy(),
+    }
+
+
+def _look(model, dev_at, step: int) -> float:
+    """The value on dev; model and random numbers are as they were."""
+    modes = [(part, part.training) for part in model.modules()]
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []
+    model.eval()
+    with torch.random.fork_rng(devices), torch.no_grad():
+        value = float(dev_at(step))
+    for part, mode in modes:
+        part.training = mode
+    return value
+
+
+def keep(state: dict, checkpoint: Path) -> None:
+    """Leave a checkpoint that outlasts a power cut, its hash behind its end."""
+    aside = checkpoint.with_suffix(".tmp")
+    torch.save(state, aside)
+    durable.seal(aside)
+    durable.replace(aside, checkpoint)
+
+
+def are_whole(folder: Path) -> bool:
+    """Whether there is a checkpoint to go on from, and all that lie there are as `keep` left them.
+
+    Else they are set aside, and training begins anew.
+    """
+    there = sorted(folder.glob("checkpoint.*pt"))
+    bad = [path for path in there if not durable.is_sealed(path)]
+    for path in bad:
+        durable.set_aside(path, f"{path}: cut or altered", "training begins anew")
+    for path in there if bad else ():
+        path.unlink(missing_ok=True)
+    return not bad and (folder / "checkpoint.pt").exists()
+
+
+def _gradient_sketch(model) -> torch.Tensor:
+    gradient = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
+    at = (
+        torch.arange(SKETCH_SIZE, device=gradient.device) * (len(gradient) - 1) // (SKETCH_SIZE - 1)
+    )
+    return gradient[at].float().cpu()
+
+
+def checksum(model) -> str:
+    """16 hex digits over every parameter and buffer, in the order of their names."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
+def save(model, outcome: dict, folder: Path) -> dict:
+    """Leave weights, curves and gradient sketch of a finished `fit` in `folder`.
+
+    `loss` and `rate` `(steps,) float32`; `dev` `(L, 2) float64`, steps taken and value of a look.
+    Returns the metrics every run has: steps, parameters, seconds, and the parameters' checksum.
+    """
+    from safetensors.torch import save_file
+
+    weights = {k: v.detach().cpu().contiguous() for k, v in model.state_dict().items()}
+    save_file(weights, folder / "weights.safetensors")
+    np.save(folder / "loss.npy", np.asarray(outcome["loss"], np.float32))
+    np.save(folder / "rate.npy", np.asarray(outcome.get("rate", []), np.float32))
+    np.save(folder / "dev.npy", np.asarray(outcome.get("dev", []), np.float64).reshape(-1, 2))
+    np.save(folder / "gradients.npy", outcome["gradients"])
+    return {
+        "steps": len(outcome["loss"]),
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "training seconds": round(outcome["seconds"], 3),
+        "dev seconds": round(outcome.get("dev seconds", 0.0), 3),
+        "checksum": checksum(model),
+    }

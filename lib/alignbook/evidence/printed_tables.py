@@ -1,0 +1,61 @@
+"""The papers' own numbers, transcribed cell by cell in printed/, a CSV an exhibit.
+
+`value` is the text of the print, `mark` what else the print says of the cell, in these words:
+
+- bold, down: in bold; after an arrow ↓. Best values marked in a way our texts lost have no mark.
+- default, ensemble: in the row called Default (CoV-Align's Table 5); in one with a star (CHAN's).
+- global, fragment, aligning: in a row of that type (CHAN's Table 1; our text has lost CGMN's).
+"""
+
+import csv
+import re
+
+import pandas as pd
+
+from alignbook import PACKAGE
+
+PAPERS = {"chan": "CHAN", "comalign": "ComAlign", "covalign": "CoV-Align", "gsl": "GSL"}
+FOLDER = PACKAGE / "evidence" / "printed"
+HEADER = ["group", "row", "column", "value", "mark"]
+MARKS = {"bold", "down", "default", "ensemble", "global", "fragment", "aligning"}
+
+
+def exhibits() -> list[str]:
+    """The transcribed tables' exhibit ids, sorted."""
+    return sorted(path.stem for path in FOLDER.glob("*-T*.csv"))
+
+
+def table(exhibit: str) -> pd.DataFrame:
+    """The printed table of an exhibit, a line a cell, in the order of the print.
+
+    Returns
+    -------
+    DataFrame: group, row, column, value (without percent sign), printed (its text), decimals (the
+    most of the column's cells, as a print may drop zeros), mark.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        For an exhibit that isn't transcribed; for a line that is no cell, or one there already.
+
+    Examples
+    --------
+    >>> print(*table("comalign-TI").loc[0, ["row", "value", "printed", "decimals"]])
+    CLIP-ViT-B/32 50.0 50 2
+    """
+    path, cells = FOLDER / f"{exhibit}.csv", {}
+    if exhibit not in exhibits():
+        raise FileNotFoundError(f"no table {path}; there are: {', '.join(exhibits())}")
+    lines = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+    if lines[:1] != [HEADER]:
+        raise ValueError(f"{path}, line 1: not the header {','.join(HEADER)}")
+    for i, fields in enumerate(lines[1:], 2):
+        *key, printed, mark = fields if len(fields) == len(HEADER) else HEADER
+        number = re.fullmatch("(-?[0-9]+([.][0-9]+)?)%?", printed)
+        if not number or set(mark.split()) - MARKS:
+            raise ValueError(f"{path}, line {i}: no number or no mark of {sorted(MARKS)}: {fields}")
+        if tuple(key) in cells:
+            raise ValueError(f"{path}, line {i}: {' / '.join(key)} is there already")
+        cells[tuple(key)] = (*key, float(number[1]), printed, len(number[2] or ".") - 1, mark)
+    found = pd.DataFrame(list(cells.values()), columns=[*HEADER[:4], "printed", "decimals", "mark"])
+    return found.assign(decimals=found.groupby("column").decimals.transform("max"))

@@ -1,0 +1,544 @@
+"""What the numbers say of the papers' claims: ours, and the papers' own.
+
+A claim is a set of contrasts, each with a t test over paired seeds, of which some (most often all)
+have to hold. Two p values follow for the claim: that as many hold, and that so many are reversed
+that it cannot be (partial conjunctions: the largest p if all have to hold, Bonferroni's for "any
+is reversed"). Holm's correction is over the claims of a paper that are judged together, at 5 %:
+
+- reproduced: as many contrasts as it takes lie in their range;
+- contradicted: more contrasts than it can spare lie the other way;
+- trend only: neither, but as many as it takes point the right way, one or more of them
+  significantly, and not more than it can spare are significantly reversed;
+- undecided: else, among it every claim whose arms do not differ.
+
+Also "not run" (an arm, a second seed or a longer profile is missing), "not testable here", and "on
+paper only" for claims about the print itself.
+"""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import yaml
+
+from alignbook.evidence import claims, printed_tables, statistics
+from alignbook.evidence.claims import Claim, Contrast, Term
+from alignbook.store import progress
+from alignbook.workbook import profiles
+from alignbook.workbook.exhibits import TARGETS
+
+VERDICTS = (
+    "reproduced",
+    "trend only",
+    "undecided",
+    "contradicted",
+    "not run",
+    "not testable here",
+    "on paper only",
+)
+JUDGED = VERDICTS[:4]
+LEVEL = 0.05
+RECALLS = tuple(f"{way} R@{k}" for way in ("i2t", "t2i") for k in (1, 5, 10))
+
+
+def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame | None = None):
+    """Verdicts on claims, and the contrasts behind them.
+
+    Parameters
+    ----------
+    metrics : exhibit, row, column, seed, value, as in metrics.csv.
+    profile : the profile that made them; `smoke` decides nothing.
+    chosen : the claims to judge, all of `claims.load()` by default; Holm's correction is over the
+        claims of each paper among them that can be judged, its family.
+    images : exhibit, row, target ("" unless a row has several), seed, image and the six recalls
+        of each test image, as in images.parquet, for the query bootstrap.
+
+    Returns
+    -------
+    verdicts : DataFrame
+        claim, paper, exhibit, says, test, verdict, why, seeds, p (of the claim, for the verdict it
+        is nearer to), holm (that p, corrected), needed (seeds that would decide it with probability
+        0.8, if what was measured is the truth: all the contrasts it takes).
+    contrasts : DataFrame
+        claim, contrast, column (that of metrics.csv; empty where it takes several), same_as (the
+        claim above, of the same paper, that has this very contrast; count such once), unit, seeds,
+        value, low, high, level (the t interval over seeds, of level 0.95; 0.90 where the claim sets
+        two bounds, as two one-sided tests go with it), p (of this test alone), holm (the level,
+        over all claims of the family, at which the contrast reads as it does: its own p corrected
+        by Holm within its claim and by Bonferroni for the number of claims, or its claim's if that
+        is lower and it is one of those that decide the claim), reading ("holds", "reversed",
+        "open"), query_low, query_high (bootstrap over images), detectable, needed.
+
+    Notes
+    -----
+    `detectable` is the smallest true distance from the claimed bound that these seeds find with
+    probability 0.8, each contrast by itself, a factor for "×". Of claims with two bounds it is half
+    the width of a band around zero that they would confirm, should there be no difference. `needed`
+    is the seeds with which a contrast plays its part in the verdict. Both are at the level that
+    decides if no other claim of the family is: 5 % by the number of claims, and of n contrasts by
+    n - need + 1 to hold, by need to be reversed. Upper bounds, as Holm is kinder once one is.
+
+    Raises
+    ------
+    ValueError
+        For a profile or a table that is none: a column is missing, or a number is there twice.
+    """
+    if profile not in profiles.NAMES:
+        raise ValueError(f"no profile {profile!r}; there are: {', '.join(profiles.NAMES)}")
+    _has(metrics, "metrics", ("exhibit", "row", "column", "seed", "value"))
+    if images is not None:
+        _has(images, "images", ("exhibit", "row", "target", "seed", "image", *RECALLS))
+    chosen = claims.load() if chosen is None else chosen
+    numbers = _Numbers(metrics, images)
+    found, families, lines, above = {}, {}, [], {}
+    for claim in chosen:
+        found[claim.id] = _not_judged(claim, profile, numbers)
+        own = []
+        for contrast in () if claim.print_only else claim.contrasts:
+            key = claim.paper, contrast.first, contrast.second, contrast.unit
+            if line := _measured(contrast, numbers):
+                same = above.setdefault(key, claim.id)
+                own.append({"claim": claim.id, "same_as": "" if same == claim.id else same} | line)
+        lines += own
+        if found[claim.id] is None:
+            families.setdefault(claim.paper, []).append((claim, own))
+    for family in families.values():
+        found |= _judged(family)
+    verdicts = pd.DataFrame(
+        [(c.id, c.paper, c.exhibit, c.says, c.test, *found[c.id]) for c in chosen],
+        columns=[
+            "claim",
+            "paper",
+            "exhibit",
+            "says",
+            "test",
+            "verdict",
+            "why",
+            "seeds",
+            "p",
+            "holm",
+            "needed",
+        ],
+    )
+    return verdicts, pd.DataFrame(
+        lines,
+        columns=[
+            "claim",
+            "contrast",
+            "column",
+            "same_as",
+            "unit",
+            "seeds",
+            "value",
+            "low",
+            "high",
+            "level",
+            "p",
+            "holm",
+            "reading",
+            "query_low",
+            "query_high",
+            "detectable",
+            "needed",
+        ],
+    )
+
+
+def _has(table: pd.DataFrame, name: str, wanted: tuple) -> None:
+    if missing := [column for column in wanted if column not in table]:
+        raise ValueError(
+            f"{name}: no column {', '.join(missing)}; there are: "
+            f"{', '.join(map(str, table.columns)) or 'none'}"
+        )
+
+
+class _Numbers:
+    """Look-up of metrics and of images' shares by term, one value a seed."""
+
+    def __init__(self, metrics: pd.DataFrame, images: pd.DataFrame | None):
+        self.values = {}  # {term: {seed: value}}
+        named = metrics[["exhibit", "row", "column", "seed", "value"]]
+        for exhibit, row, column, seed, value in named.itertuples(index=False):
+            of_term = self.values.setdefault(Term(exhibit, row, column), {})
+            if seed in of_term:
+                raise ValueError(
+                    f"two numbers for {exhibit} {row}, {column}, seed {seed}: one "
+                    "metrics table holds one run of each"
+                )
+            of_term[seed] = value
+        self.images = (
+            {}
+            if images is None
+            else {
+                name: group
+                for name, group in images.groupby(["exhibit", "row", "target"], sort=False)
+            }
+        )
+
+    def seeds(self, contrast: Contrast) -> list:
+        """Seeds that every term has."""
+        return sorted(set.intersection(*(set(self.values[term]) for term in contrast.terms)))
+
+    def differences(self, contrast: Contrast) -> tuple[list, np.ndarray]:
+        """Seeds, and the contrast's value for each, on the scale of its tests."""
+        seeds = self.seeds(contrast)
+
+        def of_term(term):
+            return np.array([self.values[term][seed] for seed in seeds], float)
+
+        sides = (np.asarray(side.value(of_term)) for side in (contrast.first, contrast.second))
+        # Equal digits are equal: 433.4 - 418.6 and 333.4 - 318.6 differ in the 14th place only.
+        return seeds, np.round(np.broadcast_to(contrast.value(*sides), len(seeds)), 9)
+
+    def per_image(self, contrast: Contrast, seeds: list) -> np.ndarray | None:
+        """Each test image's share of a difference of recalls, mean over seeds; None for others."""
+        if not contrast.unit.startswith("points"):
+            return None
+        total = 0.0
+        for side, sign in ((contrast.first, 1), (contrast.second, -1)):
+            for term, weight in side.terms:
+                column = term.column.removeprefix("5K ")  # the whole test set; 1K is a fifth
+                target, _, rest = column.partition(" ")  # "coco i2t R@1"
+                target, column = (target, rest) if target in TARGETS else ("", column)
+                wanted = RECALLS if column == "RSUM" else (column,)
+                found = self.images.get((term.exhibit, term.row, target))
+                if found is None or not set(wanted) <= set(RECALLS):
+                    return None
+                by_seed = found.set_index(["image", "seed"])[list(wanted)].sum(axis=1).unstack()
+                share = by_seed.reindex(columns=seeds).mean(axis=1, skipna=False)
+                total = total + sign * weight * share
+        if not np.isfinite(total).all():  # a seed without images, or other images on one side
+            return None
+        return total.to_numpy() + contrast.first.constant - contrast.second.constant
+
+
+def _not_judged(claim: Claim, profile: str, numbers: _Numbers) -> tuple | None:
+    """Verdict and the rest of a claim that cannot be judged; None where nothing hinders."""
+    rest = 0, np.nan, np.nan, np.nan
+    if claim.print_only:
+        return "on paper only", "a claim about the numbers of the print, not about ours", *rest
+    if claim.untestable:
+        return "not testable here", claim.untestable, *rest
+    if missing := _missing(claim, profile, numbers):
+        return "not run", missing, *rest
+    return None
+
+
+def _missing(claim: Claim, profile: str, numbers: _Numbers) -> str:
+    """What a claim lacks to be judged; empty where nothing is missing."""
+    if profiles.NAMES.index(profile) < profiles.NAMES.index(claim.least):
+        return f"needs the {claim.least} profile; {profile} decides nothing of this"
+    terms = dict.fromkeys(term for contrast in claim.contrasts for term in contrast.terms)
+    missing = [term for term in terms if term not in numbers.values]
+    if len(missing) == len(terms):
+        return f"not made: {', '.join(dict.fromkeys(term.exhibit for term in missing))}"
+    if missing:
+        return "missing: " + ", ".join(f"{t.exhibit} {t.row} {t.column}" for t in missing)
+    for term in terms:
+        values = numbers.values[term]
+        if broken := [seed for seed in sorted(values) if not np.isfinite(values[seed])]:
+            seed = broken[0]
+            return f"{term.row}, seed {seed}: {term.column} is {values[seed]}"
+    if min(len(numbers.seeds(contrast)) for contrast in claim.contrasts) < 2:
+        return "at least two seeds in common are needed"
+    for contrast in claim.contrasts:
+        seeds, values = numbers.differences(contrast)
+        if not np.isfinite(values).all():
+            seed = seeds[int(np.argmin(np.isfinite(values)))]
+            return f"{contrast.label}, seed {seed}: no number, a side is zero or below"
+    return ""
+
+
+def _measured(contrast: Contrast, numbers: _Numbers) -> dict | None:
+    """A contrast's mean, intervals and uncorrected p values; None if a number is missing."""
+    if not all(term in numbers.values for term in contrast.terms):
+        return None
+    seeds, values = numbers.differences(contrast)
+    if not len(values) or not np.isfinite(values).all():
+        return None
+    bottom, top = contrast.bounds()
+    level = 1 - LEVEL if np.isinf(top) else 1 - 2 * LEVEL
+    mean, low, high = statistics.t_interval(values, level)
+    if np.isinf(top):
+        p = statistics.above_zero(values - bottom)
+        holds, reversed_ = (p, np.nan) if mean > bottom else (np.nan, p)
+    else:
+        holds, reversed_ = statistics.inside(values, bottom, top)
+        p = np.nanmin([holds, reversed_]) if np.isfinite(holds) else np.nan
+    query = (np.nan, np.nan)
+    if (share := numbers.per_image(contrast, seeds)) is not None:
+        query = statistics.image_bootstrap(share)
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
+    spread = 0.0 if np.ptp(values) == 0 < len(values) - 1 else spread  # not 1e-17
+    return {
+        "contrast": contrast.label,
+        "unit": contrast.unit,
+        "seeds": len(values),
+        "level": level,
+        "column": min(contrast.columns) if len(contrast.columns) == 1 else "",
+        "value": contrast.shown(mean),
+        "low": contrast.shown(low),
+        "high": contrast.shown(high),
+        "spread": spread,
+        "from_low": mean - bottom,
+        "from_high": top - mean,
+        "p_holds": holds,
+        "p_reversed": reversed_,
+        "p": p,
+        "query_low": query[0],
+        "query_high": query[1],
+        "holm": np.nan,
+        "reading": "open",
+        "detectable": np.nan,
+        "needed": np.nan,
+        "power": None,
+    }
+
+
+def _judged(family: list[tuple[Claim, list[dict]]]) -> dict:
+    """Verdicts on the claims of a paper that are judged together; completes their contrasts."""
+    both = {}  # a contrast without spread over seeds has no p: it decides nothing
+    for claim, lines in family:
+        spare = len(lines) - claim.need
+        both[claim.id] = (
+            statistics.at_least(claim.need, [line["p_holds"] for line in lines]),
+            statistics.at_least(spare + 1, [line["p_reversed"] for line in lines]),
+        )
+    corrected = statistics.holm([min(both[claim.id]) for claim, _ in family])
+    found = {}
+    for (claim, lines), holm in zip(family, corrected):
+        holds, reversed_ = both[claim.id]
+        side = "holds" if holds < reversed_ else "reversed"
+        _read(claim, lines, side, holm, len(family))
+        _foresee(claim, lines, LEVEL / len(family))
+        found[claim.id] = (
+            *_verdict(claim, lines, side if holm <= LEVEL else "open"),
+            min(line["seeds"] for line in lines),
+            min(holds, reversed_),
+            holm,
+            _needed(claim, lines),
+        )
+    return found
+
+
+def _read(claim: Claim, lines: list[dict], side: str, holm: float, claims_judged: int) -> None:
+    """Enter at which level each contrast is decided, by itself or with its claim, and how."""
+    own = statistics.holm(np.nan_to_num([line["p"] for line in lines], nan=1.0)) * claims_judged
+    k = claim.need if side == "holds" else len(lines) - claim.need + 1
+    decisive = sorted(np.nan_to_num([line[f"p_{side}"] for line in lines], nan=1.0))[k - 1]
+    for line, p in zip(lines, own):
+        line["holm"] = min(1.0, p, holm if line[f"p_{side}"] <= decisive else 1.0)
+        if line["holm"] <= LEVEL:
+            line["reading"] = "holds" if line["p_holds"] == line["p"] else "reversed"
+
+
+def _foresee(claim: Claim, lines: list[dict], level: float) -> None:
+    """Enter what these seeds could have found, if this claim is tested at a level."""
+    to_hold, to_reverse = level / (len(lines) - claim.need + 1), level / claim.need
+    for line in lines:
+        if not line["spread"] > 0:
+            continue
+        if np.isinf(line["from_high"]):
+            least = statistics.detectable(line["spread"], line["seeds"], to_hold)
+        elif np.isfinite(line["from_low"]):
+            least = statistics.confirmable(line["spread"], line["seeds"], to_hold)
+        else:  # below a bound: no claim of ours
+            least = np.nan
+        line["detectable"] = np.exp(least) if line["unit"] == "×" else least
+        line["power"] = _power(line, to_hold, to_reverse)
+        line["needed"] = statistics.seeds_needed(line["power"])
+
+
+def _power(line: dict, to_hold: float, to_reverse: float):
+    """Number of seeds → probability that a contrast is found where it was measured to lie."""
+    low, high, spread = -line["from_low"], line["from_high"], line["spread"]
+    beyond, level = max(low, -high), to_hold if _right(line) else to_reverse
+    if np.isinf(high) or beyond > 0:
+        return partial(statistics.power, beyond, spread, level=level)
+    return partial(statistics.power_inside, 0, low, high, spread, level=level)
+
+
+def _right(line: dict) -> bool:
+    """Whether a contrast's mean lies in the range that is claimed, significantly or not."""
+    return line["from_low"] > 0 and line["from_high"] > 0
+
+
+def _needed(claim: Claim, lines: list[dict]) -> float:
+    """Seeds that decide a claim with probability 0.8, should what was measured be the truth.
+
+    A claim holds if `need` contrasts are found to, and is contradicted by one more of the others
+    than it can spare. To be found together is at least as probable as one less the sum of the
+    probabilities that each is missed.
+    """
+    true = sum(map(_right, lines)) >= claim.need
+    wanted = claim.need if true else len(claim.contrasts) - claim.need + 1
+    powers = [line["power"] for line in lines if _right(line) == true and line["power"]]
+    if len(powers) < wanted:  # not measured, or without spread: nobody knows
+        return np.nan
+    return statistics.seeds_needed(
+        lambda n: 1 - sum(sorted(1 - power(n) for power in powers)[:wanted])
+    )
+
+
+def _verdict(claim: Claim, lines: list[dict], decided: str) -> tuple[str, str]:
+    """The verdict on a claim whose contrasts are all read, and the reason in words.
+
+    `decided` is the side that the claim's own test has found, "holds", "reversed" or "open".
+    """
+    n = len(lines)
+    against = [line["contrast"] for line in lines if line["reading"] == "reversed"]
+    holds = sum(line["reading"] == "holds" for line in lines)
+    right = sum(map(_right, lines))
+    also = f"; {_names(against)} significantly the other way" if against else ""
+    if decided == "holds":
+        return "reproduced", _count(holds, n, "hold") + also
+    if decided == "reversed":
+        said = _count(len(against), n, "significantly the other way")
+        return "contradicted", said + (f": {_names(against)}" if n > 1 else "")
+    if right >= claim.need and len(against) <= n - claim.need and holds:
+        others = "the others" if right == n else f"{right - holds} more"
+        same = f"; {others} point the same way" if right > holds else ""
+        return "trend only", _count(holds, n, "hold") + same + also
+    if still := [line["contrast"] for line in lines if np.isnan(line["p"])]:
+        return "undecided", f"every seed gave the same {still[0]}: no spread to judge by" + also
+    return "undecided", _count(right, n, "point the right way") + (
+        f", {holds} significantly" if holds else ", none significantly"
+    ) + also
+
+
+def _names(contrasts: list[str]) -> str:
+    """Some contrasts by name, the first three where there are many."""
+    rest = [f"{len(contrasts) - 3} more"] if len(contrasts) > 3 else []
+    return "; ".join(contrasts[:3] + rest)
+
+
+def _count(k: int, n: int, what: str) -> str:
+    return (
+        f"{k} of {n} contrasts {what}"
+        if n > 1
+        else what.replace("hold", "it holds").replace(
+            "point the right way", "it points the right way" if k else "it points the other way"
+        )
+    )
+
+
+def rehearse(effect: float, spread: float, seeds: int, times: int = 200) -> pd.Series:
+    """What the engine says of made-up numbers whose truth is known: verdicts, in % of `times`.
+
+    Parameters
+    ----------
+    effect : by how much the first of two arms is truly better, in points.
+    spread : standard deviation over seeds of their difference. What both arms of a seed share is
+        ten times as loud, and cancels.
+    """
+    rng = np.random.default_rng(0)
+    claim = next(claim for claim in claims.load() if claim.id == "chan-hard-at-ninth")
+    first, second = claim.contrasts[0].terms
+    shared = 300 + 10 * spread * rng.standard_normal((times, seeds))
+    own = rng.normal(0, spread / np.sqrt(2), (2, times, seeds))
+    said = []
+    for better, worse in zip(shared + effect + own[0], shared + own[1]):
+        metrics = pd.DataFrame(
+            {
+                "exhibit": first.exhibit,
+                "row": [first.row] * seeds + [second.row] * seeds,
+                "column": first.column,
+                "seed": [*range(seeds)] * 2,
+                "value": np.concatenate([better, worse]),
+            }
+        )
+        said.append(judge(metrics, "laptop", [claim])[0].verdict[0])
+        progress.show("made-up numbers", len(said), times)
+    return 100 * pd.Series(said).value_counts(normalize=True).reindex(VERDICTS, fill_value=0.0)
+
+
+# --- The papers' own numbers ---------------------------------------------------------------------
+
+
+def on_paper(chosen=None) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Every claim tested on the paper's own printed table.
+
+    A contrast "holds" or "fails" if it does for all numbers that the printed digits may stand for
+    (half a unit of the last digit either way), and is "within rounding" else, a "tie" where the
+    digits are equal. A claim holds if as many contrasts do as it takes, of those that are printed;
+    it is "within rounding" if it does not, but would with those that the digits leave open.
+
+    Returns
+    -------
+    claims : claim, paper, exhibit, says, holds, contrasts, on_paper.
+        The last is "holds", "within rounding", "fails" or "no table".
+    contrasts : claim, contrast, column, unit, value, low, high, reading.
+    """
+    chosen = claims.load() if chosen is None else chosen
+    printed = _Printed()
+    lines, verdicts = [], []
+    for claim in chosen:
+        readings = []
+        for contrast in claim.contrasts:
+            try:
+                value, low, high = printed.contrast(contrast)
+            except KeyError:
+                continue
+            readings.append(_paper_reading(contrast, value, low, high))
+            shown = (contrast.shown(v) for v in (value, low, high))
+            column = min(contrast.columns) if len(contrast.columns) == 1 else ""
+            lines.append((claim.id, contrast.label, column, contrast.unit, *shown, readings[-1]))
+        found, need = readings.count("holds"), min(claim.need, len(readings))
+        could = len(readings) - readings.count("fails")
+        on = "holds" if found >= need else "within rounding" if could >= need else "fails"
+        on = on if readings else "no table"
+        which = claim.id, claim.paper, claim.exhibit, claim.says
+        verdicts.append((*which, found, len(readings), on))
+    return (
+        pd.DataFrame(
+            verdicts,
+            columns=["claim", "paper", "exhibit", "says", "holds", "contrasts", "on_paper"],
+        ),
+        pd.DataFrame(
+            lines,
+            columns=["claim", "contrast", "column", "unit", "value", "low", "high", "reading"],
+        ),
+    )
+
+
+def _paper_reading(contrast: Contrast, value: float, low: float, high: float) -> str:
+    bottom, top = contrast.bounds()
+    if low > bottom and high < top:
+        return "holds"
+    if high <= bottom or low >= top:  # rounded down to the bound, it is below
+        return "fails"
+    return "tie" if value == bottom == 0 else "within rounding"
+
+
+class _Printed:
+    """Look-up of printed numbers by term, with the interval that their digits stand for."""
+
+    def __init__(self):
+        listed = yaml.load(claims.FILE.read_text(encoding="utf-8"), claims.LOADER)
+        self.rows, self.columns = listed["printed"], listed["printed_columns"]
+        self.tables = {}
+
+    def number(self, term: Term) -> tuple[float, float]:
+        """The number and half a unit of its last digit; KeyError if the paper prints none."""
+        group, row = (part.strip() for part in self.rows[term.exhibit][term.row].split("|"))
+        if term.exhibit not in self.tables:
+            table = printed_tables.table(term.exhibit)
+            self.tables[term.exhibit] = table.set_index(["group", "row", "column"])
+        column = self.columns.get(term.exhibit, {}).get(term.column, term.column)
+        line = self.tables[term.exhibit].loc[(group, row, column)]
+        return float(line["value"]), 0.5 * 10.0 ** -int(line["decimals"])
+
+    def contrast(self, contrast: Contrast) -> tuple[float, float, float]:
+        """Value from the digits, and the least and largest value they allow."""
+        found = []
+        for up in (0, -1, 1):  # every scale rises with the first side and falls with the second
+            sides = []
+            for side, sign in ((contrast.first, up), (contrast.second, -up)):
+                total = side.constant
+                for term, weight in side.terms:
+                    number, half = self.number(term)
+                    total += weight * number + sign * abs(weight) * half
+                sides.append(total)
+            # Digits, not the noise of their sums: 53.62 - 53.62 and 0.1 + 0.2 - 0.3 are zero.
+            found.append(round(float(contrast.value(*map(np.float64, sides))), 9))
+        return tuple(found)

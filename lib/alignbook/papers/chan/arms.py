@@ -1,0 +1,199 @@
+"""The arms of CHAN's exhibits: what dev decides between, and what each run is then given.
+
+Only settings stand here; nothing computes. A run's key holds its settings and the code that trains,
+so arms may come and go without any run of another being lost.
+"""
+
+from dataclasses import fields, replace
+
+from alignbook.papers.chan import rivals
+from alignbook.papers.chan.model import DIFFERENCES, PRESETS, Config
+from alignbook.workbook.exhibits import CODEBOOK_SIZES, EXHIBITS, TAUS
+
+# (λ, α) for LogSumExp and softmax pooling. Margins are in the units of each pooling: a sum over
+# words spreads about ten times as wide.
+LSE = ((10, 0.05), (5, 0.1), (20, 0.05), (10, 0.1), (10, 0.02), (20, 0.1))
+# Which τ with which of the (λ, α) above: all are tuned, within the same number of trials.
+TEMPERATURES = ((1 / 20, 0), (1 / 9, 0), (1 / 50, 0), (1 / 20, 1), (1 / 20, 2), (1 / 50, 3))
+MARGINS = {
+    "mean": (0.05, 0.1, 0.02, 0.2, 0.01, 0.3),
+    "sum": (0.5, 1.0, 0.2, 2.0, 0.1, 3.0),
+    "max": (0.05, 0.1, 0.02, 0.2, 0.01, 0.3),
+}
+FULL_LSE = ((10, 0.005), *LSE)  # the paper profile begins with its preset
+# What trials of the rivals vary: the margin; for VSE++, which stays where all hardest negatives
+# tie, first of all the share of the steps with all violations and the learning rate, as a multiple.
+RIVALS = {
+    "vse++": (
+        (0.05, 1.0, 1.0),
+        (0.2, 1.0, 2.5),
+        (0.2, 0.5, 1.0),
+        (0.1, 1.0, 2.5),
+        (0.2, 1.0, 1.0),
+        (0.05, 0.5, 1.0),
+    ),
+    "vse-inf": (
+        (0.1, 0, 1.0),
+        (0.2, 0, 1.0),
+        (0.05, 0, 1.0),
+        (0.2, 0.5, 1.0),
+        (0.1, 0.5, 1.0),
+        (0.1, 0, 2.5),
+    ),
+}
+
+
+def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
+    """Arms of an exhibit: the candidates between which dev decides, and what is changed after that.
+
+    Every arm gets `profile.chan_trials` candidates; the controls, which ask what one change does,
+    have one. KeyError for an exhibit of another chapter.
+    """
+    makers = {
+        "chan-T1": matchers,
+        "chan-T2": matchers,
+        "chan-T3": codings_and_poolings,
+        "chan-F3": efficiency,
+        "chan-F4": codebook_sizes,
+    }
+    if exhibit not in makers:
+        raise KeyError(f"CHAN has no arms for {exhibit!r}")
+    return {
+        name: (candidates[: profile.chan_trials], changes)
+        for name, (candidates, changes) in makers[exhibit](profile).items()
+    }
+
+
+def inputs(book, exhibit: str, arm: str) -> list:
+    """What the runs of an arm start from, see `Workbook.inputs`."""
+    return book.inputs(EXHIBITS[exhibit].domain, arm.endswith("-bert"))
+
+
+def common(profile, text: str = "bigru") -> Config:
+    """What all arms of a profile share: its sizes; in the paper profile the preset "paper".
+
+    BERT's batches are the smaller ones there [C], and its steps more: the epochs stay the same.
+    """
+    sizes = dict(
+        regions=profile.chan_regions,
+        dim=profile.chan_dim,
+        steps=profile.chan_steps,
+        batch=profile.chan_batch,
+        learning_rate=profile.chan_learning_rate,
+        all_violations=profile.chan_all_violations,
+        evaluation=profile.chan_evaluation,
+    )
+    if profile.name != "paper":
+        return Config(**sizes, text=text)
+    preset = PRESETS["paper", text]
+    batch = min(profile.chan_batch, preset.batch)
+    steps = profile.chan_steps * profile.chan_batch // batch
+    return replace(preset, **sizes | dict(batch=batch, steps=steps))
+
+
+def trials(profile, text: str = "bigru") -> list[Config]:
+    """Candidates of LogSumExp pooling, between which dev decides: λ and α."""
+    pairs = FULL_LSE if profile.name == "paper" else LSE
+    return [
+        replace(common(profile, text), scale=float(scale), margin=margin) for scale, margin in pairs
+    ]
+
+
+def official(profile, text: str = "bigru") -> Config:
+    """The profile's sizes with what the preset "official" has otherwise than "paper"."""
+    preset = PRESETS["official", text]
+    return replace(common(profile, text), **{name: getattr(preset, name) for name in DIFFERENCES})
+
+
+def cross_attention(profile) -> list[Config]:
+    """Candidates of cross-attention: τ, λ and α."""
+    lse = trials(profile)
+    return [replace(lse[i], coding="soft", temperature=t) for t, i in TEMPERATURES]
+
+
+def codings_and_poolings(profile) -> dict[str, tuple[list, dict]]:
+    """Table 3. The LSE row of its pooling types is the visual codebook of its coding types: one arm.
+
+    λ and α are tried for LSE and softmax pooling, α alone where there is no λ. The controls with
+    four times the steps take what dev chose without; the curve of τ has the first trial's λ and α.
+    """
+    plain, lse, soft = common(profile), trials(profile), cross_attention(profile)
+    found = {
+        "cross-attention": soft,
+        "cross-attention-1/9": [replace(c, coding="soft", temperature=1 / 9) for c in lse],
+        "visual-codebook": lse,
+        "textual-codebook": [replace(c, codebook="textual") for c in lse],
+        "max": [replace(plain, pooling="max", margin=m) for m in MARGINS["max"]],
+        "average": [replace(plain, pooling="mean", margin=m) for m in MARGINS["mean"]],
+        "sum": [replace(plain, pooling="sum", margin=m) for m in MARGINS["sum"]],
+        "softmax": [replace(c, pooling="softmax") for c in lse],
+        "permuted": [replace(plain, permute_captions=True)],
+    }
+    found |= {f"τ=1/{n}": [replace(lse[0], coding="soft", temperature=1 / n)] for n in TAUS}
+    found = {name: (candidates, {}) for name, candidates in found.items()}
+    longer = {"steps": 4 * profile.chan_steps}
+    return found | {"visual-codebook-long": (lse, longer), "cross-attention-long": (soft, longer)}
+
+
+def codebook_sizes(profile) -> dict[str, tuple[list, dict]]:
+    """Figure 4: both codings with what dev chose at the profile's own number of regions."""
+    return {
+        f"{name}-{k}": (candidates, {"regions": k})
+        for name, candidates in (("hard", trials(profile)), ("soft", cross_attention(profile)))
+        for k in CODEBOOK_SIZES
+    }
+
+
+def matchers(profile) -> dict[str, tuple[list, dict]]:
+    """Tables 1 and 2: four matchers with a BiGRU and with BERT, and CHAN as its released code is.
+
+    CHAN and SCAN are Table 3's visual codebook and cross-attention, the same runs where the data
+    are the same.
+    """
+    found = {name: rival(name, profile) for name in RIVALS}
+    found |= {"scan": cross_attention(profile), "chan": trials(profile)}
+    bert = common(profile, "bert")
+    found |= {
+        f"{name}-bert": [
+            replace(c, text="bert", batch=bert.batch, steps=bert.steps) for c in candidates
+        ]
+        for name, candidates in found.items()
+    }
+    found |= {
+        "chan-official": [official(profile)],
+        "chan-official-bert": [official(profile, "bert")],
+    }
+    return {name: (candidates, {}) for name, candidates in found.items()}
+
+
+def rival(method: str, profile) -> list[rivals.Config]:
+    """Candidates of VSE++ or VSE∞, on top of what CHAN's arms share."""
+    shared = common(profile)
+    names = {f.name for f in fields(rivals.Config)} - {"method"}
+    plain = rivals.Config(method=method, **{name: getattr(shared, name) for name in names})
+    return [
+        replace(
+            plain,
+            margin=margin,
+            learning_rate=rate * shared.learning_rate,
+            all_violations=share or shared.all_violations,
+        )
+        for margin, share, rate in RIVALS[method]
+    ]
+
+
+def efficiency(profile) -> dict[str, tuple[list, dict]]:
+    """Figure 3: matchers of Table 1, none of them trained for this.
+
+    SCAN stands twice, with its attended vectors and by Gram matrices: the same model and, up to
+    rounding, the same scores.
+    """
+    found = matchers(profile)
+    return {
+        "vse++": found["vse++"],
+        "vse-inf": found["vse-inf"],
+        "soft-attended": found["scan"],
+        "soft-gram": found["scan"],
+        "hard": found["chan"],
+        "hard-bert": found["chan-bert"],
+    }

@@ -1,0 +1,273 @@
+"""CHAN's Figures 3 and 4: what a similarity costs in time and memory, measured alone on the machine.
+
+Two stages make an inference: every image and every caption is encoded once, then all pairs are
+compared. The first grows with images plus captions, the second with their product.
+"""
+
+import ctypes
+import os
+import pickle
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+
+from alignbook.backbones import region_features
+from alignbook.papers.chan import model as chan
+from alignbook.papers.chan import rivals
+from alignbook.store import durable, progress, runs
+
+CAPTIONS = 100  # compared with all images of the test split; all captions are encoded
+BLOCK = 512, 8192  # words and regions of a block of the bare product, 16 MB of scores
+ROUNDS = 3  # of which the median counts, after one that warms up
+M_MMAP_THRESHOLD, M_MMAP_MAX = -3, -4  # <malloc.h> of the GNU C library
+
+
+def similarity_of(row: str, model):
+    """The function of images, words and word lengths that a row is about.
+
+    Cross-attention builds its attended vectors, as the paper's rival does, but for one row.
+    """
+    if not row.startswith("soft-") or row == "soft-gram":
+        return model.similarity
+    c = model.config
+    return lambda images, words, word_lengths: rivals.attended_similarity(
+        images, words, word_lengths, c.temperature, c.scale
+    )
+
+
+def load(key: str, book) -> tuple:
+    """A stored model, the regions of all test images `(N, K, D)`, and their captions' ids and
+    lengths: what `measure` takes.
+    """
+    run = runs.stored(key)
+    dataset, feature_run, *_ = inputs = book.inputs(with_bert=run.config["text"] == "bert")
+    model, vocabulary = (chan if "coding" in run.config else rivals).load(run, *inputs)
+    stored, rows = feature_run.array("features"), dataset.splits["test"]
+    raw = region_features.batch(stored, rows, model.config.regions)
+    return model, raw, *vocabulary.encode(dataset.captions_of("test"))
+
+
+@torch.inference_mode()
+def measure(row: str, device: str, model, raw, ids, lengths) -> dict:
+    """Seconds and bytes of one model on the test split, on one thread of the CPU or on a GPU.
+
+    Returns
+    -------
+    dict: images and words encoded (all captions), `encoding` seconds of both; pairs compared and
+    `comparing` seconds, `product` seconds of the bare matrix product behind them (NaN where there
+    are no regions), and `memory`, the bytes that comparing took at its peak on top of what the
+    vectors themselves take (NaN where the system doesn't tell: neither Linux nor a GPU).
+    """
+    torch.set_num_threads(1)
+    model.to(device)
+
+    def encode():
+        pictures = [model.image(part.to(device)) for part in raw.split(500)]
+        words = [
+            model.text(part[:, : int(n.max())].to(device), n)
+            for part, n in zip(ids.split(1000), lengths.split(1000))
+        ]
+        return torch.cat(pictures), words[0]
+
+    encoding, (images, words) = timed(encode, device)
+    some, n = words[:CAPTIONS], lengths[:CAPTIONS]
+    compare = similarity_of(row, model)
+    comparing, scores = timed(lambda: compare(images, some, word_lengths=n), device)
+    pairs, product = scores.numel(), np.nan
+    if images.ndim == 3:
+        queries = torch.cat([words[:length] for words, length in zip(some, n)])
+        product, _ = timed(lambda: bare_product(images.flatten(0, 1), queries), device)
+        del queries
+    del scores
+    watch = Peak(device)  # last: it makes allocating slower
+    compare(images, some, word_lengths=n)
+    return {
+        "images": len(images),
+        "captions": len(ids),
+        "encoding": encoding,
+        "pairs": pairs,
+        "comparing": comparing,
+        "product": product,
+        "memory": watch.taken(),
+    }
+
+
+def bare_product(regions: torch.Tensor, words: torch.Tensor) -> int:
+    """How many cosines `(R, d)` and `(W, d)` have; all are made, in blocks, and none is kept."""
+    scores = words.new_empty(BLOCK)
+    blocks = ((t, v) for t in words.split(BLOCK[0]) for v in regions.split(BLOCK[1]))
+    return sum(torch.mm(t, v.T, out=scores[: len(t), : len(v)]).numel() for t, v in blocks)
+
+
+def timed(work, device: str, rounds: int = ROUNDS):
+    """Median seconds of `work()` over some rounds, after one that isn't counted, and its result."""
+    spent, result = [], work()
+    for _ in range(rounds):
+        settle(device)
+        began = time.perf_counter()
+        result = work()
+        settle(device)
+        spent.append(time.perf_counter() - began)
+    return float(np.median(spent)), result
+
+
+def settle(device: str) -> None:
+    """Wait for what a GPU was given to do."""
+    if device != "cpu":
+        torch.cuda.synchronize()
+
+
+class Peak:
+    """The most memory a process takes from here on, less what it has here. On the CPU allocating is
+    slower from here on: times are taken before.
+    """
+
+    def __init__(self, device: str):
+        self.device = device
+        if device != "cpu":
+            torch.cuda.reset_peak_memory_stats()
+            self.before = torch.cuda.memory_allocated()
+        elif (clear := Path("/proc/self/clear_refs")).exists():
+            give_back()
+            clear.write_text("5")  # from now on VmHWM is the peak since now
+            self.before = resident("VmRSS")
+
+    def taken(self) -> float:
+        """Bytes; NaN where neither Linux nor a GPU counts them."""
+        if self.device != "cpu":
+            return float(torch.cuda.max_memory_allocated() - self.before)
+        if not hasattr(self, "before"):
+            return np.nan
+        return float(resident("VmHWM") - self.before)
+
+
+def give_back() -> None:
+    """Give freed memory back to the system: what is taken from it again would not be counted. Blocks
+    of 128 KB and more are given back from here on as soon as they are free, so that a heap with
+    holes doesn't count.
+    """
+    library = ctypes.CDLL(None)
+    if hasattr(library, "malloc_trim"):  # of the GNU C library
+        library.mallopt(M_MMAP_MAX, 65536)
+        library.mallopt(M_MMAP_THRESHOLD, 128 * 1024)
+        library.malloc_trim(0)
+
+
+def resident(what: str) -> int:
+    """Bytes that Linux states for this process under "VmRSS" (now) or "VmHWM" (at the most)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(what))
+
+
+def table(book, listed: pd.DataFrame) -> pd.DataFrame:
+    """Measurements of an exhibit's rows and seeds, from `book.out/efficiency/<exhibit>.csv`, which is
+    made if it isn't of these runs.
+
+    Parameters
+    ----------
+    listed : the runs of the exhibit, as `collect.arms` lists them.
+    """
+    return alone(book, listed, measure, lambda row, key: (row, book.device, *load(key, book)))
+
+
+def alone(book, listed: pd.DataFrame, measure, given) -> pd.DataFrame:
+    """What `measure(*given(row, key))` says of every row and seed, kept as `table` keeps it.
+
+    Every model has a process of its own, one after the other, the rows by turns; nothing else
+    should run meanwhile.
+    """
+    (exhibit,) = listed.exhibit.unique()
+    file = book.out / "efficiency" / f"{exhibit}.csv"
+    reported = listed[listed.role == "report"].sort_values("seed", kind="stable")
+    wanted = reported[["arm", "seed", "key"]].rename(columns={"arm": "row", "key": "run"})
+    if file.exists():
+        found = pd.read_csv(file)
+        if found[["row", "seed", "run"]].values.tolist() == wanted.values.tolist():
+            return found
+    lines = []
+    for i, (row, seed, key) in enumerate(wanted.itertuples(index=False), 1):
+        measured = in_fresh_process(measure, *given(row, key))
+        lines.append({"exhibit": exhibit, "row": row, "seed": seed, "run": key} | measured)
+        progress.show("time and memory", i, len(wanted))
+    found = pd.DataFrame(lines)
+    durable.write(file, found.to_csv(index=False), sealed=True)
+    return found
+
+
+def in_fresh_process(measure, *given) -> dict:
+    """What `measure(*given)` says in a process of its own, which begins as jobs do: see `warm`.
+
+    Raises
+    ------
+    ValueError
+        It ended otherwise than by saying something; its own message is printed before.
+    """
+    command = [sys.executable, "-m", "alignbook.workbook.warm", "alignbook.papers.chan.cost"]
+    done = subprocess.run(command, input=pickle.dumps((measure, given)), stdout=subprocess.PIPE)
+    if done.returncode:
+        raise ValueError(
+            f"{measure.__module__}.{measure.__name__} ended with {done.returncode}; "
+            "its message stands above"
+        )
+    return pickle.loads(done.stdout)
+
+
+TIMES = ["ms/pair", "ms/pair with encoding"]
+
+
+def costs(measured: pd.DataFrame) -> pd.DataFrame:
+    """Milliseconds a pair and memory of every row and seed, from what `table` returns.
+
+    `ms/pair` is the comparing alone. `ms/pair with encoding` is the whole of an inference divided
+    by images × captions: the encoding of all of them, and comparing all pairs at the time of those
+    that were compared. `× product` is the comparing in units of its matrix product.
+    """
+    m = measured
+    alone = 1e3 * m.comparing / m.pairs
+    return pd.DataFrame(
+        {
+            "exhibit": m.exhibit,
+            "row": m.row,
+            "seed": m.seed,
+            "ms/pair": alone,
+            "ms/pair with encoding": alone + 1e3 * m.encoding / (m.images * m.captions),
+            "× product": m.comparing / m["product"],
+            "MB": m.memory / 2**20,
+        }
+    )
+
+
+def with_metrics(metrics: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
+    """Metrics and, below them, `costs` in the same form: exhibit, row, column, seed, value.
+
+    Claims about them read both. They stand in efficiency/ alone, as metrics.csv is compared byte by
+    byte between starts.
+    """
+    long = costs(measured).melt(["exhibit", "row", "seed"], var_name="column")
+    return pd.concat([metrics, long], ignore_index=True)
+
+
+def against_rsum(measured: pd.DataFrame, metrics: pd.DataFrame) -> pd.DataFrame:
+    """`costs` of every row and seed with its RSUM, and as multiples of the row "hard", if there is
+    one: the columns of `TIMES` with " ÷ hard" behind them.
+    """
+    found = costs(measured)
+    own = metrics[metrics.column == "RSUM"].rename(columns={"value": "RSUM"})
+    found = found.merge(own[["exhibit", "row", "seed", "RSUM"]], on=["exhibit", "row", "seed"])
+    hard = found[found.row == "hard"].set_index("seed")
+    for column in TIMES if len(hard) else ():
+        found[f"{column} ÷ hard"] = found[column] / found.seed.map(hard[column])
+    return found
+
+
+if __name__ == "__main__":  # the other end of `in_fresh_process`
+    answer = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print is no answer
+    work, given = pickle.load(sys.stdin.buffer)
+    answer.write(pickle.dumps(work(*given)))
+    answer.close()

@@ -1,0 +1,307 @@
+"""CHAN: fine-grained image-text matching by a cross-modal hard aligning network (CVPR 2023).
+
+In the order of the paper: text and region encoders (§3.3), coding and pooling (Eq. 1–6, 8, in
+`similarity.py`), objective (Eq. 9, in `losses.py`), and the presets. What the text leaves open
+follows the released code [C] or is our assumption [A]. The arms of the exhibits: `chan_arms.py`.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from alignbook.backbones import base, bert, region_features
+from alignbook.core import bfloat16, losses, retrieval, training
+from alignbook.core.encoders import BiGRU, RegionEncoder
+from alignbook.core.protocol import TUNING_SEED, looked_at
+from alignbook.core.similarity import hard_coding, soft_coding
+from alignbook.core.vocabulary import Vocabulary
+from alignbook.store import progress
+
+
+@dataclass(frozen=True)
+class Config:
+    """One arm of CHAN: λ is `scale`, α `margin`, τ `temperature`, K `regions`, d `dim`.
+
+    The text gives no λ, α, τ, learning rate, batch or schedule. α, λ and τ are tuned on dev.
+    AdamW, the clip of the gradient's norm at 2, the region drop of 0.2 and beginning with all
+    violations before the hardest negatives are the released code's [C]. Ours [A] are the linear
+    warm-up and cosine of the learning rate, the weight decay, the word dropout, `all_violations`
+    as a share of the steps (the code: the first epoch), and word vectors that start from the base
+    model's, where the paper takes GloVe. `divided` is the 1/λ of Eq. 8, which the code leaves out.
+    `evaluation` "mixed" takes products of bfloat16 where `mixed.applies`: recalls stay the same, up
+    to float32's own rounding.
+    """
+
+    coding: str = "hard"
+    codebook: str = "visual"
+    pooling: str = "lse"
+    scale: float = 10.0
+    divided: bool = True
+    margin: float = 0.05
+    temperature: float = 0.0
+    regions: int = 36
+    dim: int = 128
+    text: str = "bigru"
+    self_attention: bool = True
+    steps: int = 500
+    batch: int = 128
+    learning_rate: float = 1e-3
+    schedule: str = "cosine"
+    weight_decay: float = 1e-4
+    region_drop: float = 0.2
+    word_dropout: float = 0.1
+    all_violations: float = 0.2
+    clip: float = 2.0
+    permute_captions: bool = False
+    evaluation: str = "float32"
+
+
+class CHAN(nn.Module):
+    """Regions and words into one space of width d (§3.3), then coding and pooling (Eq. 8)."""
+
+    def __init__(self, config: Config, feature_dim: int, text: nn.Module):
+        super().__init__()
+        self.config = config
+        self.image = RegionEncoder(feature_dim, config.dim, attention=config.self_attention)
+        self.text = text
+
+    def similarity(self, regions, words, region_lengths=None, word_lengths=None, pairs=None):
+        """Regions `(B1, K, d)`, words `(B2, L, d)` → `(B1, B2)`: Eq. 8, or Eq. 1–4 when soft.
+
+        With `pairs`, two `(P,) int64` of images and captions, theirs alone → `(P,)`.
+        """
+        c = self.config
+        how = dict(
+            region_lengths=region_lengths,
+            word_lengths=word_lengths,
+            codebook=c.codebook,
+            pooling=c.pooling,
+            scale=c.scale,
+            pairs=pairs,
+        )
+        if c.coding == "hard":
+            scores = hard_coding(regions, words, **how)
+        else:
+            scores = soft_coding(regions, words, temperature=c.temperature, **how)
+        return scores if c.divided or c.pooling != "lse" else scores * c.scale
+
+
+def drop_regions(regions: torch.Tensor, rate: float) -> torch.Tensor:
+    """Leave out a share of every image's regions at random [C]: `(B, K, D)` → `(B, K', D)`."""
+    kept = max(1, round(regions.shape[1] * (1 - rate)))
+    chosen = torch.rand(regions.shape[:2]).argsort(dim=1)[:, :kept].sort(1).values
+    return regions.gather(1, chosen[..., None].expand(-1, -1, regions.shape[2]))
+
+
+def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+    """Train one arm; leave its weights in `folder`, return its recalls."""
+    dataset, feature_run, *rest = inputs
+    torch.manual_seed(seed)
+    model, vocabulary = build(config, dataset, feature_run, *rest)
+    c = config
+    label = f"CHAN {c.coding} {c.codebook} {c.pooling} {c.text}, K {c.regions}, seed {seed}"
+    return fit(model, vocabulary, c, seed, dataset, feature_run, folder, device, label)
+
+
+def fit(model, vocabulary, config, seed, dataset, feature_run, folder: Path, device, label: str):
+    """Train a matcher of regions and captions by Eq. 9 and measure it: CHAN, or one of its rivals.
+
+    A tuning seed is measured on dev, a reporting seed on test: no choice sees the test split.
+    `label` is what a progress bar says of it.
+
+    Returns
+    -------
+    dict: recalls, those of five folds of the test images ("test 1K …") where these divide by five,
+    and what `training.save` says. `folder` gets the weights and the test ranks.
+    """
+    torch.set_num_threads(1)
+    model.to(device)
+    rows, stored = dataset.splits["train"], feature_run.array("features")
+    n, each = len(rows), dataset.captions_per_image
+    ids, lengths = vocabulary.encode(dataset.captions_of("train"))
+    if config.permute_captions:  # control: captions belong to other images, as blocks
+        order = np.random.default_rng([seed, 2]).permutation(n)
+        moved = torch.from_numpy((order[:, None] * each + np.arange(each)).ravel())
+        ids, lengths = ids[moved], lengths[moved]
+    size = min(config.batch, n)
+
+    def loss_at(step):
+        images, captions = training.pairs_in_batch(n, size, each, seed, step)
+        raw = region_features.batch(stored, rows[images.numpy()], config.regions)
+        regions = model.image(drop_regions(raw, config.region_drop).to(device))
+        seen = lengths[captions]
+        words = model.text(ids[captions, : int(seen.max())].to(device), seen)
+        early = step < config.all_violations * config.steps
+        hinge = losses.all_negatives_hinge if early else losses.hardest_negative_hinge  # Eq. 9
+        return hinge(model.similarity(regions, words, word_lengths=seen), config.margin)
+
+    optimizer = torch.optim.AdamW(
+        parameter_groups(model, config), lr=config.learning_rate, weight_decay=config.weight_decay
+    )
+    schedule = SCHEDULES[config.schedule](optimizer, config.steps)
+    some = looked_at(len(dataset.splits["dev"]))
+
+    def dev_at(step):
+        scores = evaluate(model, vocabulary, dataset, feature_run, "dev", some)
+        return retrieval.evaluate(scores, each).rsum
+
+    outcome = training.fit(
+        model, optimizer, schedule, config.steps, loss_at, folder, label, config.clip, dev_at
+    )
+    split = "dev" if seed >= TUNING_SEED else "test"
+    scores = evaluate(model, vocabulary, dataset, feature_run, split)
+    found = retrieval.evaluate(scores, each).named(split)
+    if split == "test":
+        for way, ranks in zip(("i2t", "t2i"), retrieval.ranks(scores, each)):
+            np.save(folder / f"ranks_{way}.npy", ranks.astype(np.int32))
+        if len(scores) % 5 == 0:  # COCO's "1K": five folds of a thousand images
+            found |= retrieval.evaluate(scores, each, folds=5).named("test 1K")
+    return training.save(model, outcome, folder) | found
+
+
+def parameter_groups(model, config) -> list[dict]:
+    """All parameters; those of a pretrained BERT with a tenth of the learning rate [C]."""
+    named = list(model.named_parameters())
+    slow = [p for name, p in named if ".bert." in f".{name}"]
+    rest = [p for name, p in named if ".bert." not in f".{name}"]
+    return [
+        {"params": rest},
+        *([{"params": slow, "lr": config.learning_rate / 10}] if slow else []),
+    ]
+
+
+def step_decay(optimizer, steps: int):
+    """A tenth of the learning rate after three fifths of the steps: epoch 15 of 25 [C]."""
+    return torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: 1 if step < 0.6 * steps else 0.1
+    )
+
+
+SCHEDULES = {"cosine": partial(training.warmup_cosine, warmup=0.05), "step": step_decay}
+
+
+def build(config: Config, dataset, feature_run, *rest) -> tuple[CHAN, object]:
+    """An untrained model and its vocabulary; the inputs are those of `text_side`."""
+    text, vocabulary = text_side(config, dataset, *rest)
+    return CHAN(config, feature_run.metrics["width"], text), vocabulary
+
+
+def text_side(config, dataset, base_run=None, home=None, bert_run=None):
+    """The words' encoder, ids `(B, L)` and lengths → `(B, L, d)`, and its vocabulary.
+
+    A BiGRU over word vectors, or the BERT that was pretrained on captions or elsewhere.
+    """
+    if config.text == "bert":
+        model, pieces = bert.load(bert_run, home or dataset)
+        return bert.Words(model, config.dim), pieces
+    vectors, vocabulary = word_vectors(dataset, base_run, home)
+    text = BiGRU(*vectors.shape, config.dim, word_dropout=config.word_dropout)
+    text.vectors.weight.data.copy_(vectors)
+    return text, vocabulary
+
+
+def word_vectors(dataset, base_run=None, home=None) -> tuple[torch.Tensor, Vocabulary]:
+    """Vectors `(V, width)` to start from and their vocabulary: the base model's where it has them.
+
+    `home` is the data set that model was trained on, if it is another. Without such a model
+    (precomp features, or a pretrained one with a tokenizer of word pieces) the words said four times
+    or more, and vectors of width 300 drawn from [-0.1, 0.1] [C].
+    """
+    base_model, vocabulary = base.load(base_run, home or dataset) if base_run else (None, None)
+    if hasattr(base_model, "word_vectors"):
+        return base_model.word_vectors()[: len(vocabulary)], vocabulary
+    vocabulary = Vocabulary.build(dataset.captions_of("train"), min_count=4)
+    return torch.rand(len(vocabulary), 300) * 0.2 - 0.1, vocabulary
+
+
+def load(run, dataset, feature_run, *rest) -> tuple[CHAN, object]:
+    """The trained model of a run, in evaluation mode, and its vocabulary."""
+    model, vocabulary = build(Config(**run.config), dataset, feature_run, *rest)
+    model.load_state_dict(run.weights())
+    return model.eval(), vocabulary
+
+
+@torch.inference_mode()
+def encode_images(model, dataset, feature_run, split: str, most: int = 0) -> torch.Tensor:
+    """What the model makes of a split's images, or (`most`) of its first so many: regions
+    `(N, K, d)`, or vectors `(N, d)`.
+    """
+    device = next(model.parameters()).device
+    rows, stored = dataset.splits[split][: most or None], feature_run.array("features")
+    return torch.cat(
+        [
+            model.image(
+                region_features.batch(stored, rows[i : i + 500], model.config.regions).to(device)
+            )
+            for i in range(0, len(rows), 500)
+        ]
+    )
+
+
+@torch.inference_mode()
+def encode_captions(model, vocabulary, captions):
+    """Words `(n, L, d)` and lengths `(n,)` of a thousand captions at a time, in the captions' order;
+    L is the longest of the thousand.
+    """
+    device = next(model.parameters()).device
+    ids, lengths = vocabulary.encode(captions)
+    for some, n in zip(ids.split(1000), lengths.split(1000)):
+        yield model.text(some[:, : int(n.max())].to(device), n), n
+
+
+@torch.inference_mode()
+def evaluate(model, vocabulary, dataset, feature_run, split: str, most: int = 0):
+    """Similarity of every image and caption of a split, `(N, 5·N) float`, a thousand captions at a
+    time: no more of them is held. With evaluation "mixed" all are, and ranks beyond 10 are
+    approximate. With `most`, of its first so many images and their captions.
+    """
+    images = encode_images(model, dataset, feature_run, split, most)
+    captions = dataset.captions_of(split)[: most * dataset.captions_per_image if most else None]
+    parts = encode_captions(model, vocabulary, captions)
+    label = f"comparing with the {split} captions"
+    if bfloat16.applies(model.config):
+        return bfloat16.evaluate(model, images, parts, dataset.captions_per_image, label)
+    scores = images.new_full((len(images), len(captions)), torch.nan)
+    done = 0
+    for words, lengths in parts:
+        part = slice(done, done + len(words))
+        scores[:, part] = model.similarity(images, words, word_lengths=lengths)
+        done = part.stop
+        if not most:  # a look is short, and the bar at hand is the training's
+            progress.show(label, done, len(captions))
+    return scores
+
+
+# --- Presets: the text and the released code -----------------------------------------------------
+
+# Full size, as both have it or the code alone says [C].
+FULL = dict(
+    dim=1024,
+    regions=36,
+    batch=384,
+    learning_rate=5e-4,
+    schedule="step",
+    scale=10.0,
+    all_violations=1 / 25,
+    word_dropout=0.0,
+)
+BERT_FULL = FULL | dict(text="bert", batch=128)
+PRESETS = {
+    # The paper's equations; what it is silent about from the code, the margin in Eq. 8's units.
+    ("paper", "bigru"): Config(**FULL, margin=0.005),
+    ("paper", "bert"): Config(**BERT_FULL, margin=0.005),
+    ("official", "bigru"): Config(**FULL, margin=0.05, divided=False),
+    ("official", "bert"): Config(
+        **BERT_FULL, margin=0.05, divided=False, pooling="mean", self_attention=False
+    ),
+}
+DIFFERENCES = {  # fields of Config in which the presets differ, and why
+    "divided": "Eq. 8 divides by λ, the code doesn't: s is λ times as large",
+    "margin": "0.05 there is 0.005 in the units of Eq. 8; with mean pooling it is 0.05",
+    "pooling": "the text pools by LogSumExp; the code's BERT script takes the mean of the words",
+    "self_attention": "§3.3 has it for both text sides; the BERT script switches it off",
+}

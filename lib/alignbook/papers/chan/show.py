@@ -1,0 +1,249 @@
+"""What notebook 14 shows of attention: words whose things are known, words to draw, the figures."""
+
+from collections import Counter, defaultdict
+
+import numpy as np
+import pandas as pd
+
+from alignbook.core.vocabulary import tokenize
+from alignbook.datasets import conllu
+from alignbook.papers.chan.attention_maps import (
+    BESIDE,
+    ELSEWHERE,
+    MEASURES,
+    NAMED,
+    entropy,
+    measure,
+    pixel_map,
+)
+from alignbook.show import figures
+from alignbook.show.datasheet import wrapped
+from alignbook.world import SHAPES
+from alignbook.world.captions import ACTIVE, PASSIVE, PLURALS, SYNONYMS
+from alignbook.world.scenes import ACTIONS
+
+KINDS = ("thing", "one of several", "relation", "plural")
+COLUMNS = ["kind", "picture", "caption", "place", "word", "box", "beside"]
+YELLOW, WARM = "#F0E442", "OrRd"  # Okabe and Ito's yellow; darker and warmer the larger
+
+
+def mentions(dataset, split: str = "test") -> pd.DataFrame:
+    """Words of the world's captions that stand for things of their picture, by the gold parses.
+
+    Returns
+    -------
+    DataFrame, a line a word: kind, picture and caption (within the split), place (in the caption),
+    word, box (the smallest around its things), beside (the box of another thing of the picture).
+    Kinds are "thing" (a noun that, with the attributes said of it, fits one thing alone), "one of
+    several" (likewise, but others have its shape), "plural" (all things of a shape) and "relation"
+    (the verb of the drawn action: both its things).
+    """
+    meaning = {said: value for value, more in SYNONYMS.items() for said in (value, *more)}
+    meaning |= {plural: shape for shape, plural in PLURALS.items()}
+    spoken = {name: set(" ".join(ACTIVE[name] + PASSIVE[name]).split()) for name in ACTIONS}
+    scenes, drawn = defaultdict(list), {}
+    for row, _, x0, y0, x1, y1, *attributes in dataset.objects.itertuples(index=False):
+        scenes[row].append((np.array([x0, y0, x1, y1]) / dataset.images.shape[1], attributes))
+    for relation in dataset.relations.itertuples():
+        drawn.setdefault(relation.image, relation)  # the first one of an image
+    sentences = conllu.read(dataset.folder / f"gold/parses/captions_{split}.conllu")
+    lines, each = [], dataset.captions_per_image
+    for picture, row in enumerate(dataset.splits[split]):
+        boxes, attributes = (list(part) for part in zip(*scenes[row], strict=True))
+        boxes, relation = np.stack(boxes), drawn[row]
+        for caption in range(each * picture, each * (picture + 1)):
+            for token in sentences[caption]:
+                kind, found = "", []
+                if token.upos == "NOUN" and meaning.get(token.form) in SHAPES:
+                    said = {
+                        meaning[other.form]
+                        for other in sentences[caption]
+                        if other.head == token.id and other.deprel == "amod"
+                    }
+                    shape = meaning[token.form]
+                    found = [i for i, own in enumerate(attributes) if {shape, *said} <= set(own)]
+                    alike = sum(shape in own for own in attributes)
+                    kind = "plural" if token.xpos == "NNS" else KINDS[alike > 1]
+                    if kind != "plural" and len(found) != 1:
+                        continue
+                elif token.upos == "VERB" and token.form in spoken.get(relation.relation, ()):
+                    kind, found = "relation", [relation.subject, relation.object]
+                if kind:
+                    own, beside = boxes[found], boxes[(found[-1] + 1) % len(boxes)]
+                    box = (*own[:, :2].min(0), *own[:, 2:].max(0))
+                    place = token.id - 1
+                    lines.append((kind, picture, caption, place, token.form, box, tuple(beside)))
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def first_of_each_kind(words: pd.DataFrame) -> pd.DataFrame:
+    """The first word of each kind that `mentions` knows, each from another picture."""
+    chosen = words[:0]
+    for kind in KINDS:
+        free = words[(words.kind == kind) & ~words.picture.isin(chosen.picture)]
+        chosen = pd.concat([chosen, free.head(1)])
+    return chosen
+
+
+def agreed_nouns(dataset, vocabulary, split: str = "test", n: int = 4) -> pd.DataFrame:
+    """Nouns to draw where nothing is known of the words; the first of a split, as `mentions`.
+
+    A rule of ours [A]: words of the vocabulary that in a fifth of their places in the training
+    captions stand between an article and a function word or the end, and in four of the five
+    captions of a picture. Each word once, and one from a picture.
+    """
+    before, behind = {"a", "an", "the", "two"}, {"", "in", "on", "is", "are", "with", "of", "and"}
+    said, alone = Counter(), Counter()
+    for caption in dataset.captions_of("train"):
+        tokens = [*tokenize(caption), ""]
+        said.update(tokens)
+        pairs = zip(tokens, tokens[1:], tokens[2:], strict=False)
+        alone.update(word for a, word, b in pairs if a in before and b in behind)
+    nouns = {word for word in vocabulary.words if 0 < said[word] <= 5 * alone[word]}
+    captions, each, lines = dataset.captions_of(split), dataset.captions_per_image, {}
+    for picture in range(len(captions) // each):
+        own = [tokenize(text)[:40] for text in captions[each * picture : each * (picture + 1)]]
+        times = Counter(word for tokens in own for word in set(tokens) & nouns)
+        agreed = [w for w in dict.fromkeys(sum(own, [])) if times[w] > 3 and w not in lines]
+        if agreed and len(lines) < n:
+            k = next(k for k, tokens in enumerate(own) if agreed[0] in tokens)
+            lines[agreed[0]] = ("noun", picture, each * picture + k, own[k].index(agreed[0]))
+    return pd.DataFrame(
+        [(*line, word, None, None) for word, line in lines.items()], columns=COLUMNS
+    )
+
+
+def spread(seen: dict) -> pd.DataFrame:
+    """How far words spread their attention: coding, the best region's share, entropy, its maximum.
+
+    Parameters
+    ----------
+    seen : coding → weights and lengths, first of what `attention.look` returns.
+    """
+    lines = []
+    for name, (weights, lengths, *_) in seen.items():
+        real = weights[np.arange(weights.shape[1]) < lengths[:, None]]
+        most = np.log2(real.shape[1])
+        lines.append((name, len(real), 100 * real.max(1).mean(), entropy(real).mean(), most))
+    columns = ["coding", "words", "best region's share, %", "entropy, bits", "if all are alike"]
+    return pd.DataFrame(lines, columns=columns)
+
+
+def sheet(dataset, words: pd.DataFrame, codings: dict, boxes, split: str = "test"):
+    """CHAN's Figure 5: a line a word, the picture and the word's map under each coding.
+
+    Parameters
+    ----------
+    words : W lines as `mentions` has them. codings : name → (W, K). boxes : (W, K, 4).
+
+    Returns
+    -------
+    The figure and its data: word, coding, best region's share and box, and `measure` where the
+    word's box is known.
+    """
+    import matplotlib.patheffects as effects
+    import matplotlib.pyplot as plt
+
+    figures.use_style()
+    n, side, columns = len(words), dataset.images.shape[1], 1 + len(codings)
+    figure, axes = plt.subplots(
+        n,
+        columns,
+        figsize=(2.7 * columns, 3.3 * n),
+        squeeze=False,
+        gridspec_kw=dict(hspace=0.33, wspace=0.05, left=0, right=1, bottom=0, top=1),
+    )
+    halo = [effects.withStroke(linewidth=4.5, foreground=figures.INK)]
+
+    def outline(axis, box, **how):
+        x0, y0, x1, y1 = (side * edge - 0.5 for edge in box)
+        axis.add_patch(plt.Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False, clip_on=False, **how))
+
+    data = []
+    for i, word in enumerate(words.itertuples()):
+        image = dataset.images[dataset.splits[split][word.picture]]
+        said = tokenize(dataset.captions_of(split)[word.caption])
+        said[word.place] = f"[{word.word}]"
+        axes[i, 0].imshow(image)
+        axes[i, 0].set_title(f"“{word.word}” · {word.kind}")
+        axes[i, 0].set_xlabel(wrapped(" ".join(said), 40), fontsize=7.5, loc="left")
+        for axis, (name, weights) in zip(axes[i, 1:], codings.items(), strict=True):
+            axis.imshow(image.mean(-1), cmap="gray", vmin=-60, vmax=255)
+            heat = axis.imshow(
+                100 * pixel_map(weights[i], boxes[i], side), cmap=WARM, vmin=0, vmax=100, alpha=0.6
+            )
+            best = boxes[i, weights[i].argmax()]
+            outline(axis, best, color=YELLOW, lw=2, path_effects=halo)
+            line = {"word": word.word, "coding": name, "best share": 100 * weights[i].max()}
+            line |= dict(zip(("x0", "y0", "x1", "y1"), best, strict=True))
+            text = f"best region: {line['best share']:.0f} % of the attention"
+            if word.box is not None:
+                line |= measure(weights[[i]], boxes[[i]], [word.box]).iloc[0]
+                text += f"\n{line['mass']:.0f} % of the map in the dashed box, "
+                text += f"IoU {line['iou'] / 100:.2f}"
+            axis.set_title(name, fontweight="normal")
+            axis.set_xlabel(text, fontsize=7.5, loc="left")
+            data.append(line)
+        for axis in axes[i]:
+            axis.set_xticks([]), axis.set_yticks([]), axis.grid(False)
+            if word.box is not None:
+                outline(axis, word.box, color=figures.OURS, lw=1.3, ls=(0, (3, 2)))
+    bar = figure.add_axes((0.35, -0.08 * 4 / n, 0.65, 0.012 * 4 / n))
+    figure.colorbar(heat, cax=bar, orientation="horizontal")
+    dashed = ". Dashed: what the word names" if words.box.notna().any() else ""
+    bar.set_xlabel(
+        "attention in regions that cover the pixel, %. Yellow: the best region" + dashed, fontsize=8
+    )
+    return figure, pd.DataFrame(data)
+
+
+def measures_figure(table: pd.DataFrame):
+    """What `attention.summary` says of each coding, with 95 % intervals over pictures."""
+    import matplotlib.pyplot as plt
+
+    figures.use_style()
+    names, shown = list(dict.fromkeys(table.coding)), list(MEASURES.values())[:3]
+    looks = {
+        NAMED: (figures.OURS, "o", 7),
+        BESIDE: (figures.PAPER, "X", 7),
+        ELSEWHERE: ("#777777", "|", 11),
+    }
+    figure, axes = plt.subplots(1, len(shown), figsize=(9.4, 0.36 * len(names) + 1.3), sharey=True)
+    for axis, title in zip(axes, shown, strict=True):
+        for against, (colour, mark, size) in looks.items():
+            lines = table[table.against == against]
+            axis.errorbar(
+                lines[title],
+                [-names.index(name) for name in lines.coding],
+                xerr=lines[f"{title} ±"],
+                fmt=mark,
+                ms=size,
+                color=colour,
+                label=against,
+            )
+        axis.set_title(title), axis.set_xlim(-2, 102), axis.tick_params(length=0)
+    axes[0].set_yticks(range(0, -len(names), -1), names)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncols=3, fontsize=8)
+    figure.tight_layout(rect=(0, 0.07, 1, 1))
+    return figure
+
+
+def reading(gaps: pd.DataFrame) -> list[str]:
+    """What `attention.differences` says of each measure, in a sentence.
+
+    Judged by the 95 % interval over seeds; with a single seed by that over pictures, which knows
+    nothing of another training.
+    """
+    sentences = []
+    for title, group in gaps.groupby("measure", sort=False):
+        *seeds, mean = group.itertuples()
+        line = mean if len(seeds) > 1 else seeds[0]
+        over = f"{len(seeds)} seeds" if len(seeds) > 1 else "pictures, with one seed"
+        side = "above zero" if line.low > 0 else "below zero" if line.high < 0 else "open"
+        agree = sum(seed.value * line.value > 0 for seed in seeds)
+        said = (
+            f"{title}: {line.value:+.1f}, from {line.low:+.1f} to {line.high:+.1f} over {over}: "
+            f"{side}; {agree} of {len(seeds)} seeds on this side"
+        )
+        sentences.append(said.replace("-", "−"))
+    return sentences

@@ -1,0 +1,65 @@
+"""What stands in the way of components, found out before any work starts."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from alignbook.errors import DataError
+
+WITHOUT = {
+    "parser": "no English parser: --set parser=NAME takes an installed spaCy pipeline such as "
+    "en_core_web_sm, or a folder with a treebank of Universal Dependencies",
+    "boxes": "no boxes: --set boxes= takes grid, a .json of detections or a .pt of YOLO weights",
+    "probes": "no benchmarks: --set probes=DIR takes a folder that holds sugarcrepe/, aro/ or "
+    "svo_probes/, as published",
+}
+ULTRALYTICS = (
+    "a detector needs ultralytics (AGPL-3.0), which is not installed: pip install "
+    "'alignbook[detector]', or --set boxes=gold in the world and boxes=grid elsewhere"
+)
+
+
+def problem(field: str, profile, data: str) -> str:
+    """What speaks against a profile's "parser", "boxes" or "probes" on some data, "" if nothing."""
+    value, world = getattr(profile, field), data == "world"
+    if world and value == {"parser": "captions", "boxes": "detector", "probes": "none"}[field]:
+        return ULTRALYTICS if value == "detector" and not find_spec("ultralytics") else ""
+    if value == "none":
+        return WITHOUT[field]
+    try:
+        return {"parser": _parser, "boxes": _boxes, "probes": _probes}[field](value, data)
+    except DataError as error:
+        return str(error)
+
+
+def _parser(value: str, data: str) -> str:
+    from alignbook.papers.comalign.components import parser
+
+    if value == "captions":
+        return "only the world's captions come with parses; " + WITHOUT["parser"]
+    return parser.problem(value)
+
+
+def _boxes(value: str, data: str) -> str:
+    from alignbook.papers.comalign.components import detector, vectors
+
+    name, _, folder = data.partition("=")
+    if value == "instances" and name == "coco":
+        vectors.instances_below(Path(folder))
+    elif value.endswith(".pt"):
+        if not find_spec("ultralytics"):
+            return ULTRALYTICS
+        detector.Weights(value).path
+    elif value.endswith(".json"):
+        return "" if Path(value).is_file() else f"no such file; {WITHOUT['boxes']}"
+    elif value not in (("grid", "gold") if name == "world" else ("grid",)):
+        return f"not known of {name}; {WITHOUT['boxes']}"
+    return ""
+
+
+def _probes(value: str, data: str) -> str:
+    from alignbook.papers.comalign.components import probes
+
+    if data == "world":
+        return "the world has probes of its own; leave it out"
+    probes.Brought(Path(value)).files
+    return ""

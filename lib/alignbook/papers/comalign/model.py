@@ -1,0 +1,557 @@
+"""ComAlign: compositional alignment in vision-language models (Abdollahi et al., 2024).
+
+In the order of the paper: the encoders on top of a frozen base model (Eq. 1), fine-grained matching
+and the similarities of entities, relations and wholes (Eq. 2–5), the loss (Eq. 6–9), inference
+(Eq. 10, 11), and the presets. Components come from `components/`; Eq. 2 is
+`similarity.fine_grained_matching`. What the text leaves open follows the released code [C] or is our
+assumption [A]. The arms of the exhibits: `comalign_arms.py`.
+"""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from alignbook.core import retrieval, training
+from alignbook.core.protocol import TUNING_SEED, looked_at
+from alignbook.core.similarity import fine_grained_matching
+from alignbook.papers.comalign.components.vectors import Components, captions_of, images_of
+from alignbook.store import progress
+
+TERMS = "GER"  # global, entities, relations
+WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # what dev chooses α1, α2 and β1 from
+
+
+@dataclass(frozen=True)
+class Config:
+    """One arm of ComAlign.
+
+    [S] two layers, AdamW, StepLR, batch 1,600, N = M = 10. [C] four heads, a feedforward layer as
+    wide as the vectors, dropout 0.1. [A] learning rate, steps, a decay to `gamma` after each third
+    of the steps, a learnt scale on each term's logits (`scale` "learnt"; "none" is Eq. 8 as
+    printed, where cosines in place of logits barely train).
+
+    `terms` are those of the loss and of inference, `features` those the encoders see (Table III and
+    IV); `coefficient` is the weight of the global term (Figure 7); `trained` "both", "image" or
+    "text" says which encoder there is, the other side keeping the base model's vectors; `network`
+    is "transformer", "fc-shared", "fc-separate" or "none" (nothing is trained: Eq. 10 and 11 on the
+    base model's vectors). `masked` leaves absent components out of attention and Eq. 2, which the
+    released code does not. `weights` are α1, α2, β1; empty: chosen on `validation`, dev of the
+    source ("strict") or training images of the target ("paper", as its appendix has it).
+    `divided` divides each similarity by the mean of its row maxima on those data [C].
+    """
+
+    network: str = "transformer"
+    layers: int = 2
+    heads: int = 4
+    dropout: float = 0.1
+    projected: bool = False
+    positions: str = "sinusoidal"
+    normalised: bool = True
+    masked: bool = True
+    trained: str = "both"
+    terms: str = TERMS
+    features: str = TERMS
+    coefficient: float = 1.0
+    scale: str = "learnt"
+    steps: int = 200
+    batch: int = 128
+    learning_rate: float = 1e-3
+    gamma: float = 0.3
+    weight_decay: float = 0.01
+    weights: tuple[float, ...] = ()
+    validation: str = "strict"
+    divided: bool = False
+
+
+# --- Encoders (§III-B, Eq. 1) --------------------------------------------------------------------
+
+
+def sinusoidal(slots: int, dim: int, kind: str = "sinusoidal") -> torch.Tensor:
+    """Position codes `(slots, dim)` of the transformer's paper; "official" [C] takes the exponent
+    2i/D over all i, where theirs takes a sine and a cosine of each, and the whole comes last.
+
+    >>> sinusoidal(2, 4)[1]  # sin 1, cos 1, sin 0.01, cos 0.01
+    tensor([0.8415, 0.5403, 0.0100, 0.9999])
+    """
+    places, i = torch.arange(slots)[:, None].double(), torch.arange(dim).double()
+    exponent = 2 * i / dim if kind == "official" else 2 * (i // 2) / dim
+    angles = places / 10000**exponent
+    codes = torch.where(i % 2 == 0, angles.sin(), angles.cos()).float()
+    return codes.roll(1, dims=0) if kind == "official" else codes
+
+
+class Layer(nn.Module):
+    """A transformer's layer, normalised after each part; only attention sees padding.
+
+    The same as `nn.TransformerEncoderLayer` with a feedforward part of width d and a mask, which
+    multiplies the absent components too: more than half of them.
+    """
+
+    def __init__(self, dim: int, heads: int, dropout: float):
+        super().__init__()
+        self.heads, self.dropout = heads, dropout
+        self.inward, self.outward = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
+        self.feedforward = nn.Sequential(
+            nn.Linear(dim, dim), nn.ReLU(), nn.Dropout(dropout), nn.Linear(dim, dim)
+        )
+        self.norms = nn.ModuleList([nn.LayerNorm(dim), nn.LayerNorm(dim)])
+        nn.init.xavier_uniform_(self.inward.weight)
+        nn.init.zeros_(self.inward.bias), nn.init.zeros_(self.outward.bias)
+
+    def forward(self, x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+        """The components seen `(T, d)`, set by set, and where they stand, `(B, S) bool` → `(T, d)`."""
+        padded = x.new_zeros(*seen.shape, 3 * x.shape[1])
+        padded[seen] = self.inward(x)
+        q, k, v = padded.unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+        drop = self.dropout if self.training else 0.0
+        # A set of which nothing is seen has no row of x; it attends to its zeros.
+        mask = (seen | ~seen.any(1, keepdim=True))[:, None, None]
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=drop)
+        mixed = self.outward(mixed.transpose(1, 2).flatten(2)[seen])
+        x = self.norms[0](x + F.dropout(mixed, drop))
+        return self.norms[1](x + F.dropout(self.feedforward(x), drop))
+
+
+class Encoder(nn.Module):
+    """F_θI or G_θT of Eq. 1: a set's components in context."""
+
+    def __init__(self, config: Config, dim: int, slots: int):
+        super().__init__()
+        self.config = config
+        self.project = nn.Sequential(nn.Linear(dim, dim), nn.ReLU()) if config.projected else None
+        if config.network == "transformer":
+            codes = sinusoidal(slots, dim, config.positions)
+            self.register_buffer("codes", codes, persistent=False)
+            self.layers = nn.ModuleList(
+                Layer(dim, config.heads, config.dropout) for _ in range(config.layers)
+            )
+        else:  # [A] as many hidden layers, each with a ReLU, and a last one without
+            self.coarse = fully_connected(dim, config.layers)
+            separate = config.network == "fc-separate"
+            self.fine = fully_connected(dim, config.layers) if separate else None
+
+    def forward(self, h: Components) -> torch.Tensor:
+        """Vectors `(B, S, d)` of components → z `(B, S, d)`; those of absent ones mean nothing."""
+        x = h.vectors
+        if self.config.network != "transformer":
+            fine = self.fine or self.coarse
+            return torch.cat([self.coarse(x[:, :1]), fine(x[:, 1:])], dim=1)
+        there = h.present if self.config.masked else torch.ones_like(h.present)
+        seen = there & h.chosen(self.config.features)
+        places = self.codes[h.slots].expand_as(x)[seen]
+        packed = (self.project(x[seen]) if self.project else x[seen]) + places
+        for layer in self.layers:
+            packed = layer(packed, seen)
+        z = torch.zeros_like(x)
+        z[seen] = packed
+        return z
+
+
+def fully_connected(dim: int, layers: int) -> nn.Sequential:
+    """`layers` hidden layers and a linear one, all `dim` wide."""
+    hidden = [part for _ in range(layers) for part in (nn.Linear(dim, dim), nn.ReLU())]
+    return nn.Sequential(*hidden, nn.Linear(dim, dim))
+
+
+class ComAlign(nn.Module):
+    """Both encoders, and a scale for the logits of each term."""
+
+    def __init__(self, config: Config, dim: int, slots: int):
+        super().__init__()
+        self.config = config
+        sides = () if config.network == "none" else ("image", "text")
+        self.encoders = nn.ModuleDict(
+            {
+                side: Encoder(config, dim, slots)
+                for side in sides
+                if config.trained in (side, "both")
+            }
+        )
+        if config.scale == "learnt":  # [A] starts as CLIP's
+            start = torch.tensor(math.log(1 / 0.07))
+            self.scales = nn.ParameterDict({t: nn.Parameter(start.clone()) for t in config.terms})
+
+    def encode(self, h: Components, side: str) -> Components:
+        """Eq. 1 for "image" or "text": z, of length 1 before Eq. 2 if `normalised`."""
+        z = self.encoders[side](h) if side in self.encoders else h.vectors
+        return h.replaced(F.normalize(z, dim=-1) if self.config.normalised else z)
+
+    def scale(self, term: str):
+        """The factor on a term's logits, learnt and at most 100; 1 without."""
+        return self.scales[term].exp().clamp(max=100) if self.config.scale == "learnt" else 1.0
+
+    def similarities(self, images: Components, captions: Components) -> "Similarities":
+        """Eq. 3–5 of encoded images and captions, for the terms of the config."""
+        found = {}
+        for term in self.config.terms:
+            (x, x_mask), (y, y_mask) = images.of(term), captions.of(term)
+            if term == "G":
+                both = x[:, 0] @ y[:, 0].T  # Eq. 5
+                found[term] = Term(
+                    both, both, *(torch.ones_like(m[:, 0]) for m in (x_mask, y_mask))
+                )
+                continue
+            if not self.config.masked:  # [C] zeros count, as anchors and candidates too
+                x_mask, y_mask = torch.ones_like(x_mask), torch.ones_like(y_mask)
+            has = x_mask.any(1), y_mask.any(1)
+            found[term] = Term(*fine_grained_matching(x, y, x_mask, y_mask), *has)  # Eq. 3, 4
+        return found
+
+
+class Term(NamedTuple):
+    """One of Eq. 3–5: similarities of every image and caption, and who has such components."""
+
+    i2t: torch.Tensor  # (B1, B2)
+    t2i: torch.Tensor  # (B1, B2), rows images as well
+    images: torch.Tensor  # (B1,) bool
+    captions: torch.Tensor  # (B2,) bool
+
+    @property
+    def both(self) -> torch.Tensor:
+        """Pairs in which both sides have them, `(B1, B2) bool`."""
+        return self.images[:, None] & self.captions
+
+
+Similarities = dict[str, Term]
+
+
+# --- Loss (§III-C, Eq. 6–9) ----------------------------------------------------------------------
+
+
+def contrast(s: torch.Tensor, anchors: torch.Tensor, candidates: torch.Tensor) -> torch.Tensor:
+    """Eq. 8, f_i(s) = −log exp(s_ii) / Σ_j exp(s_ij), the mean over anchors i.
+
+    Parameters
+    ----------
+    s : (B, B) float
+        Logits, a row an anchor, its own candidate on the diagonal.
+    anchors, candidates : (B,) bool
+        Who has the component [A]. A pair in which either side lacks it is no anchor, a candidate
+        that lacks it is in no denominator: its similarity of 0 would be the hardest negative, or
+        the easiest, for a reason that has nothing to do with the picture. No anchor gives 0.
+    """
+    valid = anchors & candidates
+    if not valid.any():
+        return s.sum() * 0
+    logits = s.masked_fill(~candidates, -torch.inf)[valid]
+    return F.cross_entropy(logits, torch.nonzero(valid)[:, 0])
+
+
+def loss(model: ComAlign, images: Components, captions: Components) -> torch.Tensor:
+    """Eq. 6, 7 and 9 of a batch of matching images and captions: half the sum of both directions'
+    contrasts over the terms, the global one weighted by the coefficient of Figure 7.
+    """
+    found = model.similarities(model.encode(images, "image"), model.encode(captions, "text"))
+    total = 0.0
+    for term, (i2t, t2i, has_images, has_captions) in found.items():
+        weight = model.config.coefficient if term == "G" else 1.0
+        scale = model.scale(term)
+        both = contrast(scale * i2t, has_images, has_captions) + contrast(
+            scale * t2i.T, has_captions, has_images
+        )
+        total = total + weight * both / 2
+    return total
+
+
+# --- Inference (§III-D, Eq. 10, 11) --------------------------------------------------------------
+
+
+class Frozen(NamedTuple):
+    """What inference takes from validation data: α1, α2, β1; for each similarity its mean over
+    matching pairs, which stands in for an absent one [A], and its divisor, 1 without [C].
+    """
+
+    weights: tuple[float, float, float]
+    means: dict[str, float]
+    divisors: dict[str, float]
+
+
+def weighted(base_similarity, found: Similarities, frozen: Frozen):
+    """Eq. 10 and 11: similarities for image-to-text and for text-to-image retrieval, `(B1, B2)`.
+
+    s^I2T = h^I·h^T + α1 (G + E + R, image to text) + α2 (E + R, text to image)
+    s^T2I = h^I·h^T + β1 (G + E + R, text to image)
+    """
+    return summed(*filled(base_similarity, found, frozen), frozen.weights)
+
+
+def filled(base_similarity, found: Similarities, frozen: Frozen):
+    """The base model's similarity, and of each term "i2t" and "t2i" with the means where one is
+    absent; all divided.
+    """
+    parts = {
+        term: {
+            name: torch.where(value.both, s, frozen.means[f"{term} {name}"])
+            / frozen.divisors[f"{term} {name}"]
+            for name, s in (("i2t", value.i2t), ("t2i", value.t2i))
+        }
+        for term, value in found.items()
+    }
+    return base_similarity / frozen.divisors["base"], parts
+
+
+def summed(base_similarity, parts: dict, weights: tuple[float, float, float]):
+    """Eq. 10 and 11 of what `filled` gives."""
+    a1, a2, b1 = weights
+    i2t, t2i = base_similarity.clone(), base_similarity.clone()
+    for term, way in parts.items():
+        i2t += a1 * way["i2t"]
+        if term != "G":
+            i2t += a2 * way["t2i"]
+        t2i += b1 * way["t2i"]
+    return i2t, t2i
+
+
+def freeze(config: Config, base_similarity, found: Similarities, each: int, one=False) -> Frozen:
+    """What inference needs, from the similarities of validation images and captions.
+
+    α1 and α2 are those of `WEIGHTS` with the largest sum of image-to-text recalls, β1 that with the
+    largest of text-to-image: a tie goes to the smallest. What no validation image has is divided by 1.
+
+    Parameters
+    ----------
+    base_similarity : (N, each · N) float, and those of `found` likewise.
+    each : captions an image.
+    one : try α1 = α2 alone, a quarter of the work.
+    """
+    own = torch.arange(base_similarity.shape[1], device=base_similarity.device) // each
+    at = (own, torch.arange(len(own), device=own.device))
+    means, divisors = {}, {"base": 1.0}
+    if config.divided:
+        divisors["base"] = float(base_similarity.max(1).values.mean())
+    for term, value in found.items():
+        for name, s in (("i2t", value.i2t), ("t2i", value.t2i)):
+            present = value.both[at]
+            means[f"{term} {name}"] = float(s[at][present].mean()) if present.any() else 0.0
+            top = float(s.max(1).values.mean())
+            divisors[f"{term} {name}"] = top if config.divided and top else 1.0
+    if config.weights:
+        return Frozen(tuple(config.weights), means, divisors)
+
+    parts = filled(base_similarity, found, Frozen((), means, divisors))  # the same for all weights
+
+    def score(weights, way):
+        both = summed(*parts, weights)
+        recalls = retrieval.evaluate(both[way], each)
+        return sum((recalls.i2t, recalls.t2i)[way].values())
+
+    pairs = [(a1, a2, 0.0) for a1 in WEIGHTS for a2 in ((a1,) if one else WEIGHTS)]
+    a1, a2, _ = max(pairs, key=lambda weights: score(weights, 0))
+    b1 = max(WEIGHTS, key=lambda weight: score((0.0, 0.0, weight), 1))
+    return Frozen((a1, a2, b1), means, divisors)
+
+
+def recalls(i2t, t2i, each: int, split: str) -> dict:
+    """Recalls by name: image-to-text of Eq. 10's similarities, text-to-image of Eq. 11's."""
+    first, second = retrieval.evaluate(i2t, each), retrieval.evaluate(t2i, each)
+    found = {f"{split} i2t R@{k}": value for k, value in first.i2t.items()}
+    found |= {f"{split} t2i R@{k}": value for k, value in second.t2i.items()}
+    return found | {f"{split} RSUM": sum(found.values())}
+
+
+# --- Training (Algorithm 1) ----------------------------------------------------------------------
+
+
+def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+    """Train the heads on one data set's components, measure them on another's.
+
+    The inputs are the source's data set and components (`components.vectors`), and the target's.
+    Tuning seeds are measured on dev of the source alone.
+
+    Raises
+    ------
+    ValueError
+        Components of two base models, of different widths; a width that the heads don't divide.
+    """
+    source, source_run, target, target_run = inputs
+    widths = [run.metrics["width"] for run in (source_run, target_run)]
+    if widths[0] != widths[1]:
+        raise ValueError(
+            f"components of {source.name} are {widths[0]} wide, those of {target.name} "
+            f"{widths[1]}: they must come from one base model"
+        )
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    model = build(config, source_run).to(device)
+    rows = source.splits["train"][: source_run.metrics["train"] or None]
+    each = source.captions_per_image
+    batch = min(config.batch, len(rows))
+
+    def loss_at(step):
+        images, captions = training.pairs_in_batch(len(rows), batch, each, seed, step)
+        pictures, places = rows[images.numpy()], numbers(rows, captions.numpy(), each)
+        pair = batches(config, source_run, pictures, places)
+        return loss(model, *(to(side, device) for side in pair))
+
+    some = looked_at(len(source.splits["dev"]))
+
+    def dev_at(step):
+        found = compare(model, source, source_run, "dev", some)
+        frozen = freeze(config, *found, each, one=True)
+        return recalls(*weighted(*found, frozen), each, "dev")["dev RSUM"]
+
+    outcome = {"loss": [], "seconds": 0.0, "gradients": np.zeros((0, 0), np.float32)}
+    if config.network != "none":
+        optimizer = torch.optim.AdamW(
+            model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
+        )
+        schedule = torch.optim.lr_scheduler.StepLR(
+            optimizer, max(1, -(-config.steps // 3)), config.gamma
+        )
+        outcome = training.fit(
+            model,
+            optimizer,
+            schedule,
+            config.steps,
+            loss_at,
+            folder,
+            label(config, seed),
+            dev_at=dev_at,
+        )
+    model.eval()
+    found = training.save(model, outcome, folder)
+    on_dev = compare(model, source, source_run, "dev")
+    frozen = validate(model, on_dev, each, target, target_run)
+    found |= dict(zip(("alpha1", "alpha2", "beta1"), frozen.weights, strict=True))
+    found |= {f"mean {name}": value for name, value in frozen.means.items()}
+    found |= {f"divisor {name}": value for name, value in frozen.divisors.items()}
+    found |= recalls(*weighted(*on_dev, frozen), each, "dev")
+    if seed < TUNING_SEED:
+        i2t, t2i = evaluate(model, frozen, target, target_run, "test")
+        of_target = target.captions_per_image
+        found |= recalls(i2t, t2i, of_target, "test")
+        np.save(folder / "ranks_i2t.npy", retrieval.ranks(i2t, of_target)[0].astype(np.int32))
+        np.save(folder / "ranks_t2i.npy", retrieval.ranks(t2i, of_target)[1].astype(np.int32))
+    return found
+
+
+def label(config: Config, seed: int) -> str:
+    return f"ComAlign {config.network} {config.terms} of {config.features}, seed {seed}"
+
+
+def build(config: Config, source_run) -> ComAlign:
+    """An untrained model for the components of a run."""
+    found = source_run.metrics
+    if config.network == "transformer" and found["width"] % config.heads:
+        raise ValueError(
+            f"a base model of width {found['width']}: expected a multiple of "
+            f"{config.heads}, the heads of attention"
+        )
+    return ComAlign(config, found["width"], 1 + found["entities"] + found["relations"])
+
+
+def load(run, source_run) -> ComAlign:
+    """The trained model of a run, in evaluation mode."""
+    model = build(Config(**run.config | {"weights": tuple(run.config["weights"])}), source_run)
+    model.load_state_dict(run.weights())
+    return model.eval()
+
+
+def frozen_of(run) -> Frozen:
+    """What a run's inference took from validation data."""
+    m = run.metrics
+
+    def named(kind):
+        return {k.removeprefix(kind): v for k, v in m.items() if k.startswith(kind)}
+
+    return Frozen((m["alpha1"], m["alpha2"], m["beta1"]), named("mean "), named("divisor "))
+
+
+def numbers(rows: np.ndarray, captions: np.ndarray, each: int) -> np.ndarray:
+    """A split's captions, counted from its first, as their numbers in the whole data set."""
+    return rows[captions // each] * each + captions % each
+
+
+def batches(config: Config, run, pictures, captions):
+    """Components of some images and some captions; the released code trims nothing [C]."""
+    return (
+        images_of(run, pictures, trim=config.masked),
+        captions_of(run, captions, trim=config.masked),
+    )
+
+
+def to(side: Components, device: str) -> Components:
+    vectors, present, slots, entities = side
+    return Components(vectors.to(device), present.to(device), slots.to(device), entities)
+
+
+@torch.inference_mode()
+def compare(model: ComAlign, dataset, run, split: str, most: int = 0):
+    """Every image of a split with every caption: the base model's similarity and those of Eq. 3–5,
+    each `(N, 5·N) float`; of the first `most` images and their captions if given.
+    """
+    device = next(iter(model.parameters()), torch.empty(0)).device
+    rows, each = dataset.splits[split][: most or None], dataset.captions_per_image
+    captions = numbers(rows, np.arange(len(rows) * each), each)
+    trim = model.config.masked
+    images = to(images_of(run, rows, trim), device)
+    z = model.encode(images, "image")
+    base_parts, parts = [], []
+    for start in range(0, len(captions), 1000):
+        some = to(captions_of(run, captions[start : start + 1000], trim), device)
+        base_parts.append(images.vectors[:, 0] @ some.vectors[:, 0].T)
+        parts.append(model.similarities(z, model.encode(some, "text")))
+        if not most:  # a look is short, and the bar at hand is the training's
+            progress.show(
+                f"comparing with the {split} captions", start + len(some.vectors), len(captions)
+            )
+    found = {
+        term: Term(
+            torch.cat([part[term].i2t for part in parts], 1),
+            torch.cat([part[term].t2i for part in parts], 1),
+            parts[0][term].images,
+            torch.cat([part[term].captions for part in parts]),
+        )
+        for term in model.config.terms
+    }
+    return torch.cat(base_parts, 1), found
+
+
+def validate(model: ComAlign, on_dev, each: int, target, target_run) -> Frozen:
+    """α1, α2, β1 and what else is frozen: from the source's dev split as compared, or from training
+    images of the target, as many as its dev split has.
+    """
+    if model.config.validation == "paper":
+        on_dev = compare(model, target, target_run, "train", len(target.splits["dev"]))
+        each = target.captions_per_image
+    return freeze(model.config, *on_dev, each)
+
+
+def evaluate(model: ComAlign, frozen: Frozen, dataset, run, split: str):
+    """Eq. 10 and 11 for every image and caption of a split, each `(N, 5·N) float`."""
+    return weighted(*compare(model, dataset, run, split), frozen)
+
+
+# --- Presets: the text and the released code -----------------------------------------------------
+
+# Full size: [S] batch and layers; [A] learning rate and steps.
+FULL = dict(batch=1600, steps=1000, learning_rate=1e-4)
+# Not in "official", as the code has it: CLIP's features before they are brought to length 1, which
+# our base models don't hand over.
+PRESETS = {
+    "paper": Config(**FULL),
+    "official": Config(
+        **FULL,
+        projected=True,
+        positions="official",
+        masked=False,
+        trained="image",
+        weights=(0.03, 0.01, 0.1),
+        divided=True,
+    ),
+}
+DIFFERENCES = {  # fields of Config in which the presets differ, and why
+    "projected": "the code puts a linear layer and a ReLU before the transformer",
+    "positions": "the code's sinusoids take the exponent 2i/D over all i; the whole comes last",
+    "masked": "in the code absent components are zeros that count in attention, in the mean, and "
+    "as anchors and candidates of the loss",
+    "trained": "the code trains the image side alone; the text speaks of both",
+    "weights": "the code has fixed weights, relative to similarities that were divided",
+    "divided": "the code divides each similarity by the mean of its row maxima",
+}

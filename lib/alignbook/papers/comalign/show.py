@@ -1,0 +1,86 @@
+"""What ComAlign's notebooks show: components of a picture, matrices of Figures 4 and 5, curves."""
+
+import numpy as np
+import pandas as pd
+
+from alignbook.evidence.statistics import t_interval
+from alignbook.papers.comalign import arms, matched_pairs
+from alignbook.papers.comalign import model as comalign
+from alignbook.papers.comalign.components import vectors
+from alignbook.show import figures
+from alignbook.store import runs
+
+
+def component_boxes(run, image: int, side: int) -> dict[str, list]:
+    """Boxes of a picture's components in pixels, for `figures.pictures`: entities, relations."""
+    placed, n = run.array("boxes")[image], run.metrics["entities"]
+    kinds = {
+        "entities": (placed[1 : 1 + n], figures.OURS),
+        "relations": (placed[1 + n :], figures.ACCENT),
+    }
+    return {
+        kind: [(*(side * box), colour) for box in boxes if box[2] > 0]
+        for kind, (boxes, colour) in kinds.items()
+    }
+
+
+def phrases_of(run, captions) -> list[str]:
+    """The phrases of some captions, by their number in the data set, joined for reading."""
+    phrases = vectors.phrases_of(run)
+    rows = run.array("captions")[captions, 1:]
+    return ["; ".join(phrases[place] for place in row if place >= 0) for row in rows]
+
+
+def matrices(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The first five pairs of Figure 4 or 5 as matrices of cosines, of seed 0: by row of the exhibit.
+
+    `listed` are the exhibit's runs, as `collect.arms` lists them.
+    """
+    exhibit, found = listed.exhibit.iloc[0], {}
+    for line in listed[(listed.role == "report") & (listed.seed == 0)].itertuples():
+        _, source_run, target, target_run = arms.inputs(book, exhibit, line.arm)
+        shown = runs.stored(line.key)
+        model = comalign.load(runs.stored(shown.metrics["head"]), source_run)
+        images, slots, places = shown.array("pairs")[: matched_pairs.BLOCK].T.copy()
+        captions = images * target.captions_per_image + matched_pairs.FULL
+        x, y = matched_pairs.encoded(model, target_run, images, captions)
+        at = np.arange(len(images))
+        cosines = (x[at, slots] @ y[at, places].T).numpy()
+        phrases = vectors.phrases_of(target_run)
+        said = [phrases[target_run.array("captions")[c, p]] for c, p in zip(captions, places)]
+        found[line.arm] = pd.DataFrame(cosines, index=[f"region {i + 1}" for i in at], columns=said)
+    return found
+
+
+def long_form(found: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Matrices as lines: model, region, phrase, cosine."""
+    return pd.concat(
+        matrix.rename_axis("region")
+        .reset_index()
+        .melt("region", var_name="phrase", value_name="cosine")
+        .assign(model=name)[["model", "region", "phrase", "cosine"]]
+        for name, matrix in found.items()
+    )
+
+
+def weight_lines(metrics: pd.DataFrame) -> pd.DataFrame:
+    """Figure 6's curves for `figures.curves`: which weight, its value, sum of recalls, low, high."""
+    lines = []
+    for column, group in metrics.groupby("column", sort=False):
+        name, _, value = column.partition(" = ")
+        lines.append((name, float(value), *t_interval(group["value"].to_numpy())))
+    return pd.DataFrame(lines, columns=["weight", "value", "sum of recalls on dev", "low", "high"])
+
+
+def setting_lines(listed: pd.DataFrame) -> pd.DataFrame:
+    """Figure 7's curves for `figures.curves`: which setting, its factor, RSUM on dev, low, high.
+
+    `listed` are its runs with their RSUM on dev, as `collect.gather` gives them under "runs".
+    """
+    lines = []
+    for row, group in listed[listed.role == "report"].groupby("row", sort=False):
+        name, _, factor = row.rpartition("×")
+        names = [name.strip()] if name else ["coefficient", "learning rate", "steps", "batch"]
+        values = t_interval(group["dev_rsum"].to_numpy())
+        lines += [(each, float(factor), *values) for each in names]
+    return pd.DataFrame(lines, columns=["setting", "factor", "RSUM", "low", "high"])

@@ -1,0 +1,120 @@
+"""The arms of CoV-Align's exhibits: what dev decides between, and what each run is then given.
+
+Only settings stand here; nothing computes. Tokens are frozen unless the profile, or the arm
+"end-to-end", says otherwise. Tables 3, 5 and 6 are around the whole method of the ladder, and
+share its trials and runs; what has a method of its own has trials of its own, as many.
+"""
+
+from dataclasses import replace
+
+from alignbook.papers.covalign.model import Config
+from alignbook.workbook.exhibits import COVALIGN_REGIONS
+
+RATES = (1.0, 0.5, 2.0)  # what trials vary: the learning rate, as a multiple
+SGD = 30.0  # the learning rate of SGD in units of Adam's; five times that does not train (pilots)
+BASELINES = ("global", "patches", "queries")  # the global loss alone
+# The whole method with one thing changed (two in the first): steps of the ladder [N], then what
+# METHODS §3 leaves open.
+STEPS = {
+    "regions": {},
+    "no-losses": dict(lambda_v=0.0, lambda_c=0.0),
+    "no-concentration": dict(lambda_c=0.0),
+    "no-visual": dict(lambda_v=0.0),
+    "unmasked": dict(threshold=0.0),
+    "cross-attention": dict(sampling="cross-attention"),
+    "logits-mask": dict(mask="logits"),
+    "patch-units": dict(coordinates="patches"),
+    "dot-product": dict(logits="dot"),
+}
+# Table 5: λ_v, λ_g, λ_c.
+WEIGHTS = {
+    "concentration-1": (1.0, 1.0, 1.0),
+    "concentration-3": (1.0, 1.0, 3.0),
+    "concentration-5": (1.0, 1.0, 5.0),
+    "concentration-7": (1.0, 1.0, 7.0),
+    "concentration-10": (1.0, 1.0, 10.0),
+    "visual-0.5": (0.5, 1.0, 5.0),
+    "visual-2": (2.0, 1.0, 5.0),
+    "global-0.5": (1.0, 0.5, 5.0),
+    "global-2": (1.0, 2.0, 5.0),
+}
+HALVED = (0.5, 1.0, 2.5)  # those of "global-2": the same to Adam, a smaller step to SGD
+PROJECTIONS = ("shared", "separate", "separate-half", "separate-same")
+
+
+def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
+    """Arms of an exhibit: the candidates between which dev decides, and what is changed after that.
+
+    KeyError for an exhibit of another chapter.
+    """
+    makers = {
+        "covalign-ladder": ladder,
+        "covalign-T5": loss_weights,
+        "covalign-T3": regions,
+        "covalign-T6": projections,
+        "covalign-F5": spreads,
+    }
+    if exhibit not in makers:
+        raise KeyError(f"CoV-Align has no arms for {exhibit!r}")
+    return makers[exhibit](profile)
+
+
+def trials(profile, factor: float = 1.0, **changes) -> list[Config]:
+    """The profile's CoV-Align with the learning rates that dev chooses from, times a factor.
+
+    Tokens of the small towers are whitened; those of a ViT that is named are as they are.
+    """
+    names = ("tokens", "dim", "layers", "steps", "batch", "dev_images", "test_images")
+    sizes = {name: getattr(profile, f"covalign_{name}") for name in names}
+    plain = Config(**sizes | dict(whitened=profile.covalign_vit == "base") | changes)
+    rate = factor * profile.covalign_learning_rate
+    return [replace(plain, learning_rate=rate * each) for each in RATES[: profile.covalign_trials]]
+
+
+def ladder(profile) -> dict:
+    """Three baselines, the whole method, what it is without a part, and with its towers trained."""
+    found = {name: (trials(profile, matching=name), {}) for name in BASELINES}
+    found |= {name: (trials(profile), change) for name, change in STEPS.items()}
+    return found | {"end-to-end": (trials(profile, tokens="end-to-end")[:1], {})}
+
+
+def loss_weights(profile) -> dict:
+    """Table 5 at the learning rate of the whole method; then whether the loss's scale counts."""
+    adam, sgd = trials(profile), trials(profile, SGD, optimizer="sgd")
+    found = {name: (adam, _weights(*each)) for name, each in WEIGHTS.items()}
+    return found | {
+        "global-2-halved": (adam, _weights(*HALVED)),
+        "sgd": (sgd, {}),
+        "sgd-global-2": (sgd, _weights(*WEIGHTS["global-2"])),
+        "sgd-global-2-halved": (sgd, _weights(*HALVED)),
+    }
+
+
+def _weights(v: float, g: float, c: float) -> dict[str, float]:
+    return {"lambda_v": v, "lambda_g": g, "lambda_c": c}
+
+
+def regions(profile) -> dict:
+    """Table 3: N_q."""
+    return {f"regions-{n}": (trials(profile), {"queries": n}) for n in COVALIGN_REGIONS}
+
+
+def projections(profile) -> dict:
+    """Table 6, and two controls: half the rank, and both matrices the same to begin with."""
+    return {name: (trials(profile, projection=name), {}) for name in PROJECTIONS}
+
+
+def spreads(profile) -> dict:
+    """Figure 5: Table 6's own runs."""
+    found = projections(profile)
+    return {name: found[name] for name in ("shared", "separate")}
+
+
+# --- What the runs start from --------------------------------------------------------------------
+
+
+def inputs(book, exhibit: str, arm: str) -> list:
+    """The data set, and the run of frozen tokens or, end to end, what both towers are made from."""
+    if "end-to-end" in (arm, book.profile.covalign_tokens):
+        return [book.dataset(), *book.towers()]
+    return [book.dataset(), book.tokens()]

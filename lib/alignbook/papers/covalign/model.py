@@ -1,0 +1,699 @@
+"""CoV-Align: cohesive visual regions before matching; rebuilt, as we hold its supplement alone.
+
+In the order of the method's eight steps: sampling of patches by learnable queries, attention
+(Eq. 2), mask, regions, spatial concentration, visual contrast, matching with words, and the whole
+loss; then training. [S] is the supplement, [N] public notes of the paper, [X] what its relatives
+do, [A] our assumption. Patches and words come from `covalign_towers.py`.
+
+Everywhere B images of P patches, a grid read row by row, N_q queries or regions, captions of at
+most L words, and a joint width d. A place is (x, y), from the upper left corner.
+"""
+
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from alignbook.core import losses, retrieval, training
+from alignbook.core.protocol import TUNING_SEED, looked_at
+from alignbook.core.similarity import fine_grained_matching, unit
+from alignbook.papers.covalign import two_towers
+from alignbook.store import progress
+
+KNOWN = {
+    "matching": ("regions", "global", "patches", "queries"),
+    "sampling": ("deformable", "cross-attention"),
+    "projection": ("shared", "separate", "separate-half", "separate-same"),
+    "logits": ("cosine", "dot"),
+    "mask": ("attention", "logits"),
+    "coordinates": ("unit", "patches"),
+    "optimizer": ("adam", "sgd"),
+    "tokens": two_towers.MODES,
+}
+COLDEST = 0.01  # of the learnt τ_g, as CLIP bounds its own [X]
+TOLERANCE = 1e-3  # of an attention row's sum
+
+
+@dataclass(frozen=True)
+class Config:
+    """One arm of CoV-Align or of what it is compared with.
+
+    `matching`: "regions" is CoV-Align. Its baselines have the global loss alone: "global" compares
+    the mean patch with the mean word [A], "patches" every patch with every word, "queries" what
+    object queries gather by plain cross-attention.
+
+    `dim` d [N: 512], `queries` N_q [S]. Step 1: `sampling`, "cross-attention" is the ablation's
+    [N]; three `layers`, eight `heads` M, four `points` K [A]. Step 2: `projection`, "shared" W [S]
+    or W_q, W_k: at full rank, at half, or both the same to begin with; `logits`, cosines over
+    `temperature` τ [A], or "dot", z W · F W as it is. Step 3: `threshold` ε [N]; `mask` says what
+    is normalised [A]. Step 5: `coordinates` in the picture's side or in patches [A]. Step 6:
+    `visual_temperature` τ1 [A]. Step 7: `global_temperature`, where the learnt τ_g begins [A].
+    Step 8: λ_g = λ_v = 1 and λ_c = 5 [S].
+
+    Adam, weight decay and a cosine are the notes' [N]; a rise over the first tenth of the steps,
+    and 0.9 for the momentum of "sgd", are ours [A]. `clip` is the largest norm of the gradient, 0
+    for none: with it Adam no longer ignores the loss's scale. `tokens` "frozen" trains all but the
+    towers, "end-to-end" these too, at `backbone` times the learning rate [X]. `context` is the
+    most words of a caption, BERT's two marks among them; the rest is cut. `whitened` brings the
+    towers' tokens to covariance 1 [A]. `dev_images`, `test_images`: each split's first so many are
+    measured, 0 for all.
+    """
+
+    matching: str = "regions"
+    dim: int = 128
+    queries: int = 8
+    sampling: str = "deformable"
+    layers: int = 3
+    heads: int = 8
+    points: int = 4
+    projection: str = "shared"
+    logits: str = "cosine"
+    temperature: float = 0.1
+    mask: str = "attention"
+    threshold: float = 0.7
+    coordinates: str = "unit"
+    visual_temperature: float = 0.1
+    global_temperature: float = 0.07
+    lambda_g: float = 1.0
+    lambda_v: float = 1.0
+    lambda_c: float = 5.0
+    tokens: str = "frozen"
+    backbone: float = 0.1
+    context: int = 40
+    whitened: bool = True
+    steps: int = 100
+    batch: int = 64
+    optimizer: str = "adam"
+    learning_rate: float = 3e-3
+    weight_decay: float = 1e-4
+    clip: float = 0.0
+    dev_images: int = 0
+    test_images: int = 0
+
+    def __post_init__(self):
+        for name, known in KNOWN.items():
+            if getattr(self, name) not in known:
+                raise ValueError(
+                    f"unknown {name} {getattr(self, name)!r}; known: {', '.join(known)}"
+                )
+        for name in ("dim", "queries", "layers", "heads", "points", "steps", "batch"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("temperature", "visual_temperature", "global_temperature", "learning_rate"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be positive, not {getattr(self, name)}")
+        for name in (
+            "lambda_g",
+            "lambda_v",
+            "lambda_c",
+            "backbone",
+            "weight_decay",
+            "clip",
+            "dev_images",
+            "test_images",
+        ):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}")
+        if not 0 <= self.threshold <= 1:
+            raise ValueError(f"threshold must be within 0..1, not {self.threshold}")
+        if self.context < 3:
+            raise ValueError(
+                f"context must be at least 3, two marks and a word, not {self.context}"
+            )
+        if self.dim % self.heads or self.dim % 2:
+            raise ValueError(
+                f"dim must be even and a multiple of {self.heads}, the heads, not {self.dim}"
+            )
+
+
+# --- 1. Sampling of patches by queries -----------------------------------------------------------
+
+
+def bilinear(places: torch.Tensor, grid: tuple[int, int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """How much of each column and of each row of patches a place reads.
+
+    A patch (y, x) counts with the product of both: bilinear interpolation between the patches'
+    centres. Beyond the outermost ones everything is zero [X].
+
+    Parameters
+    ----------
+    places : (..., 2) float
+        In [0, 1] of the picture's sides.
+    grid : rows h and columns w of patches.
+
+    Returns
+    -------
+    across, down : (..., w) and (..., h) float
+
+    Examples
+    --------
+    >>> bilinear(torch.tensor([0.5, 0.375]), (2, 2))  # half way across, nearer to the upper row
+    (tensor([0.5000, 0.5000]), tensor([0.7500, 0.2500]))
+    """
+    found = []
+    for along, n in zip(places.unbind(-1), reversed(grid)):
+        distance = along[..., None] * n - 0.5 - torch.arange(n, device=places.device)
+        found.append((1 - distance.abs()).clamp(min=0))
+    return tuple(found)
+
+
+class DeformableSampling(nn.Module):
+    """z_q becomes Σ_m W_m Σ_k A_mk F_v(p_q + Δp_mk): M heads of K points, bilinear [N].
+
+    A_m = softmax_k and the offsets Δp are linear in z. The values are projected to d / M numbers a
+    head before W_m, and the offsets begin as a star of M rays, k patches long [X].
+    """
+
+    def __init__(self, config: Config, grid: tuple[int, int]):
+        super().__init__()
+        self.heads, self.points, self.grid = config.heads, config.points, grid
+        number = config.heads * config.points
+        self.values = nn.Linear(config.dim, config.dim, bias=False)
+        self.outward = nn.Linear(config.dim, config.dim)
+        self.offsets, self.shares = nn.Linear(config.dim, 2 * number), nn.Linear(config.dim, number)
+        angles = torch.arange(config.heads) * (2 * math.pi / config.heads)
+        rays = torch.stack((angles.cos(), angles.sin()), 1)[:, None]
+        star = rays * torch.arange(1, config.points + 1)[:, None]
+        for layer in (self.offsets, self.shares):
+            nn.init.zeros_(layer.weight), nn.init.zeros_(layer.bias)
+        self.offsets.bias.data.copy_(star.flatten())
+
+    def weights(self, z, centres):
+        """Queries z (B, N_q, d), centres (N_q, 2) → what each head reads of each patch,
+        (B, M, N_q, P).
+        """
+        shape = *z.shape[:2], self.heads, self.points
+        sides = z.new_tensor(self.grid).flip(0)
+        places = centres[:, None, None] + self.offsets(z).view(*shape, 2) / sides
+        across, down = bilinear(places, self.grid)
+        shares = self.shares(z).view(shape).softmax(-1)
+        return ((shares[..., None] * down).mT @ across).flatten(3).transpose(1, 2)
+
+    def forward(self, z, patches, centres):
+        """Queries (B, N_q, d), patches (B, P, d), centres (N_q, 2) → (B, N_q, d)."""
+        weights = self.weights(z, centres)
+        # Read, then project: M · N_q vectors are fewer than P, or hardly more.
+        read = (weights.flatten(1, 2) @ patches).view(*weights.shape[:3], -1)
+        values = self.values.weight.unflatten(0, (self.heads, -1))
+        return self.outward(torch.einsum("bmqd,med->bqme", read, values).flatten(2))
+
+
+class CrossAttention(nn.Module):
+    """The ablation's: queries attend to all patches, whose places count for nothing [N]."""
+
+    def __init__(self, config: Config, grid: tuple[int, int]):
+        super().__init__()
+        self.heads = config.heads
+        self.asked, self.keys, self.values, self.outward = (
+            nn.Linear(config.dim, config.dim) for _ in range(4)
+        )
+
+    def forward(self, z, patches, centres):
+        """Queries (B, N_q, d), patches (B, P, d) → (B, N_q, d)."""
+        asked, keys, values = (
+            layer(x).unflatten(2, (self.heads, -1)).transpose(1, 2)
+            for layer, x in ((self.asked, z), (self.keys, patches), (self.values, patches))
+        )
+        read = F.scaled_dot_product_attention(asked, keys, values)
+        return self.outward(read.transpose(1, 2).flatten(2))
+
+
+class Queries(nn.Module):
+    """The N_q learnable queries z [S], and the layers in which they gather patches.
+
+    Each layer adds to z and normalises it; a query's centre p_q is learnt too, and begins anywhere
+    in the picture [A].
+    """
+
+    def __init__(self, config: Config, grid: tuple[int, int]):
+        super().__init__()
+        self.z = nn.Parameter(torch.randn(config.queries, config.dim))
+        self.centres = nn.Parameter(torch.logit(torch.rand(config.queries, 2), eps=0.05))
+        deformable = config.sampling == "deformable" and config.matching == "regions"
+        kind = DeformableSampling if deformable else CrossAttention
+        self.layers = nn.ModuleList(kind(config, grid) for _ in range(config.layers))
+        self.norms = nn.ModuleList(nn.LayerNorm(config.dim) for _ in range(config.layers))
+        if not deformable:
+            self.centres = None
+
+    def forward(self, patches: torch.Tensor) -> torch.Tensor:
+        """Patches (B, P, d) → queries (B, N_q, d)."""
+        z = self.z.expand(len(patches), -1, -1)
+        centres = None if self.centres is None else self.centres.sigmoid()
+        for layer, norm in zip(self.layers, self.norms):
+            z = norm(z + layer(z, patches, centres))
+        return z
+
+
+# --- 2. Attention (Eq. 2) ------------------------------------------------------------------------
+
+
+class Projection(nn.Module):
+    """W of Eq. 2, shared by queries and patches [S], or the ablation's W_q and W_k.
+
+    W Wᵀ is symmetric and has no negative eigenvalue, and W_q, W_k have twice the parameters: so
+    "separate-half" has d / 2 columns each, and "separate-same" begins with W_q = W_k.
+    """
+
+    def __init__(self, config: Config):
+        super().__init__()
+        rank = config.dim // 2 if config.projection == "separate-half" else config.dim
+        self.of_queries = nn.Linear(config.dim, rank, bias=False)
+        shared = config.projection == "shared"
+        self.of_patches = None if shared else nn.Linear(config.dim, rank, bias=False)
+        if config.projection == "separate-same":
+            self.of_patches.weight.data.copy_(self.of_queries.weight)
+        self.cosine, self.temperature = config.logits == "cosine", config.temperature
+
+    def forward(self, z: torch.Tensor, patches: torch.Tensor) -> torch.Tensor:
+        """Queries (B, N_q, d), patches (B, P, d) → logits (B, N_q, P)."""
+        asked, keys = self.of_queries(z), (self.of_patches or self.of_queries)(patches)
+        if not self.cosine:
+            return asked @ keys.mT
+        return unit(asked) @ unit(keys).mT / self.temperature
+
+
+# --- 3. Mask -------------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def kept(values: torch.Tensor, threshold: float) -> torch.Tensor:
+    """Which patches of a query stay: (v − min) / (max − min) ≥ ε of its row; no gradient [N].
+
+    A row in which all are the same keeps all; the largest always stays.
+
+    Parameters
+    ----------
+    values : (..., P) float
+        Attention, or its logits.
+    threshold : ε in [0, 1]
+
+    Returns
+    -------
+    (..., P) bool
+
+    Examples
+    --------
+    >>> kept(torch.tensor([[0.1, 0.5, 0.4], [0.2, 0.2, 0.2]]), 0.7)
+    tensor([[False,  True,  True],
+            [ True,  True,  True]])
+    """
+    low, high = values.amin(-1, keepdim=True), values.amax(-1, keepdim=True)
+    return values - low >= threshold * (high - low)
+
+
+# --- 4. Regions ----------------------------------------------------------------------------------
+
+
+class Regions(NamedTuple):
+    """What an image is matched by."""
+
+    vectors: torch.Tensor  # (B, N, d), of length 1
+    attention: torch.Tensor | None = None  # (B, N_q, P), rows sum to 1, before the mask
+    kept: torch.Tensor | None = None  # (B, N_q, P) bool
+
+
+def pooled(attention, mask, values) -> torch.Tensor:
+    """r̂_q = Σ_p Ā_q(p) v_p / Σ_p Ā_q(p), Ā the attention where the mask keeps it [N].
+
+    Attention (B, N_q, P), mask (B, N_q, P) bool, values (B, P, d) → (B, N_q, d).
+    """
+    chosen = attention * mask
+    return chosen @ values / chosen.sum(-1, keepdim=True)
+
+
+# --- 5. Spatial concentration --------------------------------------------------------------------
+
+
+def positions(grid: tuple[int, int], coordinates: str = "unit") -> torch.Tensor:
+    """Centres of the patches (P, 2): x, y in [0, 1] of the picture's sides, or in "patches".
+
+    >>> positions((1, 2))
+    tensor([[0.2500, 0.5000],
+            [0.7500, 0.5000]])
+    """
+    rows, columns = grid
+    y, x = torch.meshgrid(torch.arange(rows) + 0.5, torch.arange(columns) + 0.5, indexing="ij")
+    places = torch.stack((x.flatten(), y.flatten()), 1)
+    return places / torch.tensor([columns, rows]) if coordinates == "unit" else places
+
+
+def spatial_concentration(attention: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """L_conc = mean_{b,q} Σ_p a_q(p) ‖pos(p) − c_q‖ with the centre c_q = Σ_p a_q(p) pos(p) [N].
+
+    Parameters
+    ----------
+    attention : (B, Q, P) float
+        Each row sums to 1, up to 0.001: the softmax before the mask.
+    positions : (P, 2) float
+        Places of the patches, in any unit: the value is in the same.
+
+    Returns
+    -------
+    () float
+        How far, on average, attention is from its own centre; 0 where all of it is on one patch.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit, and a row that does not sum to 1, which is named.
+
+    Examples
+    --------
+    >>> places = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
+    >>> spatial_concentration(torch.tensor([[[0.75, 0.25]]]), places)  # .75 · .25 + .25 · .75
+    tensor(0.3750)
+    """
+    if attention.ndim != 3 or positions.shape != (attention.shape[-1], 2):
+        raise ValueError(
+            f"attention must be (B, Q, P) and positions (P, 2), not "
+            f"{tuple(attention.shape)} and {tuple(positions.shape)}"
+        )
+    sums = attention.sum(-1)
+    wrong = ~((sums - 1).abs() <= TOLERANCE)  # NaN is wrong too
+    if wrong.any():
+        b, q = wrong.nonzero()[0].tolist()
+        raise ValueError(
+            f"attention[{b}, {q}] sums to {float(sums[b, q]):.6g}, expected 1: "
+            "take the softmax before the mask"
+        )
+    centres = attention @ positions
+    distances = (positions - centres[..., None, :]).norm(dim=-1)
+    return (attention * distances).sum(-1).mean()
+
+
+# --- 6. Visual contrast --------------------------------------------------------------------------
+
+
+def visual_contrast(regions: torch.Tensor, temperature: float) -> torch.Tensor:
+    """−mean_i log( exp(r_i·r_i / τ1) / Σ_j exp(r_i·r_j / τ1) ) over the regions of each image [N].
+
+    With r of length 1 the numerator is constant: nothing is drawn together. It is repulsion alone,
+    0 or more, and 0 only in the limit of regions that are far apart.
+
+    Parameters
+    ----------
+    regions : (B, Q, d) float
+        Brought to length 1 here.
+    temperature : τ1
+
+    Returns
+    -------
+    () float
+
+    Examples
+    --------
+    >>> visual_contrast(torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]), 0.1)  # log 2: twice the same
+    tensor(0.6931)
+    """
+    r = unit(regions)
+    logits = r @ r.mT / temperature
+    return (logits.logsumexp(-1) - logits.diagonal(dim1=1, dim2=2)).mean()
+
+
+# --- 7. Matching with words ----------------------------------------------------------------------
+
+
+def two_way_similarity(regions, words, word_mask=None) -> torch.Tensor:
+    """S(I, T) = mean_i max_j s_ij + mean_j max_i s_ij, s_ij = r_i · w_j [N].
+
+    Parameters
+    ----------
+    regions : (B1, N, d) float
+        Of length 1, as the words.
+    words : (B2, L, d) float
+    word_mask : (B2, L) bool, optional
+        Which words are real; the others' content never matters. None: all of them.
+
+    Returns
+    -------
+    (B1, B2) float
+        Rows images, columns captions; in [−2, 2] for vectors of length 1.
+
+    Examples
+    --------
+    >>> regions, words = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]]), torch.tensor([[[0.6, 0.8]]])
+    >>> two_way_similarity(regions, words)  # (0.6 + 0.8) / 2 + 0.8
+    tensor([[1.5000]])
+    """
+    of_regions, of_words = fine_grained_matching(regions, words, None, word_mask)
+    return of_regions + of_words
+
+
+# --- 8. The whole --------------------------------------------------------------------------------
+
+
+class CoVAlign(nn.Module):
+    """From patches and words of the towers to similarities and the loss.
+
+    Parameters
+    ----------
+    config : Config
+    image_width, text_width : of a patch and of a word as the towers give them.
+    grid : rows and columns of patches.
+
+    Raises
+    ------
+    ValueError
+        More queries than there are patches.
+    """
+
+    def __init__(self, config: Config, image_width: int, text_width: int, grid: tuple[int, int]):
+        super().__init__()
+        patches = grid[0] * grid[1]
+        if config.matching in ("regions", "queries") and config.queries > patches:
+            raise ValueError(
+                f"{config.queries} queries for {patches} patches, {grid[0]} × "
+                f"{grid[1]}: expected as many at most"
+            )
+        self.config, d = config, config.dim
+        self.patches, self.words = nn.Linear(image_width, d), nn.Linear(text_width, d)
+        if config.matching in ("regions", "queries"):
+            self.queries, self.outward = Queries(config, grid), nn.Linear(d, d)
+        if config.matching == "regions":
+            self.projection, self.values = Projection(config), nn.Linear(d, d, bias=False)
+            places = positions(grid, config.coordinates)
+            self.register_buffer("positions", places, persistent=False)
+        self.log_temperature = nn.Parameter(torch.tensor(math.log(config.global_temperature)))
+
+    def image(self, tokens: torch.Tensor) -> Regions:
+        """Patches of the tower (B, P, ·) → what the images are matched by."""
+        c, patches = self.config, self.patches(tokens)
+        if c.matching == "global":
+            return Regions(unit(patches.mean(1, keepdim=True)))
+        if c.matching == "patches":
+            return Regions(unit(patches))
+        z = self.queries(patches)
+        if c.matching == "queries":
+            return Regions(unit(self.outward(z)))
+        logits = self.projection(z, patches)
+        attention = logits.softmax(-1)  # Eq. 2
+        mask = kept(attention if c.mask == "attention" else logits, c.threshold)
+        regions = self.values(pooled(attention, mask, patches))  # linear: the same as of each patch
+        return Regions(unit(self.outward(regions)), attention, mask)
+
+    def text(self, tokens: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Words of the tower (B, L, ·) and which are real → those matched, and which are real."""
+        words = self.words(tokens)
+        if self.config.matching != "global":
+            return unit(words), mask
+        there = mask[..., None]
+        mean = (words * there).sum(1, keepdim=True) / there.sum(1, keepdim=True)
+        return unit(mean), mask[:, :1]
+
+    def temperature(self) -> torch.Tensor:
+        """τ_g, learnt, at least 0.01."""
+        return self.log_temperature.exp().clamp(min=COLDEST)
+
+    def terms(self, regions: Regions, words, word_mask, image_ids) -> dict[str, torch.Tensor]:
+        """The losses before their weights: "g" is (L_t2v + L_v2t) / 2; "v" and "c" are of regions
+        alone, and only where they have a weight.
+        """
+        c = self.config
+        scores = two_way_similarity(regions.vectors, words, word_mask)
+        found = {"g": losses.info_nce(scores, temperature=self.temperature(), image_ids=image_ids)}
+        if c.matching == "regions" and c.lambda_v:
+            found["v"] = visual_contrast(regions.vectors, c.visual_temperature)
+        if c.matching == "regions" and c.lambda_c:
+            found["c"] = spatial_concentration(regions.attention, self.positions)
+        return found
+
+    def loss(self, patches, words, word_mask, image_ids=None) -> torch.Tensor:
+        """L = (λ_g / 2)(L_t2v + L_v2t) + λ_v L_vis + λ_c L_conc of a batch of matching pairs [N].
+
+        Parameters
+        ----------
+        patches : (B, P, ·) float
+        words : (B, L, ·) float
+        word_mask : (B, L) bool
+        image_ids : (B,) int, optional
+            Captions of one image are no negatives of each other [X].
+        """
+        found = self.terms(self.image(patches), *self.text(words, word_mask), image_ids)
+        return sum(getattr(self.config, f"lambda_{name}") * value for name, value in found.items())
+
+
+# --- Training ------------------------------------------------------------------------------------
+
+
+class Matcher(nn.Module):
+    """Where patches and words come from, and the model that matches them."""
+
+    def __init__(self, source, model: CoVAlign):
+        super().__init__()
+        self.source, self.model = source, model
+
+    def patches(self, rows: np.ndarray) -> torch.Tensor:
+        """Tokens of images by their rows in the data set, `(B, P, ·)`, where the model is."""
+        return self.source.patches(rows).to(self.model.log_temperature.device)
+
+    def words(self, numbers: np.ndarray) -> list[torch.Tensor]:
+        """Tokens of captions by their numbers there, `(B, L, ·)`, and which are real, `(B, L)`."""
+        return [x.to(self.model.log_temperature.device) for x in self.source.words(numbers)]
+
+
+def build(config: Config, dataset, *sources) -> Matcher:
+    """An untrained matcher; `sources` are the run of frozen tokens, or what makes both towers."""
+    source = two_towers.source(config, dataset, *sources)
+    return Matcher(source, CoVAlign(config, source.image_width, source.text_width, source.grid))
+
+
+def load(run, dataset, *sources) -> Matcher:
+    """The trained matcher of a run, in evaluation mode."""
+    matcher = build(Config(**run.config), dataset, *sources)
+    matcher.load_state_dict(run.weights())
+    return matcher.eval()
+
+
+def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+    """Train one arm and measure it: a tuning seed on dev, a reporting seed on test.
+
+    Inputs are the data set, and the run of `covalign_towers` or, end to end, the sources of both
+    towers.
+
+    Returns
+    -------
+    dict: recalls; "parameters" that are trained; "evaluation seconds"; "captions cut" of the data
+    set; of regions "spread", the `spatial_concentration` in units of the picture's side, and
+    "patches kept", the mask's share, both of the images measured, and how many regions these have,
+    "asked". `folder` gets the weights and the test ranks.
+    """
+    dataset, *sources = inputs
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    matcher = build(config, dataset, *sources).to(device)
+    rows, each = dataset.splits["train"], dataset.captions_per_image
+    size = min(config.batch, len(rows))
+
+    def loss_at(step):
+        images, captions = training.pairs_in_batch(len(rows), size, each, seed, step)
+        pictures = rows[images.numpy()]
+        numbers = pictures * each + captions.numpy() % each
+        return matcher.model.loss(matcher.patches(pictures), *matcher.words(numbers), images)
+
+    optimizer = optimizer_of(config, matcher)
+    schedule = training.warmup_cosine(optimizer, config.steps)
+    said = label(config, seed)
+    some = looked_at(len(dataset.splits["dev"]))
+
+    def dev_at(step):
+        return retrieval.evaluate(evaluate(matcher, dataset, "dev", some)[0], each).rsum
+
+    outcome = training.fit(
+        matcher, optimizer, schedule, config.steps, loss_at, folder, said, config.clip, dev_at
+    )
+    split = "dev" if seed >= TUNING_SEED else "test"
+    began = time.perf_counter()
+    scores, found = evaluate(matcher, dataset, split)
+    found |= {"evaluation seconds": round(time.perf_counter() - began, 3)}
+    found |= retrieval.evaluate(scores, each).named(split)
+    if split == "test":
+        for way, ranks in zip(("i2t", "t2i"), retrieval.ranks(scores, each)):
+            np.save(folder / f"ranks_{way}.npy", ranks.astype(np.int32))
+    if "spread" in found:
+        asked = dict.fromkeys(("spread", "patches kept"), len(scores) * config.queries)
+        found |= {"asked": asked, "how": "mean over the regions of all images measured"}
+    trained = sum(p.numel() for p in matcher.parameters() if p.requires_grad)
+    return (
+        training.save(matcher, outcome, folder)
+        | found
+        | {"parameters": trained, "captions cut": matcher.source.cut}
+    )
+
+
+def label(config: Config, seed: int) -> str:
+    """What a progress bar says."""
+    what = config.projection if config.matching == "regions" else ""
+    return f"CoV-Align {config.matching} {what} {config.tokens}, seed {seed}"
+
+
+def optimizer_of(config: Config, matcher: Matcher) -> torch.optim.Optimizer:
+    """Adam [N], or SGD; the towers' learning rate is `backbone` times the others' [X]."""
+    named = [(name, p) for name, p in matcher.named_parameters() if p.requires_grad]
+    groups = [{"params": [p for name, p in named if not name.startswith("source.")]}]
+    if towers := [p for name, p in named if name.startswith("source.")]:
+        groups.append({"params": towers, "lr": config.backbone * config.learning_rate})
+    how = dict(lr=config.learning_rate, weight_decay=config.weight_decay)
+    if config.optimizer == "sgd":
+        return torch.optim.SGD(groups, momentum=0.9, **how)
+    return torch.optim.Adam(groups, **how)
+
+
+@torch.inference_mode()
+def encode_images(matcher: Matcher, rows: np.ndarray) -> Regions:
+    """What some images are matched by: computed once, however many captions they meet."""
+    parts = [
+        matcher.model.image(matcher.patches(rows[i : i + 250])) for i in range(0, len(rows), 250)
+    ]
+    return Regions(*(None if x[0] is None else torch.cat(x) for x in zip(*parts)))
+
+
+@torch.inference_mode()
+def evaluate(matcher: Matcher, dataset, split: str, first: int = 0) -> tuple[torch.Tensor, dict]:
+    """Similarities of every image and caption measured of a split, `(N, 5·N) float`, and what is
+    known of the regions. With `first`, of no more images than that.
+    """
+    config, each = matcher.model.config, dataset.captions_per_image
+    rows = dataset.splits[split]
+    most = config.dev_images if split == "dev" else config.test_images
+    if most > len(rows):
+        raise ValueError(f"{most} {split} images asked for, there are {len(rows)}")
+    rows = rows[: most or None][: first or None]
+    regions = encode_images(matcher, rows)
+    numbers = (rows[:, None] * each + np.arange(each)).ravel()
+    scores = regions.vectors.new_full((len(rows), len(numbers)), torch.nan)
+    for start in range(0, len(numbers), 1000):
+        part = slice(start, start + 1000)
+        words = matcher.model.text(*matcher.words(numbers[part]))
+        scores[:, part] = two_way_similarity(regions.vectors, *words)
+        done = min(part.stop, len(numbers))
+        if not first:  # a look is short, and the bar at hand is the training's
+            progress.show(f"comparing with the {split} captions", done, len(numbers))
+    if regions.attention is None:
+        return scores, {}
+    places = positions(matcher.source.grid).to(regions.attention.device)
+    return scores, {
+        "spread": float(spatial_concentration(regions.attention, places)),
+        "patches kept": float(regions.kept.float().mean()),
+    }
+
+
+# --- Preset --------------------------------------------------------------------------------------
+
+# [N] 30 epochs, batch 128, Adam 1e-4, d = 512; an epoch passes all captions of Flickr30K [A].
+PRESETS = {
+    "paper": Config(
+        dim=512,
+        tokens="end-to-end",
+        whitened=False,
+        learning_rate=1e-4,
+        batch=128,
+        steps=30 * (145_000 // 128),
+    )
+}

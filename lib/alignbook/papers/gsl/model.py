@@ -1,0 +1,382 @@
+"""GSL: cross-modal anchors against noisy correspondence; rebuilt, as we hold its supplement alone.
+
+In the order of the method: the structure of vectors (Eq. 7), anchors, corrected labels (Eq. 8–11),
+the semantic-constrained triplet loss (Eq. 13, 15–17), and Algorithm 1 on top of the co-teaching
+that `noisy.py` has for all methods. [S] is the supplement, [N] public notes of the paper, [X] what
+its relatives do, [A] our assumption.
+
+Everywhere a mini-batch holds B pairs: clean ones and noisy ones, as the division has it. S(I, T) is
+the network's score; S(I, I) and S(T, T) are cosines of mean-pooled encoder outputs [A].
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from alignbook.core import losses
+from alignbook.papers.gsl import coteaching, mixtures
+from alignbook.papers.gsl.coteaching import soft_margin
+
+LEAST = 1e-3  # of a cosine that others are divided by
+KNOWN = {"clamp": ("floor", "shift"), "anchors": ("sample", "batch"), "reduction": ("mean", "sum")}
+
+
+@dataclass(frozen=True)
+class Config(coteaching.Config):
+    """One arm of GSL; `noisy.Config` has the rest: δ is `delta`, α `margin`.
+
+    [N] ζ = 1, η = 0.1, α = 0.2, ten epochs of warm-up and 40 more, Adam at 2e-4, batch 128. The
+    switches, each with what we take first: `eq7` maps to the frequency domain (off: plain cosines).
+    `two_anchor_ratio` compares R_I with R_T, as the notes print Eq. 8–11; ours compares S_I with
+    S_T [X]. `clamp` "floor" raises cosines to 1e-3, "shift" takes (1 + cos) / 2 [A]. `anchors`: two
+    of the mini-batch for each "sample", or two for the whole "batch" [A]. `refine_clean`: clean
+    pairs get new labels too (line 15) or keep the 1 of line 12. `sign` is that of L_inter and
+    `reduction` "mean" or "sum" over the batch and over the anchors [A]; the notes have −1 and sums.
+    The warm-up of its own is L_w (line 1) [S]; `warm_up` "mean" takes mean violations, as NCR does
+    [X]: networks that have learnt little are held where all scores are the same by hardest
+    negatives.
+    """
+
+    method: str = "gsl"
+    zeta: float = 1.0
+    eta: float = 0.1
+    sign: int = 1
+    reduction: str = "mean"
+    eq7: bool = True
+    two_anchor_ratio: bool = False
+    clamp: str = "floor"
+    anchors: str = "sample"
+    refine_clean: bool = True
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name in KNOWN:
+            _known(name, getattr(self, name))
+        if self.sign not in (1, -1):
+            raise ValueError(f"sign must be 1 or -1, not {self.sign}")
+
+
+# --- Structure of vectors (Eq. 7) ----------------------------------------------------------------
+
+
+def structure(vectors: torch.Tensor, clean: torch.Tensor) -> torch.Tensor:
+    """Eq. 7: amplitudes and phases of the vectors' discrete Fourier transform, [amplitude ‖ phase].
+
+    [N] one-dimensional, over the dimensions, mean-centred. [A] orthonormal; of the F = d // 2 + 1
+    frequencies that real numbers have. A phase φ is (cos φ, sin φ), (0, 0) where the amplitude is
+    0, and all phases of a vector are scaled so that their root mean square is that of its
+    amplitudes: as they are they would swamp them. Each entry is centred by its mean over the clean
+    pairs. A clean pair that is alone isn't centred: nothing would be left of it.
+
+    Parameters
+    ----------
+    vectors : (B, d) float
+        Of one modality.
+    clean : (B,) bool
+
+    Returns
+    -------
+    (B, 3 F) float: F amplitudes, F cosines, F sines
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit.
+
+    Examples
+    --------
+    >>> structure(torch.tensor([[3.0, 1.0]]), torch.tensor([False]))      # (3 + 1, 3 − 1) / √2
+    tensor([[2.8284, 1.4142, 3.1623, 3.1623, 0.0000, 0.0000]])
+    """
+    if vectors.ndim != 2 or not len(vectors):
+        raise ValueError(f"vectors must be (B, d), not {tuple(vectors.shape)}")
+    _mask(clean, len(vectors))
+    spectrum = torch.fft.rfft(vectors, dim=1, norm="ortho")
+    amplitude = spectrum.abs()
+    turned = spectrum / amplitude.clamp(min=torch.finfo(vectors.dtype).tiny)
+    phase = torch.cat((turned.real, turned.imag), dim=1)  # root mean square √½
+    scale = amplitude.square().mean(1, keepdim=True).sqrt() * math.sqrt(2)
+    both = torch.cat((amplitude, scale * phase), dim=1)
+    return both - both[clean].mean(0) if clean.sum() > 1 else both
+
+
+def cosines(vectors: torch.Tensor) -> torch.Tensor:
+    """All of a modality with all: `(B, D)` → `(B, B)`; 0 for a vector of zeros."""
+    vectors = F.normalize(vectors, dim=1)
+    return vectors @ vectors.T
+
+
+# --- Anchors (lines 4 and 13 of Algorithm 1) -----------------------------------------------------
+
+
+class Anchors(NamedTuple):
+    """Anchors of B pairs: which, `(B, 4) int64`, and whether there is one, `(B, 4) bool`.
+
+    The first two are the most similar by their images, the last two by their captions; a pair may
+    stand in both places.
+    """
+
+    index: torch.Tensor
+    valid: torch.Tensor
+
+
+def anchors(
+    images: torch.Tensor, captions: torch.Tensor, clean: torch.Tensor, per: str = "sample"
+) -> Anchors:
+    """The two clean pairs of the mini-batch that are most similar, by either modality.
+
+    To each pair ("sample"), or to the pairs of the batch on the whole ("batch") [A]. No pair is its
+    own anchor. They are chosen before Eq. 7 (lines 13, 14), by cosines `(B, B)`. Where there are
+    too few clean pairs, anchors are missing.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit and an unknown `per`.
+
+    Examples
+    --------
+    >>> cosines = torch.tensor([[1.0, 0.2, 0.5], [0.2, 1.0, 0.3], [0.5, 0.3, 1.0]])
+    >>> found = anchors(cosines, cosines, torch.tensor([True, True, False]))
+    >>> found.index[:, :2].tolist(), found.valid[:, :2].tolist()     # the third pair is noisy
+    ([[1, 0], [0, 0], [0, 1]], [[True, False], [True, False], [True, True]])
+    """
+    _known("anchors", per)
+    for name, each in (("images", images), ("captions", captions)):
+        _square(name, each, len(clean))
+    _mask(clean, len(images))
+    itself = torch.eye(len(clean), dtype=torch.bool, device=clean.device)
+    barred = itself | ~clean
+    chosen = []
+    for similar in (images, captions):
+        if per == "batch":
+            likely = similar.sum(0).expand(len(clean), -1).masked_fill(~clean, -math.inf)
+        else:
+            likely = similar.masked_fill(barred, -math.inf)
+        nearest = likely.argsort(dim=1, descending=True, stable=True)[:, :2]
+        chosen.append(F.pad(nearest, (0, 2 - nearest.shape[1])))
+    index = torch.cat(chosen, dim=1)
+    valid = ~barred.gather(1, index)
+    return Anchors(index.masked_fill(~valid, 0), valid)
+
+
+# --- Corrected labels (Eq. 8–11) -----------------------------------------------------------------
+
+
+@torch.no_grad()
+def soft_labels(
+    images: torch.Tensor,
+    captions: torch.Tensor,
+    clean: torch.Tensor,
+    chosen: Anchors,
+    *,
+    two_anchor_ratio: bool = False,
+    clamp: str = "floor",
+    refine_clean: bool = True,
+) -> torch.Tensor:
+    """ŷ of each pair, in [0, 1]: does its caption lie to the anchors' captions as its image to
+    their images?
+
+    q(a) = S_T(n, a) / S_I(n, a); ŷ is the mean of min(q, 1/q) over the pair's anchors [X]. As the
+    notes print Eq. 8–11, R_I = S_I(n, a₁) / S_I(n, a₂), R_T likewise, S_I2T = R_I / R_T for the two
+    anchors chosen by images, S_T2I = R_T / R_I for those chosen by captions, and ŷ is their mean:
+    never below 1 for the same anchors, as (r + 1/r) / 2 isn't. With `two_anchor_ratio` each ratio r
+    counts as min(r, 1/r) [A]; how similar a pair is to its anchors cancels there.
+
+    Parameters
+    ----------
+    images, captions : (B, B) float
+        Cosines of structures, S_I and S_T.
+    clean : (B,) bool
+    chosen : Anchors
+    two_anchor_ratio, clamp, refine_clean : see `Config`
+
+    Returns
+    -------
+    (B,) float, without gradient
+        Without an anchor (of either modality two, with `two_anchor_ratio`) a clean pair has 1, a
+        noisy one 0.
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit and an unknown `clamp`.
+
+    Examples
+    --------
+    >>> images = torch.tensor([[1.0, 0.8, 0.4], [0.8, 1.0, 0.6], [0.4, 0.6, 1.0]])
+    >>> captions = torch.tensor([[1.0, 0.4, 0.5], [0.4, 1.0, 0.6], [0.5, 0.6, 1.0]])
+    >>> clean = torch.tensor([False, True, True])
+    >>> soft_labels(images, captions, clean, anchors(images, captions, clean))
+    tensor([0.6500, 1.0000, 1.0000])
+    """
+    _known("clamp", clamp)
+    for name, each in (("images", images), ("captions", captions)):
+        _square(name, each, len(clean))
+    _mask(clean, len(images))
+    if clamp == "shift":
+        images, captions = (1 + images) / 2, (1 + captions) / 2
+    s_i = images.clamp(min=LEAST).gather(1, chosen.index)
+    s_t = captions.clamp(min=LEAST).gather(1, chosen.index)
+    valid = chosen.valid
+    ratio = s_t / s_i  # (B, 4)
+    if two_anchor_ratio:
+        ratio = ratio[:, 1::2] / ratio[:, ::2]  # R_I / R_T
+        valid = torch.stack((valid[:, :2].all(1), valid[:, 2:].all(1)), dim=1)
+    likeness = torch.minimum(ratio, 1 / ratio)
+    labels = _mean(likeness, valid)
+    unknown = ~valid.any(1)
+    if not refine_clean:
+        unknown = unknown | clean
+    return torch.where(unknown, clean.to(labels.dtype), labels).clamp(0, 1)
+
+
+# --- The semantic-constrained triplet loss (Eq. 13, 15–17) ---------------------------------------
+
+
+def l_intra(
+    images: torch.Tensor, captions: torch.Tensor, chosen: Anchors, reduction: str = "mean"
+) -> torch.Tensor:
+    """Eq. 13: over the anchors a, (S(I_i, I_a) − S(T_i, T_a))²; cosines `(B, B)` → `(B,)`.
+
+    Mean or sum over a pair's anchors; 0 without any.
+
+    >>> images, captions = torch.tensor([[1.0, 0.5], [0.5, 1.0]]), torch.eye(2)
+    >>> clean = torch.tensor([False, True])
+    >>> l_intra(images, captions, anchors(images, captions, clean))
+    tensor([0.2500, 0.0000])
+    """
+    apart = images.gather(1, chosen.index) - captions.gather(1, chosen.index)
+    return _mean(apart.square(), chosen.valid, reduction)
+
+
+def l_inter(scores: torch.Tensor, chosen: Anchors, reduction: str = "mean") -> torch.Tensor:
+    """Eq. 15: over the anchors a, (S(I_i, T_a) − S(I_a, T_i))²; scores `(B, B)` → `(B,)`.
+
+    >>> scores = torch.tensor([[0.9, 0.5], [0.2, 0.8]])
+    >>> clean = torch.tensor([False, True])
+    >>> l_inter(scores, anchors(torch.eye(2), torch.eye(2), clean))      # (0.5 − 0.2)²
+    tensor([0.0900, 0.0000])
+    """
+    apart = scores.gather(1, chosen.index) - scores.T.gather(1, chosen.index)
+    return _mean(apart.square(), chosen.valid, reduction)
+
+
+def l_sct(
+    look: coteaching.Look, labels: torch.Tensor | None, chosen: Anchors, config: Config
+) -> torch.Tensor:
+    """Eq. 16 for each pair: ℓ = L_w + ζ L_intra + σ η L_inter, `(B,)`.
+
+    L_w (Eq. 17) is the hinge with the hardest negatives; its margin is the pair's soft one, in its
+    row for image to text and in its column for text to image, or α where there are no `labels`.
+    """
+    margin = config.margin if labels is None else soft_margin(labels, config.margin)
+    l_w = losses.hardest_negative_hinge(
+        look.scores, margin, image_ids=look.image_ids, reduction="none"
+    )
+    intra = l_intra(cosines(look.images), cosines(look.captions), chosen, config.reduction)
+    inter = l_inter(look.scores, chosen, config.reduction)
+    return l_w + config.zeta * intra + config.sign * config.eta * inter
+
+
+# --- Algorithm 1 ---------------------------------------------------------------------------------
+
+
+def correct(
+    look: coteaching.Look, clean: torch.Tensor, config: Config
+) -> tuple[torch.Tensor, Anchors]:
+    """Lines 13–15: labels `(B,)` of a mini-batch and the anchors of its pairs, without gradient."""
+    images, captions = look.images.detach(), look.captions.detach()
+    chosen = anchors(cosines(images), cosines(captions), clean, config.anchors)
+    if config.eq7:
+        images, captions = structure(images, clean), structure(captions, clean)
+    labels = soft_labels(
+        cosines(images),
+        cosines(captions),
+        clean,
+        chosen,
+        two_anchor_ratio=config.two_anchor_ratio,
+        clamp=config.clamp,
+        refine_clean=config.refine_clean,
+    )
+    return labels, chosen
+
+
+def train(step: coteaching.Step) -> torch.Tensor:
+    """Lines 12–16: one mini-batch of clean and noisy pairs, scored by one network."""
+    config, rows = step.config, step.rows()
+    look = step.look(rows)
+    with step.correcting():
+        clean = torch.zeros(len(rows), dtype=torch.bool, device=look.scores.device)
+        clean[: len(step.clean)] = True
+        labels, chosen = correct(look, clean, config)
+    step.note(rows, labels)
+    per_pair = l_sct(look, labels, chosen, config)
+    return per_pair.mean() if config.reduction == "mean" else per_pair.sum()
+
+
+def divide(looks, n: int, config: Config, record) -> tuple[np.ndarray, str]:
+    """Lines 3–7: p(clean) of each of `n` pairs by L_SCT, and the mixture's problem or "".
+
+    Which pairs are clean, and so may be anchors, L_w alone says first, by a mixture of its own [A]:
+    Algorithm 1 chooses anchors before it divides.
+    """
+    looks, first = list(looks), np.empty(n)
+    for rows, look in looks:
+        first[rows] = coteaching.hardest(look, config.margin).cpu()
+    likely, problem = coteaching.posterior(mixtures.BetaMixture(), first)
+    found = np.empty(n)
+    for rows, look in looks:
+        clean = torch.from_numpy(likely[rows] > config.delta).to(look.scores.device)
+        chosen = anchors(cosines(look.images), cosines(look.captions), clean, config.anchors)
+        found[rows] = l_sct(look, None, chosen, config).cpu()
+    p, last = coteaching.posterior(mixtures.BetaMixture(), found)
+    return p, "; ".join(filter(None, (problem and f"of L_w alone: {problem}", last)))
+
+
+METHOD = coteaching.Method("hardest", train, divide, parts=True)  # line 1; see `Config.warm_up`
+
+
+def compute(config: Config, seed: int, inputs, folder, device: str) -> dict:
+    """Train one arm; leave its weights in `folder`, return its recalls (`noisy.fit`)."""
+    return coteaching.fit(METHOD, config, seed, inputs, folder, device)
+
+
+# --- Shared ---------------------------------------------------------------------------------------
+
+
+def _mean(values: torch.Tensor, valid: torch.Tensor, reduction: str = "mean") -> torch.Tensor:
+    """Over the valid values of each row, `(B, A)` → `(B,)`; 0 where there are none."""
+    total = values.masked_fill(~valid, 0).sum(1)
+    return total / valid.sum(1).clamp(min=1) if reduction == "mean" else total
+
+
+def _known(name: str, value: str) -> None:
+    if value not in KNOWN[name]:
+        raise ValueError(f"unknown {name} {value!r}; known: {', '.join(KNOWN[name])}")
+
+
+def _mask(clean: torch.Tensor, size: int) -> None:
+    if clean.dtype != torch.bool or clean.shape != (size,):
+        raise ValueError(f"clean must be ({size},) bool, not {tuple(clean.shape)} {clean.dtype}")
+
+
+def _square(name: str, matrix: torch.Tensor, size: int) -> None:
+    if matrix.shape != (size, size):
+        raise ValueError(
+            f"{name} must be ({size}, {size}), one row and one column a pair, "
+            f"not {tuple(matrix.shape)}"
+        )
+
+
+# --- Presets: ours and the notes' ----------------------------------------------------------------
+
+FULL = Config(dim=1024, sim_dim=256, batch=128, learning_rate=2e-4, warm_up_epochs=10, epochs=40)
+PRESETS = {
+    "default": FULL,
+    "notes": replace(FULL, sign=-1, reduction="sum"),  # sums over the batch, L_inter subtracted
+}

@@ -1,0 +1,112 @@
+"""GSL's corrected labels looked into: other ways to label with the networks of a finished run.
+
+Nothing is trained, so that the ways differ in nothing else. Every pair is labelled once by each
+network, in mini-batches as in training: clean ones and noisy ones by the division that counted
+last, or by the truth.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from alignbook.papers.gsl import coteaching
+from alignbook.papers.gsl import model as gsl
+from alignbook.papers.gsl.model import KNOWN
+
+KEPT = ("steps", "training seconds", "parameters", "checksum", "noise rate")
+
+
+@dataclass(frozen=True)
+class Config:
+    """`eq7`, `two_anchor_ratio`, `clamp`, `anchors`, `refine_clean` as in `gsl.Config`.
+
+    `division` "last" or "true": which pairs count as clean. `labels` "corrected", or "score": the
+    network's own score of the pair, without any anchor.
+    """
+
+    eq7: bool = True
+    two_anchor_ratio: bool = False
+    clamp: str = "floor"
+    anchors: str = "sample"
+    refine_clean: bool = True
+    division: str = "last"
+    labels: str = "corrected"
+
+    def __post_init__(self):
+        known = {name: KNOWN[name] for name in ("clamp", "anchors")}
+        for name, values in (
+            known | {"division": ("last", "true"), "labels": ("corrected", "score")}
+        ).items():
+            if getattr(self, name) not in values:
+                raise ValueError(
+                    f"unknown {name} {getattr(self, name)!r}; known: {', '.join(values)}"
+                )
+
+
+def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+    """How well labels tell clean pairs from noisy ones; inputs: a GSL run, and that run's inputs.
+
+    Returns
+    -------
+    dict: "label AUC", and the mean label of clean and of noisy pairs. `folder` gets `labels`
+    `(2, N)`, a row a network, and `index` `(N,)`.
+    """
+    run, dataset, feature_run, base_run, home, given = inputs
+    torch.set_num_threads(1)
+    trained = gsl.Config(**run.config)
+    networks, vocabulary = coteaching.load(run, dataset, feature_run, base_run, home)
+    pairs = coteaching.gather(trained, dataset, feature_run, vocabulary, given)
+    posterior = run.array("posterior")
+    labels = np.full((2, len(pairs)), np.nan, np.float32)
+    for k, network in enumerate(networks.to(device)):
+        judge = 1 - k if trained.split == "peer" else k
+        clean = ~pairs.noisy if config.division == "true" else posterior[judge] > trained.delta
+        for rows, count in batches(clean, trained.batch):
+            look = pairs.glance(network, rows)
+            labels[k, rows] = labels_of(look, count, config).cpu()
+    np.save(folder / "labels.npy", labels)
+    np.save(folder / "index.npy", pairs.index)
+    mean, clean = labels.mean(0), ~pairs.noisy
+    found = {
+        "label AUC": coteaching.auc(mean, clean),
+        "mean label, clean": float(mean[clean].mean()),
+        "mean label, noisy": float(mean[~clean].mean()) if pairs.noisy.any() else np.nan,
+    }
+    found = {name: value for name, value in found.items() if not np.isnan(value)}
+    return (
+        {name: run.metrics[name] for name in KEPT}
+        | found
+        | {
+            "asked": dict.fromkeys(found, len(pairs)),
+            "asked of": "train",
+            "trained run": run.key,
+            "how": "labels of all training pairs, mean of both networks",
+        }
+    )
+
+
+def batches(clean: np.ndarray, size: int):
+    """Every pair once, in batches of some clean and some noisy ones, in a fixed random order.
+
+    The parts stand to each other as in the whole, up to `size` pairs of the larger. Yields rows,
+    the clean ones first, and how many these are.
+
+    >>> [(len(rows), count) for rows, count in batches(np.arange(10) < 6, 3)]
+    [(5, 3), (5, 3)]
+    """
+    order = np.random.default_rng(0).permutation(len(clean))
+    parts = order[clean[order]], order[~clean[order]]
+    number = max(1, -(-max(map(len, parts)) // size))
+    for a, b in zip(*(np.array_split(part, number) for part in parts)):
+        yield np.concatenate((a, b)), len(a)
+
+
+def labels_of(look: coteaching.Look, count: int, config: Config) -> torch.Tensor:
+    """Labels `(B,)` of a mini-batch whose first `count` pairs are clean."""
+    if config.labels == "score":
+        return look.scores.diagonal()
+    clean = torch.arange(len(look.scores), device=look.scores.device) < count
+    labels, _ = gsl.correct(look, clean, config)
+    return labels

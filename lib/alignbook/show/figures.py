@@ -1,0 +1,443 @@
+"""One style for every figure: colour-blind-safe, readable in print, its data saved beside it.
+
+Each is shown with an alt text, for readers who hear a notebook or the report read out.
+"""
+
+import textwrap
+from base64 import b64encode
+from pathlib import Path
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.text import Text
+from matplotlib.ticker import LogFormatter
+from PIL import Image
+
+from alignbook.store import verbatim
+
+# Okabe and Ito's palette: distinct for every common kind of colour vision.
+INK, OURS, PAPER, ACCENT = "#222222", "#0072B2", "#D55E00", "#009E73"
+ON_SCREEN, IN_PRINT = 110, 160  # dots an inch
+
+
+def use_style() -> None:
+    """Set matplotlib's defaults for this process: a dollar sign is one, and begins no formula."""
+    matplotlib.rcParams.update(
+        {
+            "figure.dpi": ON_SCREEN,
+            "savefig.dpi": IN_PRINT,
+            "savefig.bbox": "tight",
+            "font.size": 9.5,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.edgecolor": "#888888",
+            "axes.grid": True,
+            "grid.color": "#e6e6e6",
+            "axes.axisbelow": True,
+            "axes.titlesize": 10.5,
+            "axes.titleweight": "bold",
+            "axes.titlelocation": "left",
+            "svg.hashsalt": "alignbook",
+            "svg.fonttype": "none",
+            "legend.frameon": False,
+            "text.parse_math": False,
+        }
+    )
+
+
+def save(figure, folder: Path, name: str, data: pd.DataFrame | None = None) -> None:
+    """Write a figure as SVG and PNG, and the plotted data as CSV, to `folder/figures`; show it.
+
+    The files hold its alt text, too: `describe`'s, and where its numbers are.
+    """
+    target = Path(folder) / "figures"
+    target.mkdir(parents=True, exist_ok=True)
+    make_plain(figure)
+    alt = describe(figure) + ("" if data is None else f" The numbers: figures/{name}.csv.")
+    box = tight(figure)
+    for kind, unsaid in (("png", "Software"), ("svg", "Date")):
+        figure.savefig(
+            target / f"{name}.{kind}", bbox_inches=box, metadata={unsaid: None, "Description": alt}
+        )
+    if data is not None:
+        data.to_csv(target / f"{name}.csv", index=False)
+    plt.close(figure)  # else the notebook shows it again at the end of the cell
+    show(target / f"{name}.png", alt)
+
+
+def make_plain(figure) -> None:
+    """Name the characters in a figure's texts that would act instead of being read."""
+    for axis in figure.axes:
+        for way in (axis.xaxis, axis.yaxis):
+            names = [each.get_text() for each in way.get_majorticklabels()]
+            if names != (plain := [verbatim.lines(name) for name in names]):
+                way.set_ticks(way.get_majorticklocs(), plain)
+    for text in figure.findobj(Text):
+        text.set_text(verbatim.lines(text.get_text()))
+
+
+def log_scale(axis) -> None:
+    """Make a panel's x axis logarithmic, its numbers written without TeX."""
+    axis.set_xscale("log")
+    axis.xaxis.set_major_formatter(Powers()), axis.xaxis.set_minor_formatter(Powers())
+
+
+class Powers(LogFormatter):
+    """Numbers of a logarithmic axis; which of them are written, matplotlib decides."""
+
+    def __call__(self, x, pos=None):
+        return power(x) if super().__call__(x, pos) else ""
+
+
+def power(x: float) -> str:
+    """A number of a logarithmic axis as it is read.
+
+    >>> power(0.5), power(1e6), power(2e-7)
+    ('0.5', '10⁶', '2·10⁻⁷')
+    """
+    digits, e, exponent = f"{x:g}".partition("e")
+    if not e:
+        return digits
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{digits}·10{raised}".removeprefix("1·")
+
+
+def tight(figure):
+    """The part of a figure, in inches, that something is drawn in, and a margin: found once for both
+    files.
+    """
+    figure.dpi = IN_PRINT
+    renderer = figure.canvas.get_renderer()
+    figure.draw_without_rendering()
+    return figure.get_tightbbox(renderer).padded(plt.rcParams["savefig.pad_inches"])
+
+
+def show(png: Path, alt: str) -> None:
+    """Show a saved figure in a notebook, in the size it was drawn for, with its alt text.
+
+    Both stand where Lab, nbconvert and the report look for them: in the output's metadata.
+    """
+    from IPython import display, get_ipython
+
+    if get_ipython():
+        width = round(Image.open(png).width * ON_SCREEN / IN_PRINT)
+        display.display(
+            {"image/png": b64encode(png.read_bytes()).decode(), "text/plain": alt},
+            raw=True,
+            metadata={"image/png": {"alt": alt, "width": width}},
+        )
+
+
+MOST, LONGEST = 12, 700  # names of one kind, and characters, of an alt text
+
+
+def describe(figure) -> str:
+    """What a figure shows, for those who don't see it: titles, axes, names of rows and curves.
+
+    >>> figure, axis = plt.subplots()
+    >>> curve = axis.plot([1, 2], label="hard"), axis.set(title="Loss", xlabel="step")
+    >>> axis.legend(), plt.close(figure)  # doctest: +ELLIPSIS
+    (<...>, None)
+    >>> describe(figure)
+    'Figure: Loss (x axis: step; marked: hard).'
+    """
+    panels = [_panel(axis) for axis in figure.axes]
+    marked = [
+        f"marked: {_listed(text.get_text() for text in legend.get_texts())}"
+        for legend in figure.legends
+    ]
+    heading = figure.get_suptitle()
+    notes = [each for text in figure.texts if (each := text.get_text()) not in ("", heading)]
+    what = "; ".join(filter(None, [heading, _listed(panels, "; "), *marked]))
+    what = textwrap.shorten(f"Figure: {what.rstrip('.')}", LONGEST, placeholder=" …")
+    return verbatim.line(" ".join([f"{what}.", *notes]).replace("\n", " "))
+
+
+def _panel(axis) -> str:
+    """A panel in words: title, what is written in it, axes, named rows and columns, legend."""
+    titles = [axis.get_title(place) for place in ("left", "center", "right")]
+    written = [text for each in axis.texts if any(map(str.isalpha, text := each.get_text()))]
+    title = _listed([*titles, *written])
+    if not axis.axison:
+        return title
+    said = []
+    for way, names in (("x", "columns"), ("y", "rows")):
+        label = getattr(axis, f"get_{way}label")()
+        ticks = [text.get_text() for text in getattr(axis, f"get_{way}ticklabels")()]
+        if label:  # of a picture without ticks it is a caption
+            said.append(label if axis.images and not ticks else f"{way} axis: {label}")
+        if words := [text for text in ticks if any(map(str.isalpha, text))]:
+            said.append(f"{names}: {_listed(words)}")
+    if legend := axis.get_legend():
+        said.append(f"marked: {_listed(text.get_text() for text in legend.get_texts())}")
+    return f"{title} ({'; '.join(said)})" if title and said else title or "; ".join(said)
+
+
+def _listed(names, between: str = ", ") -> str:
+    """Different names one after the other, the first of many."""
+    different = [name for name in dict.fromkeys(names) if name.strip()]
+    more = f" and {len(different) - MOST} more" if len(different) > MOST else ""
+    return between.join(different[:MOST]) + more
+
+
+BUTT = {"artist_kws": {"capstyle": "butt"}}  # seaborn's bars end where intervals do
+
+
+def dots(
+    lines: pd.DataFrame, title: str, note: str, label: str = "RSUM on test (sum of six recalls, %)"
+):
+    """One line an arm: ours with seeds and interval on the left, the paper's value on the right.
+
+    Parameters
+    ----------
+    lines : label, mean, low, high, values (one a seed), paper; top to bottom. What is NaN is left
+        out; a line without any number is a heading.
+    """
+    import seaborn.objects as so
+
+    lines = lines.reset_index(drop=True)  # of tables one below the other, whose rows have one name
+    lines = lines.assign(y=-np.arange(len(lines)), value=lines["mean"], colour=OURS)
+    seeds = lines[lines["values"].map(len) > 1].explode("values", ignore_index=True)
+    seeds = seeds.assign(below=seeds.y - 0.27).astype({"values": float})
+    small = so.Dot(color=INK, alpha=0.5, pointsize=3, edgewidth=0)
+    ours = (
+        so.Plot(lines, x="value", y="y")
+        .add(so.Range(color=OURS, linewidth=2, **BUTT), xmin="low", xmax="high", orient="y")
+        .add(small, data=seeds, x="values", y="below")
+        .add(so.Dot(color=OURS, pointsize=6.6))
+    )
+    note = "Small dots: seeds. " * bool(len(seeds)) + note
+    figure, _, right = _beside_the_paper(
+        ours, lines, lines.label, (8.6, 1.3), 1.25, title, note, label, "{:.1f}"
+    )
+    right.locator_params(axis="x", nbins=5)  # values close to each other have long labels
+    return figure
+
+
+def _beside_the_paper(ours, lines, names, size, wide, title: str, note: str, label: str, form: str):
+    """Seaborn's plot of ours in a panel `wide` times as wide as one of the paper's values.
+
+    Rows of `lines` have value, paper, y and the colour in which the value is written, by `form`; in
+    bold are the names of those without any. The height in `size` is that of all but the rows.
+    """
+    use_style()
+    figure, (left, right) = plt.subplots(
+        1, 2, figsize=(size[0], 0.42 * len(lines) + size[1]), sharey=True, width_ratios=(wide, 1)
+    )
+    ours.label(y="").on(left).plot()
+    right.scatter(lines.paper, lines.y, s=44, facecolors="white", edgecolors=PAPER, lw=1.6)
+    for axis, shown in ((left, lines), (right, lines.assign(value=lines.paper, colour=PAPER))):
+        axis.set_xlabel(label)
+        axis.tick_params(length=0)
+        axis.margins(x=0.13)
+        for each in shown[np.isfinite(shown.value)].itertuples():
+            axis.annotate(
+                form.format(each.value).replace("-", "−"),
+                (each.value, each.y),
+                (0, 7),
+                textcoords="offset points",
+                ha="center",
+                fontsize=7.5,
+                color=each.colour,
+                bbox=dict(facecolor="white", lw=0, pad=0.6),
+            )
+    left.set_yticks(lines.y, names)
+    left.set_ylim(-len(lines) + 0.4, 0.6)
+    for text, heading in zip(left.get_yticklabels(), lines.value.isna() & lines.paper.isna()):
+        text.set_fontweight("bold" if heading else "normal")
+    left.set_title(title), right.set_title("the paper's table")
+    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
+    figure.set_layout_engine("tight", rect=(0, 0.03, 1, 0.97))
+    return figure, left, right
+
+
+SHADES = {"holds": OURS, "reversed": PAPER, "open": "#777777", "not corrected": "#777777"}
+SHAPES = {"holds": "o", "reversed": "X", "open": "s", "not corrected": "s"}
+
+
+def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str, places: int = 1):
+    """Contrasts with two kinds of doubt: over seeds (thick) and over test images (thin, below).
+
+    Parameters
+    ----------
+    lines : contrast, value, low, high, query_low, query_high, reading, paper; top to bottom, all
+        of one unit. A line without a value is a heading. What is NaN is left out.
+    axis_label : what the values are; a "ratio …" is drawn on a logarithmic axis around 1.
+    places : decimals of values that are written.
+    """
+    import seaborn.objects as so
+
+    lines = lines.reset_index(drop=True)
+    lines = lines.assign(y=-np.arange(len(lines)), colour=lines.reading.map(SHADES))
+    ours = (
+        so.Plot(lines[lines.value.notna()], x="value", y="y", color="reading")
+        .add(so.Range(linewidth=2.4, **BUTT), xmin="low", xmax="high", orient="y", legend=False)
+        .add(
+            so.Range(color=INK, linewidth=0.9, **BUTT),
+            y=lines.y - 0.2,
+            xmin="query_low",
+            xmax="query_high",
+            color=None,
+            orient="y",
+        )
+        .add(so.Dot(pointsize=6.6), marker="reading", legend=False)
+        .scale(color=SHADES, marker=SHAPES)
+    )
+    ratio = axis_label.startswith("ratio")
+    size = 6 + 0.065 * max(50, *lines.contrast.map(len)), 1.5
+    form = f"{{:.{places}f}} ×" if ratio else f"{{:+.{places}f}}"
+    figure, left, right = _beside_the_paper(
+        ours, lines, lines.contrast, size, 1.7, title, note, axis_label, form
+    )
+    for axis in (left, right):
+        if ratio:
+            log_scale(axis)
+        axis.axvline(1 if ratio else 0, color=INK, lw=0.9, zorder=0.9)
+    if lines["paper"].isna().all():
+        right.set_axis_off(), right.lines[-1].set_visible(False)
+        right.set_title("the paper prints no numbers", fontweight="normal")
+    for name in [each for each in SHADES if (lines.reading == each).any()]:
+        left.scatter([], [], color=SHADES[name], marker=SHAPES[name], s=30, label=name)
+    figure.legend(loc="upper right", ncols=3, fontsize=8, bbox_to_anchor=(1, 1.0))
+    return figure
+
+
+MARKS = (("o", OURS), ("s", PAPER), ("^", ACCENT), ("D", INK), ("v", "#CC79A7"), ("P", "#56B4E9"))
+
+
+def curves(lines: pd.DataFrame, x: str, x_label: str, y_label: str, note: str, zero: float = 0):
+    """Values against a size, a curve for each name in the first column, with intervals.
+
+    Parameters
+    ----------
+    lines : a name, x, the value, low, high, in this order; bounds may be NaN.
+    zero : where on the axis, which is logarithmic, an x of 0 stands.
+    """
+    use_style()
+    figure, axis = plt.subplots(figsize=(6.6, 3.6))
+    name, value = lines.columns[0], lines.columns[2]
+    lines = lines.assign(**{x: lines[x].where(lines[x] > 0, zero)})
+    for (label, curve), (mark, colour) in zip(lines.groupby(name, sort=False), MARKS):
+        curve = curve.sort_values(x)
+        axis.plot(curve[x], curve[value], marker=mark, color=colour, label=label)
+        axis.vlines(curve[x], curve.low, curve.high, color=colour, lw=2, alpha=0.5)
+    axis.set_xscale("log", base=2)
+    places = sorted(lines[x].unique())
+    axis.set_xticks(places, ["0" if each == zero else f"{each:g}" for each in places])
+    axis.minorticks_off()
+    axis.set_xlabel(x_label), axis.set_ylabel(y_label)
+    axis.legend()
+    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
+    figure.tight_layout(rect=(0, 0.04, 1, 1))
+    return figure
+
+
+def matrices(found: dict, title: str, note: str):
+    """Matrices of numbers side by side on one scale of colours, each value written in its cell.
+
+    Parameters
+    ----------
+    found : a name for each DataFrame, whose index and columns name rows and columns.
+    """
+    import seaborn
+
+    use_style()
+    figure, axes = plt.subplots(1, len(found), figsize=(4.4 * len(found) + 0.8, 4.4), squeeze=False)
+    values = np.concatenate([matrix.to_numpy().ravel() for matrix in found.values()])
+    low, high = values.min(), values.max()
+    for axis, (name, matrix) in zip(axes[0], found.items()):
+        seaborn.heatmap(
+            matrix,
+            vmin=low,
+            vmax=high,
+            cmap="cividis",
+            square=True,
+            cbar=False,
+            annot=True,
+            fmt=".2f",
+            annot_kws={"fontsize": 9},
+            ax=axis,
+        )
+        for (i, j), text in zip(np.ndindex(matrix.shape), axis.texts):
+            dark = matrix.iat[i, j] < (low + high) / 2
+            text.set(color="white" if dark else "black", fontweight="bold" if i == j else None)
+        axis.set_xticks(axis.get_xticks(), matrix.columns, rotation=35, ha="right", fontsize=8)
+        axis.set_yticks(axis.get_yticks(), matrix.index, rotation=0, fontsize=8)
+        axis.set(title=name, xlabel="", ylabel="")
+    figure.suptitle(title)
+    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
+    figure.tight_layout(rect=(0, 0.03, 1, 0.98))
+    return figure
+
+
+def pictures(images, titles, columns: int = 4, boxes=None, width: float = 2.2, captions=None):
+    """A sheet of pictures `(N, H, W, 3) uint8` with titles above and boxes drawn in.
+
+    Parameters
+    ----------
+    boxes : per picture a list of (x0, y0, x1, y1, colour), in pixels.
+    captions : per picture a text below it.
+    """
+    use_style()
+    rows = -(-len(images) // columns)
+    below = 0.13 * max(text.count("\n") + 1 for text in captions) if captions else 0.0
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(width * columns, (width + 0.35 + below) * rows), squeeze=False
+    )
+    for axis in axes.ravel()[len(images) :]:
+        axis.axis("off")
+    for i, (axis, image, title) in enumerate(zip(axes.ravel(), images, titles)):
+        axis.imshow(image, interpolation="nearest")
+        axis.set_title(title, fontsize=8, fontweight="normal", loc="left")
+        axis.set_xticks([]), axis.set_yticks([])
+        axis.grid(False)
+        for x0, y0, x1, y1, colour in boxes[i] if boxes else ():
+            axis.add_patch(
+                plt.Rectangle(
+                    (x0 - 0.5, y0 - 0.5), x1 - x0, y1 - y0, fill=False, color=colour, lw=1.3
+                )
+            )
+        if captions:
+            axis.set_xlabel(captions[i], fontsize=7, loc="left")
+    figure.tight_layout()
+    return figure
+
+
+def trade_off(lines: pd.DataFrame, value: str, costs: list[str], note: str):
+    """What is gained against what it costs: a mark a row with its seeds, a panel a kind of cost.
+
+    Parameters
+    ----------
+    lines : row, seed, the columns `value` and `costs`; costs are positive and drawn on a log axis.
+        With a column `curve`, the rows of a curve are named beside their marks and joined.
+    """
+    use_style()
+    figure, axes = plt.subplots(1, len(costs), figsize=(4.2 * len(costs) + 2, 3.8), sharey=True)
+    joined = "curve" in lines
+    for axis, cost in zip(np.atleast_1d(axes), costs):
+        groups = lines.groupby("curve" if joined else "row", sort=False)
+        for (name, own), (mark, colour) in zip(groups, MARKS, strict=False):
+            means = own.groupby("row", sort=False)[[cost, value]].mean()
+            axis.scatter(own[cost], own[value], s=10, color=INK, alpha=0.5, linewidths=0, zorder=3)
+            axis.plot(means[cost], means[value], marker=mark, color=colour, label=name)
+            for i, (row, at) in enumerate(means.iterrows() if joined else ()):
+                axis.annotate(  # by turns above and below: neighbours may be close
+                    row,
+                    at,
+                    (0, -14 if i % 2 else 7),
+                    textcoords="offset points",
+                    ha="center",
+                    fontsize=8,
+                    bbox=dict(facecolor="white", lw=0, pad=0.4),
+                )
+        log_scale(axis)
+        axis.margins(x=0.12, y=0.1)
+        axis.set_xlabel(cost)
+    first = np.atleast_1d(axes)[0]
+    first.set_ylabel(value)
+    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
+    figure.tight_layout(rect=(0, 0.04, 1 - 1.8 / figure.get_figwidth(), 1))
+    figure.legend(*first.get_legend_handles_labels(), loc="center right", fontsize=8.5)
+    return figure

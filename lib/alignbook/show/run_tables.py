@@ -1,0 +1,334 @@
+"""What the notebooks show of an exhibit's runs: effort, trials, verdicts, lines of a figure."""
+
+import numpy as np
+import pandas as pd
+
+from alignbook import ROOT
+from alignbook.evidence import claims, printed_tables
+from alignbook.store import runs
+from alignbook.workbook.exhibits import BASE_MODEL, EXHIBITS
+
+
+def check_trials(arms: pd.DataFrame, strict: bool) -> str:
+    """Compare the trials of each arm: settings that are tried must train different models.
+
+    Returns a line that says what was found; raises `runs.ArmsIdentical` if `strict` and two trials
+    ended with the same parameters.
+    """
+    trials = arms[arms.role == "trial"].drop_duplicates("key")
+    for name, group in trials.groupby("arm", sort=False):
+        models = {f"{name}, trial {i}": runs.stored(k) for i, k in enumerate(group.key, 1)}
+        try:
+            runs.check_arms_differ(models)
+        except runs.ArmsIdentical as error:
+            if strict:
+                raise
+            return f"too few steps for the settings to matter: {error}"
+    return f"{len(trials)} trials, within each arm all different"
+
+
+def effort_table(arms: pd.DataFrame) -> pd.DataFrame:
+    """What each arm cost: dev trials, parameters, steps, pairs seen, seconds of training a run.
+
+    A run that counted its pairs itself says how many: batches may have two parts. A warm-up that
+    runs share counts with each of them.
+    """
+    lines = []
+    for arm, group in arms.groupby("arm", sort=False):
+        found = [runs.stored(key) for key in group[group.role == "report"].key]
+        metrics, config = found[0].metrics, found[0].config
+        seconds = np.mean(
+            [
+                run.metrics["training seconds"] + run.metrics.get("warm-up seconds", 0)
+                for run in found
+            ]
+        )
+        steps = metrics["steps"] + metrics.get("warm-up steps", 0)
+        pairs = metrics.get("samples") or (steps * config["batch"] * config.get("captions", 1))
+        lines.append(
+            (
+                arm,
+                int((group.role == "trial").sum()),
+                len(found),
+                metrics["parameters"],
+                steps,
+                pairs,
+                seconds,
+            )
+        )
+    columns = ["arm", "dev trials", "seeds", "parameters", "steps", "pairs seen", "seconds a run"]
+    return pd.DataFrame(lines, columns=columns)
+
+
+def dot_lines(
+    metrics: pd.DataFrame,
+    printed: pd.DataFrame,
+    rows: tuple,
+    column: str = "RSUM",
+    heading: str = "",
+) -> pd.DataFrame:
+    """One column of every line of a table for `figures.dots`, with a heading above each group:
+    its name, or `heading` where it has none.
+    """
+    from alignbook.evidence.statistics import t_interval
+
+    ours = metrics[metrics.column == column].groupby("row")["value"].apply(list)
+    paper = printed[printed.column == column].set_index(["group", "row"])["value"]
+    lines, nothing = [], (np.nan, np.nan, np.nan, [], np.nan)
+    for i, (group, label, arm) in enumerate(rows):
+        if not i or rows[i - 1][0] != group:
+            lines.append((group or heading, *nothing))
+        values = ours.get(arm, [])
+        interval = t_interval(values) if values else nothing[:3]
+        lines.append((label, *interval, values, paper.get((group, label), np.nan)))
+    return pd.DataFrame(lines, columns=["label", "mean", "low", "high", "values", "paper"])
+
+
+def with_the_rest(printed: pd.DataFrame, rows: tuple) -> tuple:
+    """Rows for `tables.beside_paper`: all that the paper prints, in its order, with our arm where
+    there is one among `rows` (None elsewhere); then what is ours alone.
+    """
+    ours = {line[:2]: line[2] for line in rows}
+    theirs = dict.fromkeys(zip(printed.group, printed.row))
+    return tuple((*line, ours.get(line)) for line in theirs) + tuple(
+        line for line in rows if line[:2] not in theirs
+    )
+
+
+def note_of(book, seeds: int = 0) -> str:
+    """What stands by a table or figure of means: the seeds, and what may be compared."""
+    seeds = seeds or book.profile.seeds
+    what = f"Mean of {seeds} seeds, 95 % interval. " if seeds > 1 else "One seed. "
+    return what + comparable(book)
+
+
+def note_by_row(book) -> str:
+    """As `note_of`, where rows have different numbers of seeds."""
+    several = "Means over the seeds a row has, 95 % intervals. "
+    return (several if book.profile.seeds > 1 else "One seed. ") + comparable(book)
+
+
+def comparable(book) -> str:
+    """Whether our numbers may be held against the papers'."""
+    if book.kind == "world":
+        return "World numbers are not comparable with the paper's values: compare the order."
+    if book.kind.startswith(("coco", "f30k", "flickr30k")):
+        return "Values may be compared where the paper has the same data and split."
+    return "Another data set than the paper's: compare the order."
+
+
+def trials_table(arms: pd.DataFrame) -> pd.DataFrame:
+    """Settings and dev RSUM of every trial; the arm's chosen one is marked.
+
+    Learning rate and the share of steps with all violations are there if some trial varies them.
+    """
+    lines = []
+    for arm, group in arms.groupby("arm", sort=False):
+        chosen = runs.stored(group[group.role == "report"].key.iloc[0]).config
+        for key in group[group.role == "trial"].key:
+            run = runs.stored(key)
+            c = run.config
+            lines.append(
+                (
+                    arm,
+                    c.get("scale", np.nan),
+                    c["margin"],
+                    c.get("temperature") or np.nan,
+                    c["learning_rate"],
+                    c["all_violations"],
+                    run.metrics["dev RSUM"],
+                    "←" if c == chosen else "",
+                )
+            )
+    columns = ["arm", "λ", "margin", "τ", "learning rate", "all violations", "dev RSUM", "chosen"]
+    found = pd.DataFrame(lines, columns=columns)
+    same = [name for name in ("learning rate", "all violations") if found[name].nunique() < 2]
+    return found.drop(columns=same)
+
+
+def verdict_table(verdicts: pd.DataFrame, on_paper: pd.DataFrame) -> pd.DataFrame:
+    """Verdicts for reading: the claim, what the paper's own table says of it, what ours does, why.
+
+    Parameters
+    ----------
+    verdicts, on_paper : the first tables that `verdicts.judge` and `verdicts.on_paper` return.
+    """
+    merged = verdicts.merge(on_paper[["claim", "holds", "contrasts", "on_paper"]], on="claim")
+    of = merged.holds.astype(str) + " of " + merged.contrasts.astype(str)
+    merged["its own table"] = merged.on_paper.where(
+        (merged.contrasts < 2) | (merged.on_paper == "no table"), merged.on_paper + ": " + of
+    )
+    enough = merged.needed.map(
+        lambda n: "" if np.isnan(n) else "over 200" if np.isinf(n) else f"{n:.0f}"
+    )
+    return pd.DataFrame(
+        {
+            "claim": merged.claim,
+            "what it says": merged.says,
+            "exhibit": merged.exhibit,
+            "test": merged.test,
+            "the paper's own table": merged["its own table"],
+            "ours": merged.verdict,
+            "because": merged.why,
+            "seeds": merged.seeds,
+            "seeds that would decide": enough.mask(merged.verdict == "reproduced", ""),
+        }
+    )
+
+
+def forest_groups(contrasts: pd.DataFrame, printed: pd.DataFrame) -> dict[tuple, pd.DataFrame]:
+    """Lines for `figures.forest` by paper, what its axis shows, and decimals: contrasts under the
+    name of their claim.
+
+    Parameters
+    ----------
+    contrasts, printed : the second tables that `verdicts.judge` and `verdicts.on_paper` return.
+    """
+    paper = printed.set_index(["claim", "contrast"])["value"].rename("paper")
+    whose = contrasts.claim.map(
+        {claim.id: printed_tables.PAPERS[claim.paper] for claim in claims.load()}
+    )
+    shown = contrasts.join(paper, on=["claim", "contrast"])
+    kept = ["contrast", "value", "low", "high", "query_low", "query_high", "reading", "paper"]
+    groups, what = {}, shown.column.map(_kind)
+    for (name, unit, of), group in shown.groupby([whose, shown.unit, what], sort=False):
+        lines = []
+        for claim, own in group.groupby("claim", sort=False):
+            lines += [pd.DataFrame({"contrast": [claim]}), own[kept]]
+        kind = "slope" if unit.endswith("doubling") else "difference"
+        axis = f"{'ratio' if unit == '×' else kind} of {of}"
+        axis += f", {unit}" * (unit != "×" and unit not in of)
+        lines = pd.concat(lines, ignore_index=True).reindex(columns=kept)
+        groups[name, axis, claims.DECIMALS.get(unit, 1)] = lines
+    return groups
+
+
+def _kind(column: str) -> str:
+    """What numbers of a column have in common with others on one axis.
+
+    >>> [_kind(name) for name in ("1K RSUM", "t2i R@5", "coco i2t R@1", "seconds", "")]
+    ['RSUM', 'recalls', 'recalls on coco', 'seconds', 'several columns']
+    """
+    target = column.rpartition(" R@")[0].removesuffix("i2t").removesuffix("t2i").strip()
+    if " R@" in column:
+        return f"recalls on {target}" if target else "recalls"
+    return "RSUM" if column.endswith("RSUM") else column or "several columns"
+
+
+# Core-seconds of a laptop run, by chapter.
+ALLOWED = {"base": 600, "chan": 1200, "comalign": 960, "covalign": 960, "gsl": 960}
+
+
+def budget_table(book, timings: pd.DataFrame) -> pd.DataFrame:
+    """What was planned for the profile's exhibits, and what the runs took.
+
+    Parameters
+    ----------
+    timings : as `collect.gather` returns it. A run that several arms share counts once, for the
+        first exhibit of `EXHIBITS` it stands under, and the base model with the base models.
+
+    Returns
+    -------
+    DataFrame
+        exhibit, runs, core-seconds (of training) and seconds a step, each planned and measured,
+        the ratio of the core-seconds, and a remark where it is above 1.5; NaN for what is on one
+        side only.
+    """
+    planned = pd.read_csv(ROOT / "data" / "budget.csv")
+    planned = planned[(planned.profile == book.profile.name) & (planned.data == book.kind)]
+    own = timings[(timings.row != BASE_MODEL) | (timings.exhibit == "base-models")]
+    own = own.sort_values("exhibit", key=lambda each: each.map(list(EXHIBITS).index), kind="stable")
+    found = (
+        own.drop_duplicates("run")
+        .groupby("exhibit", sort=False)
+        .agg(made=("run", "count"), spent=("training_seconds", "sum"), steps_made=("steps", "sum"))
+    )
+    both = planned.set_index("exhibit").join(found, how="outer")
+    ratio = both.spent / both.core_seconds
+    return pd.DataFrame(
+        {
+            "exhibit": both.index,
+            "runs planned": both.runs,
+            "runs": both.made,
+            "core-seconds planned": both.core_seconds,
+            "core-seconds": both.spent,
+            "seconds a step planned": both.seconds_a_step,
+            "seconds a step": both.spent / both.steps_made,
+            "measured / planned": ratio,
+            "": np.where(ratio > 1.5, "over budget", ""),
+        }
+    ).reset_index(drop=True)
+
+
+def chapter_budget() -> pd.DataFrame:
+    """Core-seconds that the laptop profile's chapters plan in the world, and what they may take."""
+    planned = pd.read_csv(ROOT / "data" / "budget.csv")
+    planned = planned[(planned.profile == "laptop") & (planned.data == "world")]
+    spent = planned.groupby(planned.exhibit.str.partition("-")[0]).core_seconds.sum()
+    return pd.DataFrame(
+        {
+            "chapter": spent.index,
+            "core-seconds planned": spent.to_numpy(),
+            "allowed": [ALLOWED[name] for name in spent.index],
+            "": np.where(spent > [ALLOWED[name] for name in spent.index], "over", ""),
+        }
+    )
+
+
+def preset_table(presets: dict, differences: dict[str, str]) -> pd.DataFrame:
+    """The presets of a method side by side: a line a field in which any two differ, and why."""
+    names = {key: ", ".join(key) for key in presets}
+    fields = [
+        field
+        for field in vars(next(iter(presets.values())))
+        if len({getattr(preset, field) for preset in presets.values()}) > 1
+    ]
+    return pd.DataFrame(
+        [
+            {"setting": field}
+            | {names[k]: str(getattr(p, field)) for k, p in presets.items()}
+            | {"why": differences.get(field, "")}
+            for field in fields
+        ]
+    )
+
+
+CODINGS = {"hard": "hard coding", "soft": "cross-attention"}
+
+
+def sizes_table(metrics: pd.DataFrame) -> pd.DataFrame:
+    """RSUM by coding and codebook size K, from arms named "hard-36": coding, K, mean, interval."""
+    from alignbook.evidence.statistics import t_interval
+
+    lines = []
+    for arm, values in metrics[metrics.column == "RSUM"].groupby("row", sort=False)["value"]:
+        coding, size = arm.rsplit("-", 1)
+        lines.append((CODINGS[coding], int(size), *t_interval(values.to_numpy()), len(values)))
+    found = pd.DataFrame(lines, columns=["coding", "K", "RSUM", "low", "high", "seeds"])
+    return found.sort_values(["coding", "K"], ascending=[False, True], ignore_index=True)
+
+
+def tau_table(arms: pd.DataFrame) -> pd.DataFrame:
+    """Test RSUM of cross-attention by 1/τ, first seed, where τ alone differs.
+
+    The settings are those of the arm "τ=1/1"; runs with others, which dev may have preferred, are left
+    out. Hard coding is a line beside them if dev gave it the same λ and α.
+    """
+    report = arms[(arms.role == "report") & (arms.seed == 0)]
+    found = {arm: runs.stored(key) for arm, key in zip(report.arm, report.key)}
+    hard, plain = found["visual-codebook"], found["τ=1/1"].config
+
+    def same(run):
+        free = {"temperature", "coding"}
+        return all(run.config.get(name) == plain[name] for name in plain.keys() - free)
+
+    points = {
+        1 / run.config["temperature"]: run.metrics["test RSUM"]
+        for run in found.values()
+        if same(run) and run.config["coding"] == "soft"
+    }
+    lines = [("cross-attention", x, y, np.nan, np.nan) for x, y in sorted(points.items())]
+    if same(hard):
+        limit = hard.metrics["test RSUM"]
+        lines += [("hard coding (τ → 0)", x, limit, np.nan, np.nan) for x in sorted(points)]
+    return pd.DataFrame(lines, columns=["coding", "1/τ", "RSUM", "low", "high"])

@@ -1,0 +1,104 @@
+"""What files hold, as hashes; a file that looks as it did is not read again.
+
+Hashes are kept by size, times and inode of their file. The list of them is only for speed: one that
+is broken or gone is made anew.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from pathlib import Path
+
+from alignbook import ROOT
+from alignbook.store import home, progress
+
+KNOWN = ROOT / ".cache/hashes"  # of files that are not the workbook's
+# Seconds within which a file may change again and look the same, where times are rounded to so
+# many: the hash of a younger one is not kept.
+YOUNG = 2.0
+MUCH = 1 << 30  # bytes: what takes a second has a bar
+
+
+def sha256(paths: list, known: Path | None = None) -> list[str]:
+    """SHA-256 of some files, 64 hex digits each.
+
+    Parameters
+    ----------
+    paths : Path each, or (Path, int): so many bytes from its start.
+    known : the file that keeps these hashes; unless told, one below .cache for the folders that
+        the files lie in.
+
+    Raises
+    ------
+    OSError
+        A file is not there or cannot be read.
+    """
+    wanted = [each if isinstance(each, tuple) else (each, None) for each in paths]
+    wanted = [(os.path.abspath(path), octets) for path, octets in wanted]
+    if known is None:
+        places = "\0".join(sorted({os.path.dirname(path) for path, _ in wanted}))
+        known = KNOWN / f"{hashlib.sha256(places.encode()).hexdigest()[:32]}.json"
+    before, now = _load(known), time.time_ns()
+    names = [path if octets is None else f"{path}:{octets}" for path, octets in wanted]
+    found, looks = {}, {name: _looks(path) for name, (path, _) in zip(names, wanted, strict=True)}
+    for name, seen in looks.items():
+        entry = before.get(name)
+        if isinstance(entry, list) and entry[:-1] == seen and isinstance(entry[-1], str):
+            found[name] = entry[-1]
+    to_read = {name: each for name, each in zip(names, wanted, strict=True) if name not in found}
+    much = sum(looks[name][0] for name in to_read) > MUCH
+    for i, (name, each) in enumerate(to_read.items(), 1):
+        found[name] = hash_of(*each)
+        if much:
+            progress.show("files looked at", i, len(to_read))
+    old = {name for name in to_read if max(looks[name][1:3]) < now - YOUNG * 1e9}
+    if old:
+        _store(known, before | {name: [*looks[name], found[name]] for name in old})
+    return [found[name] for name in names]
+
+
+def together(paths: list, known: Path | None = None) -> str:
+    """One hash for some files, of their names and contents in this order; see `sha256`."""
+    names = [Path(each[0] if isinstance(each, tuple) else each).name for each in paths]
+    said = [list(each) for each in zip(names, sha256(paths, known), strict=True)]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def hash_of(path: Path, octets: int | None = None) -> str:
+    """SHA-256 of a file, or of so many bytes from its start, read now."""
+    with open(path, "rb") as file:
+        if octets is None:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        while octets > 0 and (block := file.read(min(octets, 1 << 20))):
+            digest.update(block)
+            octets -= len(block)
+    return digest.hexdigest()
+
+
+def _looks(path: str) -> list[int]:
+    """Size, times of content and of inode, and inode: what changes with a file's content."""
+    stat = os.stat(path)
+    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
+
+
+def _load(known: Path) -> dict:
+    try:
+        found = json.loads(known.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _store(known: Path, hashes: dict) -> None:
+    """Keep hashes, aside first; without them the next process reads the files once more.
+
+    They are not kept where there is no place for them: the disk is full, or no home is named.
+    """
+    with contextlib.suppress(OSError, home.NoHome):
+        aside = known.with_name(f".{known.name}.{os.getpid()}")
+        known.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_text(json.dumps(hashes))
+        os.replace(aside, known)

@@ -1,0 +1,241 @@
+"""Names for what was computed: a hash of the code that computes and a key of the settings.
+
+A run is stored under a key. It has to change whenever the result could, and should not when only
+words did: so code is hashed as its syntax tree without docstrings, comments and layout, over the
+named modules and everything of alignbook that they import; and with it each file of the package
+that is not Python and that a module names, alone or by its folder.
+"""
+
+import ast
+import dataclasses
+import hashlib
+import json
+from functools import lru_cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+
+# Rooms that show, start or keep results, and never change a number.
+SHOWING = ("__main__", "errors", "store", "evidence", "show", "workbook", "explorer")
+# The same of a paper's room: which arms there are, and what is shown of them.
+OF_A_PAPER = ("arms", "catalogue", "printed", "show", "pipeline", "retrieved", "cost")
+
+
+def trains(module: str) -> bool:
+    """Whether a module of the package can change what a run computes; its room says it.
+
+    >>> trains("alignbook.core.losses"), trains("alignbook.papers.gsl.model")
+    (True, True)
+    >>> trains("alignbook.show.tables"), trains("alignbook.papers.gsl.show")
+    (False, False)
+    """
+    room, *inner = module.split(".")[1:] or [""]
+    if room == "papers":
+        return len(inner) < 2 or inner[1] not in OF_A_PAPER
+    return bool(room) and room not in SHOWING
+
+
+@lru_cache(maxsize=None)
+def code_hash(*modules: str, counts=trains) -> str:
+    """Hash of the code behind some modules, imports inside the package included.
+
+    Parameters
+    ----------
+    *modules : str
+        Full names, such as ``"alignbook.papers.chan.model"``. A named module counts in any case.
+    counts : callable
+        Whether an imported module counts, by its name; what only others import does not either.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits. Docstrings, comments and layout don't count; of files that are not
+        Python every byte does. Files are read once a process: the hash is that of the code as it
+        was when first asked for.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        A named module is not part of the package.
+
+    Examples
+    --------
+    >>> code_hash("alignbook.workbook.lifeline") == code_hash("alignbook.workbook.lifeline")
+    True
+    """
+    found = modules_behind(*modules, counts=counts)
+    digest = hashlib.sha256()
+    for name in found:
+        digest.update(f"{name}\n{_read(name)[0]}\n".encode())
+    return digest.hexdigest()
+
+
+def modules_behind(*modules: str, counts=trains) -> list[str]:
+    """The named modules and all they import of the package, sorted; see `code_hash`."""
+    for name in modules:
+        if _file(name) is None:
+            raise ModuleNotFoundError(f"{name}: no such module under {PACKAGE}", name=name)
+    waiting, found = list(modules), set()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += [other for other in _read(name)[1] if counts(other)]
+    return sorted(found)
+
+
+def key(*parts: object) -> str:
+    """Short name of some settings: 16 hexadecimal digits of their canonical JSON.
+
+    Parameters
+    ----------
+    *parts : object
+        Numbers, strings, None, lists, tuples, dictionaries with string keys, and dataclasses
+        (which count as their type's name and their fields), nested as you like.
+
+    Raises
+    ------
+    TypeError
+        For anything else, paths above all: a key must not depend on where a folder lies.
+    ValueError
+        For a number that is not finite.
+
+    Examples
+    --------
+    >>> key({"a": 1, "b": 2.0}) == key({"b": 2.0, "a": 1})
+    True
+    """
+    text = json.dumps(_plain(parts), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _plain(value: object) -> object:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        if not all(isinstance(name, str) for name in value):
+            raise TypeError(f"a key needs dictionaries with string keys, not {list(value)[:3]!r}")
+        return {name: _plain(item) for name, item in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return [type(value).__name__, _plain(fields)]
+    raise TypeError(
+        f"{value!r} ({type(value).__name__}) cannot be part of a key: "
+        "give its plain numbers or strings, and for a file its content's hash"
+    )
+
+
+def _file(module: str) -> Path | None:
+    """Source file of a module of the package, None where there is none."""
+    package, *inner = module.split(".")
+    if package != PACKAGE.name:
+        return None
+    path = PACKAGE.joinpath(*inner)
+    for candidate in (path / "__init__.py", path.with_suffix(".py") if inner else None):
+        if candidate is not None and candidate.is_file():
+            return candidate
+    return None
+
+
+@lru_cache(maxsize=None)
+def _read(module: str) -> tuple[str, tuple[str, ...]]:
+    """A module's code without its words, and the modules of the package it imports."""
+    path = _file(module)
+    tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    imported = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            source = node.module or ""
+            if node.level:  # from ..world import scenes
+                base = package.split(".")[: len(package.split(".")) - node.level + 1]
+                source = ".".join(base + ([node.module] if node.module else []))
+            imported.add(source)
+            imported.update(f"{source}.{alias.name}" for alias in node.names)
+    parents = {part for name in imported | {module} for part in _parents(name)}
+    known = {name for name in imported | parents if _file(name) is not None} - {module}
+    return _written(_without_words(tree)) + _files_named_in(tree), tuple(sorted(known))
+
+
+def _files_named_in(tree: ast.Module) -> str:
+    """Path and hash of each file of the package that the strings of some code name, a line each.
+
+    A string names a file, or all files of a folder, by its path in the package or by its last part.
+    """
+    words = {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    lines = []
+    for path, digest in _not_python(PACKAGE):
+        parts = path.split("/")
+        ends = {"/".join(parts[i:j]) for i in range(len(parts)) for j in range(i, len(parts) + 1)}
+        if ends & words:
+            lines.append(f"\n{path} {digest}")
+    return "".join(lines)
+
+
+@lru_cache(maxsize=None)
+def _not_python(package: Path) -> tuple[tuple[str, str], ...]:
+    """Path in a package and hash of its files that are not code of Python."""
+    files = (
+        path
+        for path in sorted(package.rglob("*"))
+        if path.suffix not in (".py", ".pyc", ".pyi")
+        and path.is_file()
+        and path.name[0] != "."
+        and path.name[-1] != "~"
+    )  # an editor's
+    return tuple(
+        (path.relative_to(package).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest())
+        for path in files
+    )
+
+
+def _parents(module: str) -> list[str]:
+    """Packages around a module: importing it runs their __init__ files too."""
+    parts = module.split(".")
+    return [".".join(parts[:count]) for count in range(1, len(parts))]
+
+
+def _without_words(tree: ast.Module) -> ast.Module:
+    """Drop docstrings (any string that stands alone as a statement) in place."""
+    for node in ast.walk(tree):
+        for field in ("body", "orelse", "finalbody"):
+            statements = getattr(node, field, None)
+            if isinstance(statements, list):
+                kept = [each for each in statements if not _is_words(each)]
+                if not kept and field == "body" and not isinstance(node, ast.Module):
+                    kept = [ast.Pass()]
+                setattr(node, field, kept)
+    return tree
+
+
+def _written(value: object) -> str:
+    """A syntax tree as text, the same in every version of Python that can read the code.
+
+    Empty fields are left out: versions add some. `ast.unparse` and `ast.dump` write the same tree
+    differently from version to version, and a run store moves between machines.
+    """
+    if isinstance(value, ast.AST):
+        fields = ((name, getattr(value, name, None)) for name in sorted(value._fields))
+        inner = (
+            f"{name}={_written(each)}" for name, each in fields if each is not None and each != []
+        )
+        return f"{type(value).__name__}({','.join(inner)})"
+    if isinstance(value, list):
+        return f"[{','.join(map(_written, value))}]"
+    return repr(value)
+
+
+def _is_words(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )

@@ -1,0 +1,244 @@
+"""What is asked for on the command line, checked before any work starts."""
+
+import difflib
+from argparse import Namespace
+from pathlib import Path
+
+from alignbook import ROOT
+from alignbook.store import verbatim
+from alignbook.workbook import exhibits, profiles
+
+COMPONENTS = "parser", "boxes", "probes"  # settings that say where ComAlign's pieces come from
+
+
+class Refused(Exception):
+    """What was asked for cannot be done; the message says why and what to do."""
+
+    def __init__(self, said):
+        super().__init__(verbatim.message(said))
+
+
+def check(asked: Namespace) -> tuple[list[str], dict]:
+    """Notebooks and settings behind a command line; `Refused` before any work starts."""
+    profile = "laptop" if asked.profile is None else asked.profile
+    if profile not in profiles.NAMES:
+        near = difflib.get_close_matches(profile, profiles.NAMES, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(profiles.NAMES)}"
+        raise Refused(f"unknown profile {profile!r}; {hint}")
+    try:
+        notebooks = exhibits.resolve(asked.targets, asked.data.partition("=")[0])
+    except ValueError as error:
+        raise Refused(str(error)) from None
+    overrides = changed(asked.set)
+    from alignbook.datasets import by_name
+    from alignbook.errors import DataError
+
+    try:
+        kind, _ = by_name.parse(asked.data)
+        profiles.get(profile, kind)
+    except ValueError as error:
+        raise Refused(f"--data {error}" if isinstance(error, DataError) else str(error)) from None
+    try:
+        made = profiles.get(profile, kind, overrides)
+    except ValueError as error:
+        raise Refused(f"--set: {error}") from None
+    data = check_data(asked.data, made)
+    check_folders(made, kind, notebooks)
+    if ":" in overrides.get("base", ""):
+        overrides["base"], side = check_base(overrides["base"])
+        if data != "world":  # prepared at the size that the model looks at
+            overrides.setdefault("size", str(side))
+    if overrides.get("bert", "captions") != "captions":
+        overrides["bert"] = check_bert(overrides["bert"])
+    notebooks = check_components(asked.targets, notebooks, profile, data, overrides)
+    check_device(asked.device)
+    settings = {
+        "profile": profile,
+        "data": data,
+        "seeds": asked.seeds,
+        "set": overrides,
+        "device": asked.device,
+    }
+    return notebooks, settings | read_from(settings)
+
+
+def read_from(settings: dict) -> dict[str, object]:
+    """What the files hold that settings read, as hashes: those of the data, those of each setting.
+
+    `Refused` for a file that cannot be read.
+    """
+    from alignbook.datasets import by_name
+    from alignbook.workbook import named_files as named
+
+    profile = profiles.get(settings["profile"], settings["data"].partition("=")[0], settings["set"])
+    try:
+        return {
+            "source": by_name.source(settings["data"], profile),
+            "files": named.files(profile, settings["data"]),
+        }
+    except ValueError as error:
+        raise Refused(str(error)) from None
+
+
+def make_absolute(overrides: dict[str, str]) -> None:
+    """Let settings name files wherever they are read: a relative place counts from here."""
+    from alignbook.workbook import named_files as named
+
+    for name, words in named.WORDS.items():
+        place, known = overrides.get(name, ""), name in ("base", "comalign_source")  # checked apart
+        if place and not known and place not in words and Path(place).expanduser().exists():
+            overrides[name] = str(Path(place).expanduser().resolve())
+
+
+def changed(settings: list[str]) -> dict[str, str]:
+    """What --set changes, by key."""
+    overrides = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise Refused(f"--set {text}: expected key=value, such as --set seeds=3")
+        if overrides.setdefault(name, value) != value:
+            raise Refused(f"--set {text}: {name} is {overrides[name]} before: say one of them")
+    return overrides
+
+
+def check_folders(profile: profiles.Profile, kind: str, notebooks: list[str]) -> None:
+    """Refuse a folder of noise files, or a ViT's, that isn't there or lacks a file it should hold."""
+    if profile.gsl_noise_index != "drawn":
+        folder = Path(profile.gsl_noise_index).expanduser()
+        arms = [
+            arm
+            for name in notebooks
+            for exhibit in exhibits.NOTEBOOKS[name].exhibits
+            if exhibit == "gsl-F1"
+            for arm in exhibits.arms(exhibit, kind, profile)
+        ]
+        rates = sorted({arm.rpartition("-")[2] for arm in arms} - {"0"})
+        missing = [file for rate in rates if not (file := folder / f"{kind}_{rate}.npy").is_file()]
+        if not folder.is_dir() or missing:
+            lost = missing[0] if folder.is_dir() else folder
+            raise Refused(
+                f"--set gsl_noise_index={profile.gsl_noise_index}: {lost} not found, "
+                f"expected a folder with {kind}_RATE.npy for RATE = {', '.join(rates)}; or "
+                "leave it out, and the noise is drawn"
+            )
+    if profile.covalign_vit != "base" and profile.name != "paper":
+        from alignbook.papers.covalign import two_towers
+
+        try:
+            two_towers.ViT(profile.covalign_vit).files
+        except ValueError as error:
+            raise Refused(f"--set covalign_vit={profile.covalign_vit}: {error}") from None
+
+
+def check_data(spec: str, profile: profiles.Profile | None = None) -> str:
+    """A data set's spec with its folder made absolute, once nothing speaks against it."""
+    from alignbook.datasets import by_name
+
+    name, equals, folder = spec.partition("=")
+    if equals and folder:
+        spec = f"{name}={Path(folder).expanduser().resolve()}"
+    if problems := by_name.check(spec, profile):
+        raise Refused("\n  ".join([f"--data {spec}:", *problems]))
+    return spec
+
+
+def check_bert(spec: str) -> str:
+    """A BERT's name, or its folder made absolute; `Refused` if anything speaks against it."""
+    from alignbook.backbones import bert
+
+    if Path(spec).expanduser().is_dir():
+        spec = str(Path(spec).expanduser().resolve())
+    if problems := bert.Pretrained(spec).problems():
+        raise Refused("\n  ".join([f"--set bert={spec}:", *problems]))
+    return spec
+
+
+def check_components(
+    targets, notebooks: list[str], profile: str, data: str, overrides: dict[str, str]
+) -> list[str]:
+    """The notebooks that have what their components need; the others are left out with a line, and
+    `overrides` say "none". `Refused` if one of them or a setting was named, or none is left of what
+    was asked for.
+
+    Paths in `overrides` become absolute.
+    """
+    kind = data.partition("=")[0]
+    make_absolute(overrides)
+    needs = {
+        name: {
+            field
+            for each in exhibits.NOTEBOOKS[name].exhibits
+            for field in exhibits.EXHIBITS[each].needs
+        }
+        for name in notebooks
+    }
+    fields = set().union(*needs.values()) | set(COMPONENTS) & set(overrides)
+    if not fields and "comalign_source" not in overrides:
+        return notebooks
+    from alignbook.papers.comalign.components import check
+
+    if profile == "paper" and kind == "coco":
+        overrides.setdefault("comalign_source", f"flickr30k={ROOT / 'data/flickr30k'}")
+    if "comalign_source" in overrides:
+        overrides["comalign_source"] = check_source(overrides["comalign_source"], kind)
+    made = profiles.get(profile, kind, overrides)
+    left = {}
+    for field in sorted(fields):
+        problem = check.problem(field, made, data)
+        lacking = [name for name in notebooks if field in needs[name]] if problem else []
+        named = {each for name in lacking for each in (name, *exhibits.NOTEBOOKS[name].exhibits)}
+        wanted = named & set(targets) or targets and set(lacking) >= set(notebooks)
+        if problem and (wanted or overrides.get(field, "none") != "none"):
+            raise Refused(f"--set {field}={getattr(made, field)}: {problem}")
+        if problem:
+            overrides[field] = "none"
+            left |= dict.fromkeys(lacking, problem)
+    for problem in dict.fromkeys(left.values()):
+        names = ", ".join(name for name in left if left[name] == problem)
+        print(f"left out: {names} ({verbatim.message(problem)})")
+    return [name for name in notebooks if name not in left]
+
+
+def check_source(spec: str, target: str) -> str:
+    """The data that ComAlign's heads are trained on, made absolute; they must not hold the target."""
+    source = spec.partition("=")[0]
+    if target == "world":
+        raise Refused(
+            "--set comalign_source: the world's two domains are each other's source; it "
+            "goes with photographs"
+        )
+    if {source, target} == {"flickr8k", "flickr30k"}:
+        raise Refused(
+            f"--set comalign_source={spec}: Flickr8k's photographs are among Flickr30K's, "
+            f"so that heads trained on the one have seen the other: take coco=DIR"
+        )
+    return check_data(spec)
+
+
+def check_base(spec: str) -> tuple[str, int]:
+    """A pretrained model's spec with its file made absolute, and the pixels a side it looks at.
+
+    `Refused` if anything speaks against it.
+    """
+    from alignbook.backbones import pretrained
+
+    form, _, place = spec.partition(":")
+    if form in ("checkpoint", "huggingface") or Path(place).expanduser().is_dir():
+        spec = f"{form}:{Path(place).expanduser().resolve()}"
+    if problems := pretrained.problems(spec):
+        raise Refused("\n  ".join([f"--set base={spec}:", *problems]))
+    return spec, pretrained.parse(spec).image_size[0]
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that this machine lacks."""
+    if device not in ("auto", "cpu"):
+        import torch  # 2 s, only where a device was named
+
+        kind = device.partition(":")[0]
+        there = {"cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}
+        if kind not in there:
+            raise Refused(f"unknown device {device!r}; there are: auto, cpu, cuda, mps")
+        if not there[kind]():
+            raise Refused(f"--device {device}: PyTorch finds none here; see ./run_all.sh doctor")

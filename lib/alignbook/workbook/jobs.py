@@ -1,0 +1,197 @@
+"""The jobs the graph is made of: `python -m alignbook.workbook.jobs KIND [NAME…] --out RESULTS`.
+
+Each leaves files under the results folder, written aside and renamed, and prints one line.
+"""
+
+import argparse
+import importlib
+import json
+import shlex
+import sys
+import time
+import warnings
+from pathlib import Path
+
+from alignbook import ROOT
+from alignbook.store import durable, progress, verbatim
+from alignbook.workbook import exhibits, surroundings, workbook
+from alignbook.workbook.graph import title
+from alignbook.workbook.workbook import Workbook
+
+
+def data(book: Workbook) -> None:
+    """Make or read the data set; leave what it is in data.json."""
+    began = time.monotonic()
+    dataset = book.dataset()
+    sizes = {split: len(rows) for split, rows in dataset.splits.items()}
+    durable.write(
+        book.out / "data.json",
+        json.dumps(
+            {
+                "name": dataset.name,
+                "fingerprint": dataset.fingerprint,
+                "images": sizes,
+                "captions per image": dataset.captions_per_image,
+                "folder": dataset.folder.name,
+            },
+            indent=1,
+        ),
+        sealed=True,
+    )
+    say(f"data {dataset.name}, {' / '.join(map(str, sizes.values()))} images", began)
+
+
+def base(book: Workbook) -> None:
+    """Train or load the base model, store its region features; leave their keys in base.json."""
+    began = time.monotonic()
+    name = book.profile.base
+    run, features = book.base(), book.features()
+    keys = {"base": run.key if run else None, "features": features.key}
+    durable.write(book.out / "base.json", json.dumps(keys, indent=1), sealed=True)
+    if run:
+        say(f"base {name}, test RSUM {run.metrics['test RSUM']:.1f}", began)
+    else:
+        say(f"base: none, {book.kind} brings its region features", began)
+
+
+def whole(book: Workbook, *files: str) -> None:
+    """The arms that leave these files, all in one process."""
+    began, done = time.monotonic(), 0
+    for name in dict.fromkeys(Path(file).parent.name for file in files):
+        for one in exhibits.arms(name, book.kind, book.profile):
+            if f"arms/{name}/{exhibits.slug(one)}.csv" in files:
+                progress.part(done, len(files))
+                arm(book, name, one)
+                done += 1
+    say(title(["whole", *files]), began)
+
+
+def arms(book: Workbook, exhibit: str, *names: str) -> None:
+    """Some arms of an exhibit, one after another."""
+    for done, name in enumerate(names):
+        progress.part(done, len(names))
+        arm(book, exhibit, name)
+
+
+def arm(book: Workbook, exhibit: str, name: str) -> None:
+    """Tune an arm on dev, run it for every reporting seed; leave the list of its runs."""
+    from alignbook.store import runs
+    from alignbook.workbook import results
+
+    began = time.monotonic()
+    listed = results.arm(book, exhibit, name)
+    file = book.out / "arms" / exhibit / f"{exhibits.slug(name)}.csv"
+    durable.write(file, listed.to_csv(index=False), sealed=True)
+    reported = listed[listed.role == "report"]
+    found = [runs.stored(key).metrics for key in reported.key]
+    headline = "test RSUM" if "test RSUM" in found[0] else next(iter(found[0]["asked"]))
+    mean = sum(metrics[headline] for metrics in found) / len(found)
+    count = f"{len(listed) - len(reported)} trials, {len(reported)} seed{'s' * (len(reported) > 1)}"
+    say(f"{exhibit} {name}, {headline} {mean:.1f}, {count}", began)
+
+
+def notebook(book: Workbook, name: str) -> None:
+    """Execute a notebook; its copy stays in notebooks/, with the error in it if it fails."""
+    from alignbook.workbook import execute
+
+    began = time.monotonic()
+    target = book.out.resolve() / "notebooks" / f"{name}.ipynb"
+    said = json.loads((book.out / "settings.json").read_text())
+    execute.run_notebook(
+        ROOT / "notebooks" / f"{name}.ipynb",
+        target,
+        {
+            "profile": book.profile.name,
+            "data": book.data,
+            "seeds": said["seeds"] or 0,
+            "settings": shlex.join(f"{k}={v}" for k, v in said["set"].items()),
+            "out": str(book.out.resolve()),
+            "device": book.device,
+        },
+    )
+    durable.write(target.with_suffix(".done"), "")
+    expected = exhibits.NOTEBOOKS[name].expected.get(book.profile.name)
+    say(f"notebook {name}", began, expected)
+
+
+def efficiency(book: Workbook, exhibit: str) -> None:
+    """Measure time and memory of an exhibit's models; but for the smoke profile nothing else of the
+    graph runs meanwhile.
+    """
+    from alignbook.workbook import results
+
+    began = time.monotonic()
+    module = importlib.import_module(exhibits.EXHIBITS[exhibit].timed)
+    measured = module.table(book, results.arms(book, exhibit))
+    say(f"{exhibit}, time and memory of {len(measured)} models", began)
+
+
+def benchmark(book: Workbook) -> None:
+    """Measure the kernels; but for the smoke profile nothing else of the graph runs meanwhile."""
+    from alignbook.show import kernel_benchmark
+
+    began = time.monotonic()
+    kernel_benchmark.measure(book)
+    say("kernels measured", began)
+
+
+def collect(book: Workbook, *names: str) -> None:
+    """Put the numbers of some exhibits, and of those that are there already, into metrics, summary,
+    timings, runs (CSV) and images.
+    """
+    import pandas as pd
+
+    from alignbook.workbook import results
+
+    began = time.monotonic()
+    listed = [results.arms(book, name) for name in names]
+    listed += [results.there(book, name) for name in exhibits.EXHIBITS if name not in names]
+    found = results.gather(book, pd.concat(listed))
+    images = found.pop("images").to_parquet(index=False)
+    durable.write(book.out / "images.parquet", images, sealed=True)
+    for name, table in found.items():
+        durable.write(book.out / f"{name}.csv", table.to_csv(index=False), sealed=True)
+    say(f"{len(found['metrics']):,} numbers of {len(names)} exhibits", began)
+
+
+def say(what: str, began: float, expected: float | None = None) -> None:
+    """One line: what is done and how long it took."""
+    took = f"{time.monotonic() - began:6.1f} s"
+    hint = f"  (expected {expected} s)" if expected else ""
+    print(f"  {took}  {verbatim.line(what)}{hint}", flush=True)
+
+
+KINDS = {
+    job.__name__: job for job in (data, base, whole, arms, efficiency, benchmark, notebook, collect)
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Do one job; 1 if it failed for a reason its message names."""
+    parser = argparse.ArgumentParser(prog="alignbook.workbook.jobs", description=__doc__)
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--out", type=Path, required=True)
+    asked = parser.parse_args(arguments)
+    from alignbook.workbook.execute import NotebookFailed
+
+    # Kept with the runs and shown in notebook 40: hundreds of lines would hide the others here.
+    warnings.filterwarnings("ignore", "epoch .*, network", UserWarning)
+    try:
+        with progress.told(asked.out, [asked.kind, *asked.names]):
+            KINDS[asked.kind](workbook.load(asked.out), *asked.names)
+    except Exception as error:
+        known = isinstance(error, (NotebookFailed, ValueError, FloatingPointError, OSError))
+        places = surroundings.full()  # for which PyTorch and safetensors have errors of their own
+        if not known and not places:
+            raise
+        line = isinstance(error, OSError) and surroundings.told(error) or error
+        room = f" (no room left on the disk of {places[0]})" if places else ""
+        said = f"{asked.kind} {' '.join(asked.names)}: {line}{room}"
+        print(f"  failed: {verbatim.message(said)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

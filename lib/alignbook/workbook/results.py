@@ -1,0 +1,294 @@
+"""Results as files in long form, made from the stored runs of the arms.
+
+metrics.csv holds neither time nor revision: it is compared byte by byte between starts.
+"""
+
+import importlib
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from alignbook.core.protocol import TUNING_SEED, Protocol
+from alignbook.core.retrieval import KS
+from alignbook.evidence.statistics import t_interval
+from alignbook.store import runs
+from alignbook.workbook import exhibits, profiles
+
+COLUMNS = ("i2t R@1", "i2t R@5", "i2t R@10", "t2i R@1", "t2i R@5", "t2i R@10", "RSUM")
+
+PROBE = "the right one of two scores higher; a tie is wrong"
+
+
+def arm(book, exhibit: str, name: str) -> pd.DataFrame:
+    """Tune an arm on dev and run it for every reporting seed; what is stored is only looked up.
+
+    Returns
+    -------
+    DataFrame, a line a run: exhibit, arm, role ("trial" or "report"), seed, key.
+    """
+    columns = ["exhibit", "arm", "role", "seed", "key"]
+    if name == exhibits.BASE_MODEL:
+        return pd.DataFrame([(exhibit, name, "report", 0, book.base().key)], columns=columns)
+    if exhibit == "base-models":
+        found = [(seed, book.measured(name, seed).key) for seed in book.base_seeds]
+        return pd.DataFrame([(exhibit, name, "report", *each) for each in found], columns=columns)
+    known = exhibits.EXHIBITS[exhibit]
+    module = importlib.import_module(known.module)
+    candidates, changes = module.arms(exhibit, book.profile)[name]
+    inputs = module.inputs(book, exhibit, name)
+    soon = book.profile.name in ("smoke", "laptop")
+    early = name in known.later and soon
+    single = early or name in known.controls or name in known.once and soon
+    chosen, trials = candidates[0], []
+    if len(candidates) > 1 and not early:
+        tuned = getattr(module, "tuning_inputs", module.inputs)(book, exhibit, name)
+        chosen, trials = runs.best_on_dev(candidates, TUNING_SEED, *tuned, device=book.device)
+    chosen = replace(chosen, **changes)
+    lines = [(exhibit, name, "trial", TUNING_SEED, run.key) for run in trials]
+    seeds = book.seeds[:1] if single else seeds_of(book, known)
+    wanted = [(chosen, 0 if name in known.untrained else seed) for seed in seeds]
+    for seed, run in zip(seeds, runs.several(wanted, *inputs, device=book.device), strict=True):
+        if known.measured:
+            run = module.measured(book, exhibit, name, run, inputs)
+        lines.append((exhibit, name, "report", seed, run.key))
+    return pd.DataFrame(lines, columns=columns)
+
+
+def seeds_of(book, known: exhibits.Exhibit) -> range:
+    """Reporting seeds of an exhibit: the profile's, or more where it wants more and nobody said how
+    many.
+    """
+    own = profiles.WORLD[book.profile.name].seeds == len(book.seeds)
+    if book.profile.name == "smoke" or not own:
+        return book.seeds
+    return range(max(len(book.seeds), known.seeds))
+
+
+def arms(book, exhibit: str) -> pd.DataFrame:
+    """The runs of all arms of an exhibit, as `arm` lists them."""
+    none = pd.DataFrame(columns=["exhibit", "arm", "role", "seed", "key"])
+    found = [arm(book, exhibit, name) for name in exhibits.arms(exhibit, book.kind, book.profile)]
+    return pd.concat(found, ignore_index=True) if found else none
+
+
+def there(book, exhibit: str) -> pd.DataFrame:
+    """The runs of an exhibit as its jobs listed them, nothing computed; none if one is missing, or of
+    other code or settings.
+    """
+    folder, settings = book.out / "arms" / exhibit, book.out / "settings.json"
+    files = [
+        folder / f"{exhibits.slug(name)}.csv"
+        for name in exhibits.arms(exhibit, book.kind, book.profile)
+    ]
+    texts = {name: str for name in ("exhibit", "arm", "role", "key")}
+    found = [
+        pd.read_csv(file, dtype=texts)
+        for file in files
+        if file.exists() and file.stat().st_mtime >= settings.stat().st_mtime
+    ]
+    keys = {key for lines in found for key in lines.key}
+    if (
+        found
+        and len(found) == len(files)
+        and all(runs.is_stored(key) and runs.is_of_this_code(runs.stored(key)) for key in keys)
+    ):
+        return pd.concat(found, ignore_index=True)
+    return pd.DataFrame(columns=["exhibit", "arm", "role", "seed", "key"])
+
+
+def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The results files of some arms, as `arm` lists them.
+
+    Returns
+    -------
+    dict of DataFrame
+        `metrics`: one row per exhibit, row, column and seed. `summary`: mean and 95 % t interval
+        over seeds. `timings`: seconds and steps a run. `runs`: where each number comes from.
+        `images`: the six recalls of each test image, its captions together, of the runs that kept
+        their ranks.
+    """
+    listed = listed.sort_values(["exhibit", "arm", "role", "seed", "key"], kind="stable")
+    dataset = book.dataset()
+    images = len(dataset.splits["test"])
+    away, each = f"{dataset.name} B", dataset.captions_per_image
+    metrics, timings, provenance, images_of = [], [], [], []
+    for row in listed.itertuples():
+        run = runs.stored(row.key)
+        timings.append(
+            (
+                row.exhibit,
+                row.arm,
+                row.role,
+                row.seed,
+                row.key,
+                run.metrics["steps"],
+                run.metrics["training seconds"],
+                run.record["seconds"],
+            )
+        )
+        provenance.append(
+            (
+                row.exhibit,
+                row.arm,
+                row.role,
+                row.seed,
+                row.key,
+                run.metrics.get("dev RSUM"),
+                run.metrics["parameters"],
+                run.metrics["checksum"],
+                json.dumps(run.config),
+                json.dumps(run.record["versions"]),
+                run.record["code"][:16],
+                run.record["device"],
+                run.record["finished"],
+            )
+        )
+        if row.role == "trial":
+            continue
+        arm, target = exhibits.row_and_target(row.arm)
+        if run.has("ranks_i2t"):
+            images_of.append(
+                image_recalls(run.array("ranks_i2t"), run.array("ranks_t2i")).assign(
+                    exhibit=row.exhibit, row=arm, target=target, seed=row.seed
+                )
+            )
+        known = exhibits.EXHIBITS[row.exhibit]
+        on_b = book.kind == "world" and (target or known.domain) in ("f30k", "B")
+        shown = (
+            run.config.get("test_images") or images
+        )  # GSL's similarity is slow: the first so many
+        queries = {"i2t": shown, "t2i": shown * each, "RSUM": shown + shown * each}
+        protocol = Protocol(dataset.name, "test", each, images=shown)
+        elsewhere = replace(protocol, dataset=away)
+        here = elsewhere if on_b else protocol
+        versions = {f"{target} " if target else "": ("test", here)}
+        if known.folds:
+            versions = {"5K ": versions[""], "1K ": ("test 1K", replace(here, folds=5))}
+        for label, (prefix, how) in versions.items():
+            for column in COLUMNS if f"{prefix} RSUM" in run.metrics else ():
+                metrics.append(
+                    (
+                        row.exhibit,
+                        arm,
+                        label + column,
+                        f"{prefix} {column}",
+                        row.seed,
+                        round(run.metrics[f"{prefix} {column}"], 6),
+                        queries[column.split()[0]],
+                        how.dataset,
+                        book.profile.name,
+                        "test",
+                        f"{how} [{how.id}]",
+                    )
+                )
+        for metric, n in run.metrics.get("asked", {}).items():  # on domain B, probes and the like
+            name = away if on_b or metric.startswith("B test ") else dataset.name
+            column = metric.removeprefix("test ").replace("B test", "B")
+            how = (
+                f"{elsewhere} [{elsewhere.id}]"
+                if column.removeprefix("B ") in COLUMNS
+                else (run.metrics.get("how", PROBE))
+            )
+            split = run.metrics.get("asked of", "test")
+            metrics.append(
+                (
+                    row.exhibit,
+                    arm,
+                    column,
+                    metric,
+                    row.seed,
+                    round(run.metrics[metric], 6),
+                    n,
+                    name,
+                    book.profile.name,
+                    split,
+                    how,
+                )
+            )
+    metrics = pd.DataFrame(
+        metrics,
+        columns=[
+            "exhibit",
+            "row",
+            "column",
+            "metric",
+            "seed",
+            "value",
+            "n",
+            "dataset",
+            "profile",
+            "split",
+            "protocol",
+        ],
+    )
+    return {
+        "metrics": metrics,
+        "summary": summarise(metrics),
+        "timings": pd.DataFrame(
+            timings,
+            columns=[
+                "exhibit",
+                "row",
+                "role",
+                "seed",
+                "run",
+                "steps",
+                "training_seconds",
+                "seconds",
+            ],
+        ),
+        "runs": pd.DataFrame(
+            provenance,
+            columns=[
+                "exhibit",
+                "row",
+                "role",
+                "seed",
+                "run",
+                "dev_rsum",
+                "parameters",
+                "checksum",
+                "config",
+                "versions",
+                "code",
+                "device",
+                "finished",
+            ],
+        ),
+        "images": pd.concat(images_of, ignore_index=True)
+        if images_of
+        else pd.DataFrame(columns=["image", *COLUMNS[:6], "exhibit", "row", "target", "seed"]),
+    }
+
+
+def image_recalls(i2t, t2i) -> pd.DataFrame:
+    """Recalls in percent of each test image as a query, and of its captions: image, six columns.
+
+    Parameters
+    ----------
+    i2t : (N,) ranks of the images' best captions, from 1. t2i : (5·N,) of the captions' images.
+
+    Examples
+    --------
+    >>> image_recalls(np.array([1, 9]), np.array([1, 20, 3, 1]))["t2i R@1"].tolist()
+    [50.0, 50.0]
+    """
+    t2i = np.asarray(t2i).reshape(len(i2t), -1)
+    found = {f"i2t R@{k}": 100.0 * (np.asarray(i2t) <= k) for k in KS}
+    found |= {f"t2i R@{k}": 100.0 * (t2i <= k).mean(axis=1) for k in KS}
+    return pd.DataFrame({"image": np.arange(len(i2t)), **found})
+
+
+def summarise(metrics: pd.DataFrame) -> pd.DataFrame:
+    """Mean over seeds and its 95 % t interval: exhibit, row, column, seeds, mean, low, high."""
+    rows = []
+    for (exhibit, row, column), values in metrics.groupby(["exhibit", "row", "column"], sort=False)[
+        "value"
+    ]:
+        mean, low, high = t_interval(values.to_numpy())
+        rows.append((exhibit, row, column, len(values), mean, low, high))
+    return pd.DataFrame(
+        rows, columns=["exhibit", "row", "column", "seeds", "mean", "low", "high"]
+    ).round(4)

@@ -1,0 +1,123 @@
+"""What a power cut, a full disk or an editor left broken in results, found before work starts.
+
+It is named, set aside and made again: what a job made, by Snakemake; a run, by the job whose list
+names it. A list for which Snakemake has no record is made again too, as nobody knows with which
+settings it was made.
+"""
+
+import csv
+import json
+import os
+from base64 import urlsafe_b64encode
+from pathlib import Path
+
+from alignbook import ROOT
+from alignbook.datasets import prepared
+from alignbook.store import durable, runs
+
+MADE = (
+    "data.json",
+    "base.json",
+    "arms/*/*.csv",
+    "efficiency/*.csv",
+    "benchmarks/kernels.csv",
+    "metrics.csv",
+    "summary.csv",
+    "timings.csv",
+    "runs.csv",
+    "images.parquet",
+    "notebooks/*.done",
+)
+
+
+def settings_of(out: Path) -> dict | None:
+    """What settings.json of a results folder says; None if it is not there or not whole."""
+    said = read(out / "settings.json")
+    whole = isinstance(said, dict) and {"profile", "data", "seeds", "set"} <= set(said)
+    return said if whole else None
+
+
+def read(file: Path):
+    """What a JSON file of the results says; None if it isn't there or is no longer as it was
+    written, and then it is set aside.
+    """
+    try:
+        if durable.is_sound(file):
+            return json.loads(file.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        pass
+    durable.set_aside(file, f"{file}: cut or altered", "it is begun anew")
+    return None
+
+
+def mend(out: Path) -> None:
+    """Set aside what is broken in a results folder, and of the runs and data it was made from."""
+    read(out / "starts.json")
+    _drop_broken_records(out)
+    # Without settings nobody knows which lists are of these: see `collect.there`.
+    unknown = [] if settings_of(out) else [*out.glob("arms/*/*.csv")]
+    for file in sorted(path for pattern in MADE for path in out.glob(pattern)):
+        if not _is_whole(file):
+            shown = file.with_suffix(".ipynb") if file.suffix == ".done" else file
+            durable.set_aside(file, f"{shown}: cut or altered")
+        elif not any(_record(out, file, kind).exists() for kind in ("metadata", "incomplete")):
+            unknown.append(file)
+        elif bad := [key for key in _keys_in(file) if _is_lost(key)]:
+            durable.set_aside(file, f"{file}: names run {bad[0]}")
+    for file in unknown:
+        file.unlink(missing_ok=True)
+    if unknown:
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        print(f"  {unknown[0]}{more}: no record of what it was made with; made again", flush=True)
+    if (out / "data.json").exists():
+        prepared.is_whole(ROOT / "data" / json.loads((out / "data.json").read_bytes())["folder"])
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a file that a job made is as it was written, as far as that is known."""
+    if file.suffix == ".done":  # users may change an executed notebook
+        executed = file.with_suffix(".ipynb")
+        octets = executed.read_bytes().strip() if executed.exists() else b""
+        return octets[:1] == b"{" and octets[-1:] == b"}"
+    return file.stat().st_size > 0 and durable.is_sound(file)
+
+
+def _is_lost(key: str) -> bool:
+    """Whether a run is no longer as it was written; what is of other code, or removed, is not."""
+    if runs.fault(key) != runs.OTHER and runs.drop(key):
+        return True
+    return not (runs.STORE / key).exists() and (runs.STORE / ".bad" / key).exists()
+
+
+def _keys_in(file: Path) -> list[str]:
+    """The runs that a file names: an arm's list, or base.json."""
+    if file.name == "base.json":
+        named = json.loads(file.read_bytes()).values()
+        return [key for key in named if key and len(key) == 16]  # not a data set's fingerprint
+    if file.parent.parent.name != "arms":
+        return []
+    with open(file, newline="", encoding="utf-8") as lines:
+        return [row["key"] for row in csv.DictReader(lines)]
+
+
+def _record(out: Path, file: Path, kind: str) -> Path:
+    """Where Snakemake keeps what a file was made with, or notes that it is being made."""
+    name = urlsafe_b64encode(file.relative_to(out).as_posix().encode()).decode()
+    longest = os.pathconf(out, "PC_NAME_MAX") - 1
+    parts = [name[i : i + longest] for i in range(0, len(name), longest)]
+    return out.joinpath(".snakemake", kind, *("@" + part for part in parts[:-1]), parts[-1])
+
+
+def _drop_broken_records(out: Path) -> None:
+    """Remove records of Snakemake that are cut: it would take what they are of as up to date."""
+    for file in out.glob(".snakemake/metadata/**/*"):
+        if file.is_file():
+            try:
+                record = json.loads(file.read_bytes())
+                whole = isinstance(record, dict) and {"rule", "params", "code"} <= set(record)
+            except ValueError:
+                whole = False
+            if not whole:
+                file.unlink()

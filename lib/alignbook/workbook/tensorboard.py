@@ -1,0 +1,81 @@
+"""``./run_all.sh tensorboard``: loss, learning rate and dev of stored runs as event files.
+
+They are written after the fact, from what every run keeps: nothing of the training depends on it.
+The viewer is not part of the workbook: `pip install tensorboard`, or a notebook service's.
+"""
+
+import calendar
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from alignbook import ROOT
+from alignbook.store import runs
+from alignbook.workbook import curves, exhibits, report
+
+TAGS = {"loss": "loss", "rate": "learning_rate", "dev": "dev_RSUM"}  # a viewer takes no spaces
+
+
+def main(arguments: list[str]) -> int:
+    """``tensorboard [FOLDER] [--profile P] [--data D]``; returns the exit code."""
+    asked = report.asked_for(
+        "tensorboard",
+        "Write the curves of a results folder's runs as TensorBoard event files.",
+        arguments,
+    )
+    try:
+        kind = asked.data.partition("=")[0]
+        out = asked.folder or report.newest(ROOT / "results", asked.profile, kind)
+        count = write(out)
+    except (ValueError, OSError) as error:
+        print(f"run_all.sh: {error}", file=sys.stderr)
+        return 2
+    folder = os.path.relpath(out / "tensorboard")
+    print(f"{count} runs: tensorboard --logdir {folder}")
+    return 0
+
+
+def write(out: Path) -> int:
+    """Write `out/tensorboard/<exhibit>/<arm>/<seed>` for every reported run; how many there are.
+
+    The folder is made anew. Steps before 0 are those of a warm-up.
+
+    Raises
+    ------
+    ValueError
+        No run of the folder left curves.
+    """
+    from tensorboardX.event_file_writer import EventsWriter  # SummaryWriter has a thread a file
+    from tensorboardX.proto.event_pb2 import Event
+    from tensorboardX.summary import scalar
+
+    found = curves.of_exhibits(out) if (out / "runs.csv").exists() else {}
+    if not found:
+        raise ValueError(f"{out}/runs.csv: no stored run that was trained; ./run_all.sh makes some")
+    aside = out / ".tensorboard"
+    shutil.rmtree(aside, ignore_errors=True)
+    for exhibit, listed in found.items():
+        for (row, seed), own in by_run(listed).items():
+            said = runs.stored(own[0].run).record["finished"]
+            finished = calendar.timegm(time.strptime(said, "%Y-%m-%dT%H:%M:%SZ"))
+            folder = aside / exhibit / exhibits.slug(row) / str(seed)
+            folder.mkdir(parents=True)
+            file = EventsWriter(f"{folder}/events")
+            for curve in own:
+                for step, value in curve.points.tolist():
+                    said = scalar(TAGS[curve.kind], value)
+                    file.write_event(Event(wall_time=finished, step=int(step), summary=said))
+            file.close()
+    shutil.rmtree(out / "tensorboard", ignore_errors=True)
+    os.replace(aside, out / "tensorboard")
+    return sum(len(by_run(listed)) for listed in found.values())
+
+
+def by_run(listed: list[curves.Curve]) -> dict[tuple[str, int], list[curves.Curve]]:
+    """An exhibit's curves by row and seed."""
+    found = {}
+    for curve in listed:
+        found.setdefault((curve.row, curve.seed), []).append(curve)
+    return found

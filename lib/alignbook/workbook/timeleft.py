@@ -1,0 +1,272 @@
+"""How long a start still takes.
+
+Each job has a plan: its seconds in an earlier start, else those planned for the profile
+(data/budget.csv, a notebook's expected time). What the jobs of this start took against their plan
+corrects the plan of the others of their kind, the more so the more of them there are. The jobs
+that are left are then put on the cores one after another, as Snakemake does. Standard library only.
+"""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from alignbook import ROOT
+from alignbook.workbook import exhibits
+from alignbook.workbook.graph import Graph, title
+
+# Seconds where neither an earlier start nor the budget says any.
+OTHERS = {
+    "data": 8,
+    "base": 60,
+    "arms": 10,
+    "efficiency": 15,
+    "benchmark": 20,
+    "collect": 4,
+    "notebook": 10,
+    "report": 20,
+}
+# Seconds of two smoke runs: what an arm takes besides its training, a chapter before its first arm,
+# the base model besides its training, and measuring the time and memory of a model.
+PER_ARM, ONCE = {"comalign": 1.0, "covalign": 0.15}, {"comalign": 35, "base": 10}
+BASE, PER_MODEL = 3, {"chan": 1.5, "covalign": 0.5, "gsl": 6}
+STUBBORN = 0.06  # how much of the plan ahead counts as if it had been seen to hold
+LAST = tuple(name for name, book in exhibits.NOTEBOOKS.items() if book.last)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is planned for the jobs of a start.
+
+    Parameters
+    ----------
+    profile : the resolved profile; data : the kind of data; notebooks : those asked for.
+    spread : "arm", "exhibit" or "chapter"; cores : as Snakemake has them.
+    earlier : seconds of jobs in earlier starts, by title.
+    """
+
+    profile: object
+    data: str
+    notebooks: list[str]
+    spread: str
+    cores: int
+    earlier: dict[str, float]
+
+    def seconds(self, words: list[str]) -> float:
+        """What is planned for a job."""
+        kind, *names = words
+        if known := self.earlier.get(title(words)):
+            return known
+        if kind in ("arms", "whole"):
+            return sum(self._parts(words))
+        if kind == "base":
+            row = self._budget().get("base-models")
+            return row[0] / row[1] + BASE if row else OTHERS["base"]
+        if kind == "notebook":
+            return exhibits.NOTEBOOKS[names[0]].expected.get(self.profile.name, OTHERS["notebook"])
+        if kind == "efficiency":
+            models = len(exhibits.arms(names[0], self.data, self.profile)) * self.profile.seeds
+            return models * PER_MODEL[names[0].partition("-")[0]]
+        return OTHERS.get(kind, 10)
+
+    def share(self, words: list[str], state: dict) -> float:
+        """How much of a job at work is done, from what it says: 0 to 1."""
+        if words[0] == "base" and "loss" in state or words[0] == "efficiency" and "step" in state:
+            return 0.95 * state["step"] / state["steps"]
+        if words[0] in ("arms", "whole") and state.get("part"):
+            parts, done = self._parts(words), state["part"][0]
+            return sum(parts[:done]) / sum(parts)
+        return 0.0
+
+    def waiting(self, graph: Graph) -> list[list[str]]:
+        """Words of the jobs that have not begun; of equals that are not known, any."""
+        begun = [job.words for job in graph.listed]
+        found = []
+        for rule, count in graph.waiting.items():
+            some = [words for words in self._of_rule(rule) if words not in begun] or [[rule]]
+            # of more than are needed those in the middle of their times
+            some.sort(key=self.seconds)
+            middle = max(0, (len(some) - count) // 2)
+            found += (some[middle : middle + count] * count)[:count]
+        return found
+
+    def _of_rule(self, rule: str) -> list[list[str]]:
+        shown = dict.fromkeys(
+            name
+            for book in self.notebooks
+            for name in (exhibits.NOTEBOOKS[book].exhibits + exhibits.NOTEBOOKS[book].reads)
+        )
+        if rule == "notebook":
+            return [["notebook", name] for name in self.notebooks]
+        if rule == "efficiency":
+            return [["efficiency", name] for name in shown if exhibits.EXHIBITS[name].timed]
+        for name in shown:
+            start = f"arms_{name.replace('-', '_')}_"
+            if rule.startswith(start):
+                some = exhibits.jobs(name, self.data, self.profile, self.spread)
+                return [["arms", name, *some[int(rule.removeprefix(start))]]]
+        if rule.startswith("whole_"):
+            own = [
+                name
+                for name in shown
+                if exhibits.EXHIBITS[name].module.endswith("." + rule.removeprefix("whole_"))
+            ]
+            return [
+                [
+                    "whole",
+                    *(
+                        f"arms/{name}/{exhibits.slug(arm)}.csv"
+                        for name in own
+                        for arm in exhibits.arms(name, self.data, self.profile)
+                    ),
+                ]
+            ]
+        return [[rule]]
+
+    def _parts(self, words: list[str]) -> list[float]:
+        """Planned seconds of each arm of a job."""
+        kind, *names = words
+        of = [Path(name).parent.name for name in names]  # files arms/<exhibit>/<arm>.csv
+        if kind == "arms":
+            of = names[:1] * (len(names) - 1)
+        budget = self._budget()
+        # What the budget doesn't list, if there is one, shows others' runs and trains nothing.
+        unknown = 0.0 if budget else OTHERS["arms"]
+        each = {name: seconds / arms for name, (seconds, arms) in budget.items()}
+        besides = PER_ARM.get(chapter(words), 0.6)
+        parts = [each.get(name, unknown) + besides for name in of]
+        if kind == "whole":
+            parts[0] += ONCE.get(chapter(words), 0)
+        return parts
+
+    def _budget(self) -> dict[str, tuple[float, int]]:
+        """Core-seconds and number of arms by exhibit."""
+        return _planned(self.profile.name, self.data)
+
+
+_tables = {}
+
+
+def _planned(profile: str, data: str) -> dict[str, tuple[float, int]]:
+    if (profile, data) not in _tables:
+        with open(ROOT / "data/budget.csv", newline="", encoding="utf-8") as file:
+            _tables[profile, data] = {
+                row["exhibit"]: (float(row["core_seconds"]), int(row["arms"]))
+                for row in csv.DictReader(file)
+                if (row["profile"], row["data"]) == (profile, data)
+            }
+    return _tables[profile, data]
+
+
+def left(plan: Plan, graph: Graph, now: float) -> float:
+    """Seconds until all jobs of a start are done and its report is written."""
+    shares = {id(job): plan.share(job.words, graph.state(job)) for job in graph.running.values()}
+    correct = _corrections(plan, graph, shares, now)
+    running = []
+    for job in graph.running.values():
+        gone, whole = now - job.began, correct(job.words)
+        if share := shares[id(job)]:  # its own speed counts, the more the further it is
+            whole = share * gone / share + (1 - share) * max(whole, gone)
+        running.append((max(whole - gone, 0.1 * whole), job.words))
+    waiting = [(correct(words), words) for words in plan.waiting(graph)]
+    report = correct(["report"])
+    if not (waiting or running) and graph.finished:  # it is being written
+        report -= now - max(job.began + job.seconds for job in graph.finished)
+    return _walk(plan, running, waiting) + max(report, 0.0)
+
+
+def _walk(plan: Plan, running: list, waiting: list) -> float:
+    """Seconds that jobs take on the plan's cores, each after those it needs: as Snakemake does, on
+    paper. Both lists hold pairs: seconds (of those at work: from now on), words.
+    """
+    now, running = 0.0, list(running)
+    waiting = [(seconds, words, needs(plan, words)) for seconds, words in waiting]
+    while running or waiting:
+        lacking = set().union(
+            *(makes(words) for _, words in running), *(makes(words) for _, words, _ in waiting)
+        )
+        ready = [job for job in waiting if job[2].isdisjoint(lacking)]
+        for job in ready or waiting[:1] * (not running):
+            alone = _alone(plan, job[1]) or any(_alone(plan, words) for _, words in running)
+            if len(running) < (1 if alone else plan.cores):
+                running.append((now + job[0], job[1]))
+                waiting.remove(job)
+        running.sort()
+        now = max(now, running.pop(0)[0])
+    return now
+
+
+def _alone(plan: Plan, words: list[str]) -> bool:
+    return words[0] in ("efficiency", "benchmark") and plan.profile.name != "smoke"
+
+
+def makes(words: list[str]) -> set[str]:
+    """What others may wait for of a job: arms' exhibits, or its own name."""
+    if words[0] == "whole":
+        return {Path(name).parent.name for name in words[1:]}
+    return {words[1]} if words[0] == "arms" else {" ".join(words)}
+
+
+def needs(plan: Plan, words: list[str]) -> set[str]:
+    """What a job waits for, in the words of `makes`; the Snakefile has it exactly."""
+    kind, *names = words
+    if kind != "notebook" or not names:
+        known = {
+            "base": {"data"},
+            "arms": {"base"},
+            "whole": {"base"},
+            "efficiency": set(names),
+            "collect": set(exhibits.EXHIBITS),
+        }
+        return known.get(kind, set())
+    book = exhibits.NOTEBOOKS[names[0]]
+    shown = {*book.exhibits, *book.reads}
+    found = {*book.needs, *shown, *(f"efficiency {name}" for name in shown)}
+    if book.last:
+        found |= {f"notebook {name}" for name in plan.notebooks if name not in LAST}
+    return found | ({"benchmark"} if names[0] == "50_kernels" else set())
+
+
+def _corrections(plan: Plan, graph: Graph, shares: dict[int, float], now: float):
+    """A function from a job to its seconds: planned, times what its kind was seen to take."""
+    taken = {}
+    for job in [*graph.finished, *graph.running.values()]:
+        share = 1.0 if job.seconds is not None else shares[id(job)]
+        if share:
+            seconds = job.seconds if job.seconds is not None else now - job.began
+            spent, planned, count = taken.get(kind(job.words), (0.0, 0.0, 0.0))
+            planned += share * plan.seconds(job.words)
+            taken[kind(job.words)] = spent + seconds, planned, count + share
+    spent, planned = (sum(each[i] for each in taken.values()) for i in (0, 1))
+    ahead = sum(map(plan.seconds, plan.waiting(graph)))
+    trust = 10 + STUBBORN * ahead
+    overall = (spent + trust) / (planned + trust)
+
+    def correct(words: list[str]) -> float:
+        spent, planned, count = taken.get(kind(words), (0.0, 0.0, 0.0))
+        trust = 2 * planned / count if count else 1.0  # as much as two jobs of the kind
+        return plan.seconds(words) * (spent + trust * overall) / (planned + trust)
+
+    return correct
+
+
+def kind(words: list[str]) -> str:
+    """What jobs are compared with: those of a chapter, or of the same command."""
+    return chapter(words) if words[0] in ("arms", "whole") else words[0]
+
+
+def chapter(words: list[str]) -> str:
+    """The chapter of a job's arms.
+
+    >>> chapter(["arms", "chan-T3", "hard"]), chapter(["whole", "arms/gsl-T1/0.4.csv"])
+    ('chan', 'gsl')
+    """
+    return (Path(words[1]).parent.name or words[1]).partition("-")[0]
+
+
+def earlier(starts: list[dict], machine: str, cores: int) -> dict[str, float]:
+    """Seconds of jobs by title in the latest start that knows them, of a machine and its cores."""
+    found = {}
+    for start in starts:
+        if (start.get("machine"), start.get("cores")) == (machine, cores):
+            found |= start.get("jobs", {})
+    return found

@@ -1,0 +1,275 @@
+"""What components need of photographs, before any work starts; benchmarks that a user brings."""
+
+import json
+
+import numpy as np
+import pytest
+from alignbook.datasets import aro, sugarcrepe, svo
+from alignbook.errors import DataError
+from alignbook.papers.comalign.components import check, image, probes, vectors
+from alignbook.workbook import checks, exhibits, profiles, workbook
+from PIL import Image
+
+
+def made(data: str, **settings) -> profiles.Profile:
+    return profiles.get("smoke", data, settings)
+
+
+def test_the_world_has_all_it_needs():
+    for field in check.WITHOUT:
+        assert check.problem(field, made("world"), "world") == ""
+    assert "the world has probes of its own" in check.problem(
+        "probes", made("world", probes="data"), "world"
+    )
+    assert check.problem("boxes", made("world", boxes="gold"), "world") == ""
+
+
+@pytest.mark.parametrize(
+    "data, field, value, words",
+    [
+        ("flickr8k", "parser", "none", "no English parser: --set parser=NAME"),
+        ("flickr8k", "parser", "captions", "only the world's captions come with parses"),
+        ("flickr8k", "parser", "no_such_pipeline", "neither an installed"),
+        ("flickr8k", "boxes", "gold", "gold: not known of flickr8k"),
+        ("flickr8k", "boxes", "instances", "not known of flickr8k"),
+        ("coco=nowhere", "boxes", "instances", "no instances_train and instances_val"),
+        ("flickr8k", "boxes", "nowhere.json", "no such file"),
+        ("flickr8k", "boxes", "nowhere.pt", "nowhere.pt: file missing"),
+        ("coco", "probes", "none", "no benchmarks: --set probes=DIR"),
+        ("coco", "probes", "nowhere", "nowhere: no aro/visual_genome_*.json"),
+    ],
+)
+def test_what_is_lacking_is_said_with_its_remedy(data, field, value, words):
+    problem = check.problem(field, made(data, **{field: value}), data)
+    assert words.removeprefix(f"{value}: " if "not known" in words else "") in problem
+
+
+def test_grids_and_files_are_boxes(tmp_path):
+    (tmp_path / "found.json").write_text("[]")
+    (tmp_path / "yolo.pt").write_bytes(b"weights")
+    for value in ("grid", str(tmp_path / "found.json"), str(tmp_path / "yolo.pt")):
+        assert check.problem("boxes", made("flickr8k", boxes=value), "flickr8k") == ""
+
+
+def test_instances_of_one_year_are_found(tmp_path):
+    folder = tmp_path / "annotations"
+    folder.mkdir()
+    (folder / "instances_train2017.json").write_text("{}")
+    (folder / "instances_val2014.json").write_text("{}")
+    with pytest.raises(DataError, match="expected both.*--set boxes=grid"):
+        vectors.instances_below(tmp_path)
+    (folder / "instances_train2014.json").write_text("{}")
+    found = vectors.instances_below(tmp_path)
+    assert [path.name for path in found.paths] == [
+        "instances_train2014.json",
+        "instances_val2014.json",
+    ]
+    assert found.photographs == tmp_path
+    (folder / "instances_val2017.json").write_text("{}")
+    (folder / "instances_test2017.json").write_text("{}")
+    assert [path.name[-9:-5] for path in vectors.instances_below(tmp_path).paths] == ["2017"] * 3
+
+
+def test_where_boxes_come_from(tmp_path, monkeypatch):
+    (tmp_path / "annotations").mkdir()
+    for split in ("train", "val"):
+        (tmp_path / f"annotations/instances_{split}2017.json").write_text("{}")
+    coco = workbook.open("smoke", f"coco={tmp_path}")
+    kind, files = coco.boxes()
+    assert kind == "instances" and len(files.paths) == 2
+    assert coco.boxes("A", "grid") == ("grid", None)
+    kind, files = coco.boxes("A", "found.json")
+    assert kind == "detections" and [path.name for path in files.paths] == ["found.json"]
+    assert workbook.open("smoke", "flickr8k=here").boxes() == ("grid", None)
+    assert profiles.get("paper", "coco").boxes == "yolov9c.pt"
+
+
+def test_heads_of_photographs_are_trained_where_the_user_says():
+    book = workbook.open("smoke", "coco=here", settings="comalign_source=flickr8k=there parser=p")
+    source = book.source()
+    assert source.data == "flickr8k=there" and source.profile.boxes == "grid"
+    assert source.profile.parser == "p" and source.source() is source
+    assert workbook.open("smoke", "coco=here").source().data == "coco=here"
+
+
+def test_heads_must_not_have_seen_the_target():
+    with pytest.raises(checks.Refused, match="among Flickr30K's"):
+        checks.check_source("flickr8k=there", "flickr30k")
+    with pytest.raises(checks.Refused, match="among Flickr30K's"):
+        checks.check_source("flickr30k=there", "flickr8k")
+    with pytest.raises(checks.Refused, match="each other's source"):
+        checks.check_source("flickr8k=there", "world")
+    with pytest.raises(checks.Refused, match="no such folder"):
+        checks.check_source("flickr30k=nowhere", "coco")
+
+
+# --- Notebooks that lack something ---------------------------------------------------------------
+
+BOOKS = ["02_data", "20_comalign", "21_comalign_compositional", "90_claims"]
+
+
+def left(targets, data="coco", **overrides):
+    """The notebooks that go on, and what the settings then say."""
+    overrides = {"boxes": "grid"} | overrides
+    return checks.check_components(targets, BOOKS, "smoke", data, overrides), overrides
+
+
+def test_notebooks_without_a_parser_are_left_out_with_a_line(capsys):
+    kept, overrides = left([])
+    assert kept == ["02_data", "90_claims"]
+    assert overrides["parser"] == overrides["probes"] == "none"
+    first, second = sorted(capsys.readouterr().out.splitlines())
+    assert first.startswith("left out: 20_comalign (") and "en_core_web_sm" in first
+    assert second.startswith("left out: 21_comalign_compositional (no benchmarks")
+    lacking = profiles.get("smoke", "coco", overrides)
+    assert exhibits.arms("comalign-TI", "coco", lacking) == ()
+    for data, target in (("coco", "coco"), ("flickr8k", "f30k"), ("flickr30k", "f30k")):
+        made = [f"{row} → {target}" for row in exhibits.COMALIGN_PHOTOGRAPHS]
+        assert list(exhibits.arms("comalign-TI", data)) == made
+    assert exhibits.arms("comalign-TI", "world", lacking)  # which has parses of its own
+
+
+def test_what_was_asked_for_by_name_is_refused():
+    for target in ("20_comalign", "comalign-TI"):
+        with pytest.raises(checks.Refused, match="parser=en_core_web_sm: .*neither an inst"):
+            left([target])
+    with pytest.raises(checks.Refused, match="parser=en_core_web_sm"):  # none of it is left
+        checks.check_components(["comalign"], BOOKS[1:3], "smoke", "coco", {"boxes": "grid"})
+    kept, _ = left(["comalign", "90_claims", "02_data"])
+    assert kept == ["02_data", "90_claims"]
+    with pytest.raises(checks.Refused, match="--set parser=no_such: .*neither an installed"):
+        left([], parser="no_such")
+    kept, _ = left([], parser="none")
+    assert kept == ["02_data", "90_claims"]
+
+
+def test_paths_become_absolute(tmp_path, monkeypatch, realdata):
+    monkeypatch.chdir(realdata)
+    kept, overrides = left([], parser="ud_english_ewt", probes=".")
+    assert kept == BOOKS
+    assert overrides["parser"] == str(realdata / "ud_english_ewt")
+    assert overrides["probes"] == str(realdata)
+
+
+# --- Benchmarks that a user brings ---------------------------------------------------------------
+
+
+class Photographs:
+    """A data set of six pictures, two a split; a picture is its number everywhere."""
+
+    name = "coco"
+    names = [
+        "val2017/0.jpg",
+        "1.jpg",
+        "2.jpg",
+        "3.jpg",
+        "val2014/COCO_val2014_4.jpg",
+        "val2017/5.jpg",
+    ]
+    images = (
+        np.arange(6, dtype=np.uint8)[:, None, None, None].repeat(8, 1).repeat(8, 2).repeat(3, 3)
+    )
+    splits = {"train": np.array([0, 1]), "dev": np.array([2, 3]), "test": np.array([4, 5])}
+
+
+def item(name: str, kind: str, k: int, box=(0, 0, 0, 0)) -> tuple:
+    return (name, f"a cat on mat {k}", f"a mat on cat {k}", kind, *box, k)
+
+
+@pytest.fixture
+def brought(tmp_path):
+    import pandas
+
+    shown = (5, 0, 4, 9, 5, 1, 2)  # of an item of each kind; 4 and 5 are of the test split
+    things = [item(f"{i}.jpg", kind, i) for i, kind in zip(shown, sugarcrepe.KINDS)]
+    table = pandas.DataFrame(things, columns=list(aro.COLUMNS))
+    sugarcrepe.write(table, tmp_path / "sugarcrepe")
+    relations = [item("one.png", "on", 0, (2, 0, 6, 4)), item("lost.png", "on", 1)]
+    (tmp_path / "aro/images").mkdir(parents=True)
+    aro.write(
+        pandas.DataFrame(relations, columns=list(aro.COLUMNS)),
+        tmp_path / "aro/visual_genome_relation.json",
+        "relation",
+    )
+    aro.write(
+        pandas.DataFrame([item("one.png", "red_blue", 0)], columns=list(aro.COLUMNS)),
+        tmp_path / "aro/visual_genome_attribution.json",
+        "attribution",
+    )
+    picture = np.zeros((4, 8, 3), np.uint8)
+    picture[:, 2:6] = 200
+    Image.fromarray(picture).save(tmp_path / "aro/images/one.png")
+    return probes.Brought(tmp_path)
+
+
+def test_brought_items_without_a_picture_are_counted(brought):
+    things = image.grid(6)
+    found = {each.name: each for each in probes.of_files(brought, Photographs, things)}
+    assert list(found) == ["VG-Attribution", "VG-Relation", "SugarCrepe"]
+    attribution, relation, crepe = found.values()
+    assert attribution.without == 0 and list(attribution.table.kind) == ["red_blue"]
+    assert attribution.pictures.min() == 0  # whole
+    assert relation.without == 1 and list(relation.table.image) == ["one.png"]
+    assert (relation.pictures == 200).all() and relation.pictures.shape == (1, 8, 8, 3)  # cut
+    assert len(relation.things.offsets) == 2
+    assert crepe.without == 4  # two in training, one in dev, one nowhere
+    assert crepe.shown.tolist() == [5, 4, 5] and crepe.table.item.tolist() == [5, 4, 5]
+    assert crepe.things is things and crepe.pictures is Photographs.images
+
+
+def test_brought_files_are_part_of_the_key(brought):
+    before = brought.fingerprint
+    assert len(before) == 64 and probes.Brought(brought.folder).fingerprint == before
+    Image.new("RGB", (3, 3)).save(brought.folder / "aro/images/lost.png")
+    with_picture = probes.Brought(brought.folder).fingerprint
+    assert with_picture != before
+    path = brought.folder / "aro/visual_genome_relation.json"
+    path.write_text(path.read_text().replace("cat", "dog"))
+    assert probes.Brought(brought.folder).fingerprint != with_picture
+
+
+def test_both_pictures_of_svo_probes_count(tmp_path):
+    import pandas
+
+    triplet = ("man", "ride", "horse", "man", "feed", "horse")
+    table = pandas.DataFrame(
+        [
+            ("a man rides a horse", "1.jpg", "2.jpg", "verb", *triplet, 0),
+            ("a man rides a horse", "1.jpg", "3.jpg", "verb", *triplet, 1),
+        ],
+        columns=list(svo.COLUMNS),
+    )
+    (tmp_path / "svo_probes/images").mkdir(parents=True)
+    svo.write(table, tmp_path / "svo_probes/svo_probes.csv")
+    for name, shade in (("1.jpg", 10), ("2.jpg", 250)):
+        Image.new("RGB", (8, 8), (shade,) * 3).save(tmp_path / "svo_probes/images" / name)
+    [found] = probes.of_files(probes.Brought(tmp_path), Photographs, image.grid(6))
+    assert found.without == 2 and found.table.caption.tolist() == [
+        "a man rides a horse",
+        "a man feeds a horse",
+    ]
+    assert found.pictures.mean((1, 2, 3)).round(-1).tolist() == [10, 250]
+
+
+@pytest.mark.realdata
+def test_real_benchmarks(realdata):
+    brought = probes.Brought(realdata)
+    assert {path.parent.name for path in brought.files} == {"aro", "sugarcrepe"}
+    names = [path.name for path in (realdata / "coco/val2017").glob("*.jpg")]
+
+    class Coco(Photographs):
+        names = sorted(path.name for path in (realdata / "coco/val2017").glob("*.jpg"))
+        images = np.zeros((50, 8, 8, 3), np.uint8)
+        splits = {"train": np.arange(0), "dev": np.arange(0), "test": np.arange(50)}
+
+    relation, crepe = probes.of_files(brought, Coco, image.grid(50))
+    assert (len(relation.table), relation.without) == (0, 43)  # the rows came without pictures
+    assert len(crepe.table) == 305 and crepe.without == 7511 - 305
+    first = json.loads((realdata / "sugarcrepe/swap_obj.json").read_text())
+    [only] = [each for each in first.values() if each["filename"] in names]
+    row = crepe.table[crepe.table.kind == "swap_obj"].iloc[0]
+    assert (row.caption, row.negative) == (only["caption"], only["negative_caption"])
+    assert (
+        Coco.names[crepe.shown[crepe.table.index[crepe.table.kind == "swap_obj"][0]]]
+        == (only["filename"])
+    )

@@ -1,0 +1,325 @@
+"""CoV-Align's arms and what is measured with them: settings, seeds, tokens, time and memory."""
+
+from dataclasses import asdict
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from alignbook.papers.covalign import arms, cost, two_towers
+from alignbook.papers.covalign import model as covalign
+from alignbook.store import runs
+from alignbook.workbook import exhibits, needs, profiles, results, workbook
+
+LAPTOP, OVERNIGHT = profiles.get("laptop"), profiles.get("overnight")
+OF_COVALIGN = [name for name in exhibits.EXHIBITS if name.startswith("covalign")]
+PLAIN = "covalign-ladder", "regions"
+
+
+def chosen(exhibit, arm, profile=LAPTOP):
+    """The settings of an arm's runs, as its first candidate has them."""
+    candidates, changes = arms.arms(exhibit, profile)[arm]
+    return {**asdict(candidates[0]), **changes}
+
+
+def differences(exhibit, arm, profile=LAPTOP):
+    """What an arm has otherwise than the whole method."""
+    plain, found = chosen(*PLAIN, profile), chosen(exhibit, arm, profile)
+    return {name: value for name, value in found.items() if value != plain[name]}
+
+
+# --- Arms ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exhibit", OF_COVALIGN)
+def test_arms_are_those_of_the_exhibit(exhibit):
+    known = exhibits.EXHIBITS[exhibit]
+    assert tuple(arms.arms(exhibit, LAPTOP)) == known.arms
+    assert known.module == "alignbook.papers.covalign.arms" and known.seeds == 5
+    assert set(known.once) | set(known.controls) < set(known.arms)
+    with pytest.raises(KeyError, match="no arms for 'chan-T3'"):
+        arms.arms("chan-T3", LAPTOP)
+
+
+def test_a_step_of_the_ladder_is_one_change():
+    expected = {
+        "global": {"matching": "global"},
+        "patches": {"matching": "patches"},
+        "queries": {"matching": "queries"},
+        "regions": {},
+        "no-losses": {"lambda_v": 0, "lambda_c": 0},
+        "no-concentration": {"lambda_c": 0},
+        "no-visual": {"lambda_v": 0},
+        "unmasked": {"threshold": 0},
+        "cross-attention": {"sampling": "cross-attention"},
+        "logits-mask": {"mask": "logits"},
+        "patch-units": {"coordinates": "patches"},
+        "dot-product": {"logits": "dot"},
+        "end-to-end": {"tokens": "end-to-end"},
+    }
+    assert {arm: differences("covalign-ladder", arm) for arm in expected} == expected
+    others = {*exhibits.COVALIGN_METHODS, "end-to-end"}
+    assert set(exhibits.COVALIGN_STEPS) == set(expected) - others
+
+
+def test_table_5_by_hand():
+    printed = [
+        (1, 1, 1),
+        (1, 1, 3),
+        (1, 1, 5),
+        (1, 1, 7),
+        (1, 1, 10),
+        (0.5, 1, 5),
+        (2, 1, 5),
+        (1, 0.5, 5),
+        (1, 2, 5),
+    ]
+    names = ("lambda_v", "lambda_g", "lambda_c")
+    plain = chosen(*PLAIN)
+    assert [plain[name] for name in names] == [1, 1, 5]
+    for arm, weights in zip(exhibits.COVALIGN_WEIGHTS, printed, strict=True):
+        found = chosen("covalign-T5", arm)
+        assert tuple(found[name] for name in names) == weights, arm
+        assert set(differences("covalign-T5", arm)) <= set(names)
+
+
+def test_controls_of_the_losss_scale():
+    """Half of (1, 2, 5): to Adam the same settings; to SGD at a learning rate of its own not."""
+    double, half = chosen("covalign-T5", "global-2"), chosen("covalign-T5", "global-2-halved")
+    for name in ("lambda_v", "lambda_g", "lambda_c"):
+        assert half[name] == double[name] / 2
+    assert {name for name in half if half[name] != double[name]} == {
+        "lambda_v",
+        "lambda_g",
+        "lambda_c",
+    }
+    assert half["clip"] == 0  # an absolute clip would count the scale
+    for arm in ("", "-global-2", "-global-2-halved"):
+        found = chosen("covalign-T5", f"sgd{arm}")
+        like = chosen("covalign-T5", arm[1:] or "concentration-5")
+        assert found["optimizer"] == "sgd" and found["learning_rate"] == pytest.approx(0.09)
+        assert found | {"optimizer": "adam", "learning_rate": 3e-3} == like
+
+
+def test_regions_and_projections():
+    for n in (4, 8, 12, 16):
+        assert chosen("covalign-T3", f"regions-{n}")["queries"] == n
+        assert set(differences("covalign-T3", f"regions-{n}")) <= {"queries"}
+    for name in ("shared", "separate", "separate-half", "separate-same"):
+        assert chosen("covalign-T6", name)["projection"] == name
+        assert set(differences("covalign-T6", name)) <= {"projection"}
+    assert (
+        arms.arms("covalign-F5", LAPTOP)["separate"]
+        == (arms.arms("covalign-T6", LAPTOP)["separate"])
+    )
+
+
+@pytest.mark.parametrize("profile", [profiles.get("smoke"), LAPTOP, OVERNIGHT])
+def test_the_whole_method_is_one_run_in_all_exhibits(profile):
+    plain = arms.arms(*PLAIN[:1], profile)["regions"]
+    for exhibit, arm in (
+        ("covalign-T5", "concentration-5"),
+        ("covalign-T3", "regions-8"),
+        ("covalign-T6", "shared"),
+        ("covalign-F5", "shared"),
+    ):
+        assert chosen(exhibit, arm, profile) == chosen(*PLAIN, profile)
+        assert arms.arms(exhibit, profile)[arm][0] == plain[0]
+
+
+def test_every_arm_has_as_many_trials():
+    """The end-to-end control has one setting: METHODS §6."""
+    for exhibit in OF_COVALIGN:
+        for arm, (candidates, _) in arms.arms(exhibit, OVERNIGHT).items():
+            rates = [each.learning_rate for each in candidates]
+            first = rates[0]
+            assert rates == ([first] if arm == "end-to-end" else [first, first / 2, 2 * first])
+    assert len(arms.trials(LAPTOP)) == 2 and len(arms.trials(OVERNIGHT)) == 3
+
+
+def test_the_papers_profile_is_the_preset():
+    profile = profiles.get("paper", "flickr30k")
+    assert arms.trials(profile)[0] == covalign.PRESETS["paper"]
+    assert profile.covalign_steps == 30 * (145_000 // 128)
+    assert chosen("covalign-ladder", "end-to-end", profile) == chosen(*PLAIN, profile)
+
+
+# --- Seeds ---------------------------------------------------------------------------------------
+
+
+def planned(profile, exhibit) -> set:
+    """Trainings of an exhibit as `collect.arm` would start them: settings and seed."""
+    known, soon, found = exhibits.EXHIBITS[exhibit], profile.name in ("smoke", "laptop"), set()
+    book = SimpleNamespace(profile=profile, seeds=range(profile.seeds))
+    for arm, (candidates, _) in arms.arms(exhibit, profile).items():
+        if len(candidates) > 1:
+            found |= {(each, 1000) for each in candidates}
+        single = arm in known.controls or soon and arm in known.once
+        seeds = [0] if single else results.seeds_of(book, known)
+        found |= {(covalign.Config(**chosen(exhibit, arm, profile)), seed) for seed in seeds}
+    return found
+
+
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("smoke", [13, 12, 3, 3, 0]),
+        ("laptop", [37, 42, 15, 13, 0]),
+        ("overnight", [12 * 5 + 12 + 1, 12 * 5 + 3, 15, 3 * 5 + 9, 0]),
+    ],
+)
+def test_trainings_are_counted_once(name, expected):
+    """Those of one exhibit that another before it has are not its own."""
+    profile, before, counts = profiles.get(name), set(), []
+    for exhibit in OF_COVALIGN:
+        new = planned(profile, exhibit) - before
+        before |= new
+        counts.append(len(new))
+        if exhibit != "covalign-F5":
+            assert needs.covalign_trainings(exhibit, profile, "world") == len(new)
+    assert counts == expected
+
+
+def test_an_exhibit_may_want_more_seeds_than_the_profile_has():
+    known, other = exhibits.EXHIBITS["covalign-T6"], exhibits.EXHIBITS["chan-T3"]
+
+    def seeds(profile, which, **settings):
+        return len(results.seeds_of(workbook.open(profile, **settings), which))
+
+    assert seeds("laptop", known) == 5 and seeds("laptop", other) == 3
+    assert seeds("smoke", known) == 1 and seeds("gpu", known) == 10
+    assert seeds("laptop", known, seeds=2) == 2  # somebody said how many
+
+
+def test_an_arm_once_is_tuned_and_run_with_the_first_seed(monkeypatch):
+    """Later ones are untuned; from the overnight profile on all have every seed."""
+    asked = []
+
+    def get(config, seed, *inputs, device, wait=True):
+        at = config.projection, config.learning_rate, seed
+        asked.extend([at] * (at not in asked))
+        metrics = {"dev RSUM": -config.learning_rate}
+        return SimpleNamespace(key=f"{len(asked)}", metrics=metrics)
+
+    monkeypatch.setattr(runs, "get", get)
+    monkeypatch.setattr(arms, "inputs", lambda *given: [])
+    book = workbook.open("laptop")
+    listed = results.arm(book, "covalign-T6", "separate-half")
+    rates = [3e-3, 1.5e-3]
+    assert asked == [
+        *(("separate-half", rate, 1000) for rate in rates),
+        ("separate-half", 1.5e-3, 0),
+    ]
+    assert listed.role.tolist() == ["trial", "trial", "report"]
+    listed = results.arm(book, "covalign-T6", "separate")
+    assert listed[listed.role == "report"].seed.tolist() == [0, 1, 2, 3, 4]
+    night = workbook.open("overnight")
+    assert len(results.arm(night, "covalign-T6", "separate-half")) == 3 + 5
+    assert len(results.arm(night, "covalign-ladder", "end-to-end")) == 1
+
+
+# --- Inputs --------------------------------------------------------------------------------------
+
+
+def test_tokens_are_frozen_but_for_what_trains_its_towers():
+    def book(**changes):
+        profile = profiles.get("laptop", overrides=changes)
+        return SimpleNamespace(
+            dataset=lambda: "data",
+            tokens=lambda: "tokens",
+            profile=profile,
+            towers=lambda: ["vit", "bert"],
+        )
+
+    assert arms.inputs(book(), *PLAIN) == ["data", "tokens"]
+    assert arms.inputs(book(), "covalign-ladder", "end-to-end") == ["data", "vit", "bert"]
+    trained = book(covalign_tokens="end-to-end")
+    assert arms.inputs(trained, *PLAIN) == ["data", "vit", "bert"]
+    assert chosen(*PLAIN, trained.profile)["tokens"] == "end-to-end"
+    with pytest.raises(ValueError, match="covalign_tokens=cold: expected frozen or end-to-end"):
+        book(covalign_tokens="cold")
+
+
+def test_towers_are_the_base_model_or_a_vit_that_is_named(monkeypatch):
+    monkeypatch.setattr(workbook.Workbook, "base", lambda self: "base")
+    monkeypatch.setattr(workbook.Workbook, "bert", lambda self: "bert")
+    monkeypatch.setattr(workbook.Workbook, "dataset", lambda self: "data")
+    monkeypatch.setattr(runs, "get", lambda *given, device: given)
+    whitened, plain = two_towers.Config(), two_towers.Config(whitened=False)
+    assert workbook.open("smoke").tokens() == (whitened, 0, "data", "base", "bert")
+    assert chosen(*PLAIN)["whitened"]
+    named = workbook.open("smoke", settings="covalign_vit=mine")
+    assert named.tokens() == (plain, 0, "data", two_towers.ViT("mine"), "bert")
+    assert not chosen(*PLAIN, named.profile)["whitened"]
+
+
+# --- Time and memory -----------------------------------------------------------------------------
+
+
+def test_costs_by_hand():
+    lines = [
+        {
+            "row": "patches",
+            "step": 0.2,
+            "step memory": 8 * 2**20,
+            "towers": np.nan,
+            "encoding": 1.0,
+            "comparing": 4.0,
+            "memory": 2**20,
+        },
+        {
+            "row": "regions",
+            "step": 0.1,
+            "step memory": 2 * 2**20,
+            "towers": np.nan,
+            "encoding": 3.0,
+            "comparing": 1.0,
+            "memory": 2**19,
+        },
+        {
+            "row": "end-to-end",
+            "step": 0.6,
+            "step memory": 2**20,
+            "towers": 0.5,
+            "encoding": 3.0,
+            "comparing": 1.0,
+            "memory": 2**19,
+        },
+    ]
+    same = {"exhibit": "covalign-ladder", "seed": 0, "images": 10, "captions": 50, "pairs": 100}
+    found = cost.costs(pd.DataFrame([same | line for line in lines])).set_index("row")
+    assert found["ms/pair"].tolist() == pytest.approx([42.0, 16.0, 16.0])
+    one = found.loc["regions"]
+    assert one["ms/step"] == 100 and one["MB/step"] == 2 and one["MB"] == 0.5
+    assert one["ms/step ÷ patches"] == one["MB ÷ patches"] == 0.5
+    assert one["MB/step ÷ patches"] == 0.25
+    assert one["ms/pair ÷ patches"] == pytest.approx(16 / 42) and np.isnan(one["step ÷ towers"])
+    trained = found.loc["end-to-end"]
+    assert trained["step ÷ towers"] == pytest.approx(1.2) and np.isnan(trained["ms/step ÷ patches"])
+    assert found.loc["patches"].filter(like="÷ patches").tolist() == [1, 1, 1, 1]
+
+
+def test_what_is_measured_leaves_the_model_as_it_was(monkeypatch):
+    from test_covalign import planted, small
+
+    dataset, tokens = planted()
+    torch.manual_seed(0)
+    matcher = covalign.build(small(test_images=7), dataset, tokens)
+    before = {name: value.clone() for name, value in matcher.state_dict().items()}
+    monkeypatch.setattr(covalign, "load", lambda run, *inputs: matcher.eval())
+    found = cost.measure("run", [dataset, tokens], "cpu")
+    assert (found["images"], found["captions"], found["pairs"]) == (7, 35, 7 * 35)
+    assert np.isnan(found["towers"])
+    assert min(found[name] for name in ("step", "encoding", "comparing")) > 0
+    assert all(torch.equal(before[name], value) for name, value in matcher.state_dict().items())
+
+
+def test_some_arms_of_the_ladder_are_measured(monkeypatch):
+    listed = pd.DataFrame({"arm": exhibits.EXHIBITS["covalign-ladder"].arms})
+    seen = []
+    monkeypatch.setattr(
+        cost.efficiency, "alone", lambda book, some, measure, given: seen.extend(some.arm)
+    )
+    cost.table(None, listed)
+    assert seen == ["global", "patches", "queries", "regions", "end-to-end"]

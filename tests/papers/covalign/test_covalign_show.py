@@ -1,0 +1,258 @@
+"""What CoV-Align's notebooks show: by-hand tables, paired differences, spreads, maps of phrases."""
+
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from alignbook.backbones import bert
+from alignbook.evidence.statistics import t_interval
+from alignbook.papers.covalign import arms as covalign_arms
+from alignbook.papers.covalign import model as covalign
+from alignbook.papers.covalign import show
+from alignbook.store import runs
+from alignbook.workbook import exhibits
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    """No figure stays open."""
+    yield
+    plt.close("all")
+
+
+def long(rows):
+    """(row, column, seed, value) lines as metrics."""
+    return pd.DataFrame(rows, columns=["row", "column", "seed", "value"])
+
+
+# --- The ladder ----------------------------------------------------------------------------------
+
+
+def test_every_arm_of_the_ladder_has_one_line():
+    arms = [arm for _, _, arm in show.LADDER if arm]
+    assert sorted(arms) == sorted(exhibits.EXHIBITS["covalign-ladder"].arms)
+    noted = show.noted()
+    lines = {line[:2] for line in show.LADDER}
+    assert set(zip(noted.group, noted.row)) <= lines
+    whole = noted[noted.row == "the whole method"].set_index("column").value
+    assert whole["i2t R@1"] == 78.5 and whole["t2i R@1"] == 63.3
+
+
+def test_differences_are_paired_by_seed():
+    metrics = long(
+        [("a", "x", seed, value) for seed, value in enumerate((3.0, 5.0, 10.0))]
+        + [("b", "x", seed, value) for seed, value in enumerate((1.0, 4.0, 4.0))]
+        + [("b", "y", 0, 99.0), ("c", "x", 7, 1.0)]
+    )
+    found = show.differences(metrics, "x", [("a", "b"), ("b", "a"), ("a", "c"), ("a", "d")])
+    assert list(zip(found.row, found.minus, found.seeds)) == [("a", "b", 3), ("b", "a", 3)]
+    assert found.loc[0, ["difference", "low", "high"]].tolist() == pytest.approx(
+        t_interval(np.array([2.0, 1.0, 6.0]))
+    )
+    assert found.difference[1] == pytest.approx(-3.0)
+
+
+def test_the_ladder_s_differences_are_from_the_whole_method_in_words():
+    metrics = long(
+        [
+            (arm, "RSUM", 0, value)
+            for arm, value in (("regions", 200.0), ("global", 190.0), ("no-losses", 205.0))
+        ]
+    )
+    found = show.ladder_differences(metrics)
+    assert list(zip(found.row, found.difference)) == [
+        ("mean patch and mean word", -10.0),
+        ("no L_vis, no L_conc", 5.0),
+    ]
+    assert set(found.minus) == {"the whole method"}
+
+
+def test_costs_are_means_over_seeds_in_the_ladder_s_order():
+    columns = list(show.COSTS)
+    costs = pd.DataFrame({"row": ["regions", "regions", "patches"], "seed": [0, 1, 0]})
+    for i, name in enumerate(columns):
+        costs[name] = [1.0 + i, 3.0 + i, 10.0]
+        costs[f"{name} ÷ patches"] = [0.2, 0.4, np.nan]
+    costs["step ÷ towers"] = np.nan
+    table = show.cost_table(costs)
+    assert table.method.tolist() == ["every patch with every word", "the whole method"]
+    assert table.seeds.tolist() == [1, 2] and table["MB/step"].tolist() == [10.0, 3.0]
+    assert table["ms/step ÷ patches"][1] == pytest.approx(0.3)
+    low, high = t_interval(np.array([0.2, 0.4]))[1:]
+    assert table["± ms/step ÷ patches"][1] == pytest.approx((high - low) / 2)
+    assert "step ÷ towers" not in table  # nobody has one
+
+
+# --- Table 5, Table 3 ----------------------------------------------------------------------------
+
+
+def test_the_scale_is_judged_with_both_optimizers():
+    values = {
+        "global-2": 10.0,
+        "concentration-5": 7.0,
+        "global-2-halved": 9.0,
+        "sgd": 1.0,
+        "sgd-global-2": 5.0,
+        "sgd-global-2-halved": 3.0,
+    }
+    metrics = long([(arm, "RSUM", 0, value) for arm, value in values.items()])
+    rows = tuple(("", f"λ of {arm}", arm) for arm in values)
+    found = show.scale_table(metrics, rows)
+    assert found.optimizer.tolist() == ["Adam", "Adam", "SGD", "SGD"]
+    assert found.difference.tolist() == [3.0, 1.0, 4.0, 2.0]
+    assert found.row[0] == "λ of global-2" and found.minus[3] == "λ of sgd-global-2-halved"
+
+
+def test_regions_stand_in_the_order_of_their_number():
+    metrics = long(
+        [(f"regions-{n}", "RSUM", seed, 100.0 + n + seed) for n in (16, 4, 8) for seed in (0, 2)]
+        + [("regions-4", "spread", 0, 0.25), ("regions-4", "patches kept", 0, 40.0)]
+    )
+    lines = show.region_lines(metrics)
+    assert lines["N_q"].tolist() == [4, 8, 16] and lines.RSUM.tolist() == [105.0, 109.0, 117.0]
+    assert set(lines.seeds) == {2} and (lines.low < lines.RSUM).all()
+    table = show.region_table(metrics)
+    assert table.spread[0] == 0.25 and table["patches kept"][0] == 40.0
+    assert table.spread[1:].isna().all()
+
+
+# --- Figure 5 ------------------------------------------------------------------------------------
+
+
+def test_even_attention_is_spread_over_the_picture():
+    """Four patches in a square: each half the diagonal of a quarter away from the middle."""
+    assert show.even_spread((2, 2)) == pytest.approx(np.hypot(0.25, 0.25))
+    assert show.even_spread((1, 1)) == 0.0
+    large = show.even_spread((60, 60))  # the mean distance of a square from its centre
+    assert large == pytest.approx((np.sqrt(2) + np.log(1 + np.sqrt(2))) / 6, abs=1e-3)
+
+
+def test_spreads_have_a_dot_a_seed(tmp_path):
+    metrics = long(
+        [("shared", "spread", seed, 0.2 + 0.01 * seed) for seed in range(3)]
+        + [("separate", "spread", 0, 0.3), ("shared", "RSUM", 0, 99.0)]
+    )
+    rows = (("", "one map", "shared"), ("", "two maps", "separate"), ("", "none", "missing"))
+    lines = show.spread_lines(metrics, rows)
+    assert lines.projection.tolist() == ["one map", "two maps"]
+    assert lines["mean"][0] == pytest.approx(0.21) and len(lines["values"][0]) == 3
+    figure = show.spread_figure(lines, 0.36, "a note")
+    axis = figure.axes[0]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["one map", "two maps"]
+    said = [text.get_text() for text in axis.texts]
+    assert {"0.210", "0.300", "even attention"} == set(said)
+    dots = [c.get_offsets()[:, 0].tolist() for c in axis.collections if len(c.get_offsets()) == 3]
+    assert dots == [pytest.approx([0.2, 0.21, 0.22])]
+    assert figure.texts[0].get_text() == "Small dots: seeds. a note"
+
+
+@pytest.mark.parametrize(
+    "caption, phrase",
+    [
+        ("A red star is on a ring.", "A red star"),
+        ("Two dogs running in snow", "Two dogs"),
+        ("a big, old house", "a big"),
+        ("one two three four five six", "one two three four five"),
+        ("Running dogs", "Running dogs"),
+        ("Sitting woman on a chair", "Sitting woman"),
+        ("dog", "dog"),
+        ("", ""),
+    ],
+)
+def test_the_first_phrase_ends_before_what_follows_a_noun(caption, phrase):
+    assert show.first_phrase(caption) == phrase
+
+
+GRID = (2, 2)
+
+
+@pytest.fixture
+def book(monkeypatch):
+    """Two test pictures; regions whose vectors, attention and words are known."""
+    dataset = SimpleNamespace(
+        splits={"test": np.array([5, 3, 4])},
+        captions_per_image=2,
+        captions=[f"a thing {i} is here" for i in range(12)],
+        images=np.random.default_rng(0).integers(0, 255, (6, 8, 8, 3), np.uint8),
+    )
+    attention = torch.zeros(2, 2, 4)
+    attention[:, 0, 0] = 1.0  # region 0 looks at one patch,
+    attention[:, 1] = 0.25  # region 1 at all
+    vectors = {
+        "shared": torch.tensor([[[1.0, 0.0], [0.0, 1.0]]] * 2),
+        "separate": torch.tensor([[[0.0, 1.0], [0.6, 0.8]]] * 2),
+    }
+
+    def load(run, *inputs):
+        words = torch.tensor([[[0.0, 9.0]] + [[1.0, 0.0]] * 3 + [[0.0, 9.0]] * 3] * 2)
+        return SimpleNamespace(
+            arm=run.arm,
+            source=SimpleNamespace(grid=GRID),
+            words=lambda numbers: (numbers,),
+            model=SimpleNamespace(text=lambda numbers: (words, None)),
+        )
+
+    def encode(matcher, rows):
+        assert rows.tolist() == [5, 3]
+        kept = attention > 0.5
+        return SimpleNamespace(vectors=vectors[matcher.arm], attention=attention, kept=kept)
+
+    def tokens(phrases):  # [CLS] a thing 10 [SEP]
+        assert phrases == ["a thing 10", "a thing 6"]  # the first caption of pictures 5 and 3
+        return None, torch.tensor([5, 5])
+
+    monkeypatch.setattr(covalign, "load", load)
+    monkeypatch.setattr(covalign, "encode_images", encode)
+    monkeypatch.setattr(covalign_arms, "inputs", lambda *_: [])
+    monkeypatch.setattr(bert, "load", lambda *_: (None, SimpleNamespace(encode=tokens)))
+    monkeypatch.setattr(runs, "stored", lambda key: SimpleNamespace(arm=key))
+    return SimpleNamespace(dataset=lambda: dataset, bert=lambda: None)
+
+
+def listed():
+    return pd.DataFrame(
+        [("covalign-F5", arm, "report", 0, arm) for arm in ("shared", "separate")]
+        + [
+            ("covalign-F5", "shared", "trial", 0, "no"),
+            ("covalign-F5", "shared", "report", 1, "no"),
+        ],
+        columns=["exhibit", "arm", "role", "seed", "key"],
+    )
+
+
+def test_a_phrase_s_map_is_that_of_the_region_nearest_to_its_words(book):
+    maps = show.phrase_maps(book, listed(), n=2)
+    table = show.map_table(maps)
+    assert table.picture.tolist() == [5, 3, 5, 3]
+    by = table.set_index(["picture", "projection"])
+    assert by.loc[(5, "shared"), "phrase"] == "a thing 10"
+    assert by.loc[(5, "shared"), "region"] == 1  # counted from 1
+    assert by.loc[(5, "shared"), "cosine"] == pytest.approx(1.0)  # without [CLS] and [SEP]
+    assert by.loc[(5, "shared"), "spread"] == 0.0
+    assert by.loc[(5, "shared"), "patches kept (%)"] == 25.0
+    assert by.loc[(3, "separate"), "region"] == 2
+    assert by.loc[(3, "separate"), "cosine"] == pytest.approx(0.6)
+    assert by.loc[(3, "separate"), "spread"] == pytest.approx(show.even_spread(GRID))
+    assert by.loc[(3, "separate"), "patches kept (%)"] == 0.0
+    own = maps[(maps.picture == 5) & (maps.projection == "shared")]
+    assert own.attention.tolist() == [1.0, 0.0, 0.0, 0.0]
+    assert list(zip(own.y, own.x)) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+
+
+def test_maps_are_drawn_beside_their_picture_on_one_scale(book):
+    maps = show.phrase_maps(book, listed(), n=2)
+    figure = show.maps_figure(book.dataset(), maps, "a note")
+    *axes, bar = figure.axes
+    assert len(axes) == 6 and "attention of a patch" in bar.get_ylabel()
+    titles = [axis.get_title(loc="left") for axis in axes]
+    assert titles == ["“a thing 10”", "shared", "separate", "“a thing 6”", "shared", "separate"]
+    heats = [axis.images[1] for axis in axes if len(axis.images) == 2]
+    assert {heat.get_clim() for heat in heats} == {(0, 100.0)}
+    assert np.asarray(heats[0].get_array()).tolist() == [[100.0, 0.0], [0.0, 0.0]]
+    assert np.asarray(heats[1].get_array()).tolist() == [[25.0, 25.0], [25.0, 25.0]]
+    (frame,) = axes[1].patches  # of the one patch that the mask keeps, on 8 × 8 pixels
+    assert frame.get_xy() == (-0.5, -0.5) and frame.get_width() == frame.get_height() == 4.0
+    assert not axes[2].patches

@@ -1,0 +1,1032 @@
+"""Co-teaching: batches, losses, divisions, the rivals by slow loops, and whole small runs."""
+
+import contextlib
+import json
+import math
+from dataclasses import asdict, replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+from alignbook.core import retrieval, training
+from alignbook.papers.gsl import backbone, coteaching, mixtures
+from alignbook.papers.gsl import model as gsl
+from alignbook.papers.gsl.coteaching import Config, GivenNoise, Look, Method, Pair, Pairs, Step
+from torch import nn
+from torch.nn import functional as F
+
+pytestmark = pytest.mark.filterwarnings("ignore:epoch .*, network")  # the mixtures' complaints
+
+
+def close(found, expected, atol=1e-6):
+    expected = torch.as_tensor(expected, dtype=found.dtype)
+    torch.testing.assert_close(found, expected, atol=atol, rtol=0)
+
+
+def look(size=6, seed=0, ids=None):
+    generator = torch.Generator().manual_seed(seed)
+    vectors = F.normalize(torch.randn(2, size, 5, generator=generator) + 0.5, dim=2)
+    scores = torch.rand(size, size, generator=generator)
+    return Look(scores, *vectors, torch.arange(size) if ids is None else torch.tensor(ids))
+
+
+# --- Batches -------------------------------------------------------------------------------------
+
+
+def test_a_pass_draws_every_pair_once_and_the_next_in_another_order():
+    pool = np.arange(100, 112)
+    passes = [
+        np.concatenate([coteaching.draw(pool, 4, [0, 1], i + 3 * t) for i in range(3)])
+        for t in range(2)
+    ]
+    assert all(sorted(each) == list(range(100, 112)) for each in passes)
+    assert passes[0].tolist() != passes[1].tolist()
+    assert coteaching.draw(pool, 4, [0, 1], 0).tolist() == passes[0][:4].tolist()
+    assert coteaching.draw(pool, 4, [0, 2], 0).tolist() != passes[0][:4].tolist()
+
+
+def test_a_small_pool_comes_whole():
+    assert sorted(coteaching.draw(np.array([7, 9]), 5, [0], 3)) == [7, 9]
+    assert len(coteaching.draw(np.array([], np.int64), 5, [0], 3)) == 0
+    for i in range(5):
+        assert (
+            len(coteaching.draw(np.arange(9), 4, [0], i)) == 4
+        )  # the ninth waits for another pass
+
+
+@pytest.mark.parametrize(
+    "method, expected",
+    [
+        ("ncr", (20, 12)),
+        ("bicro", (20, 12)),
+        ("gsc", (20, 20)),
+        ("hardest", (20, 20)),
+        ("mean", (20, 20)),
+        ("clean", (12, 12)),
+    ],
+)
+def test_an_epoch_is_a_pass_over_what_its_batches_are_drawn_from(method, expected):
+    config, what = Config(method=method, noise=0.4, batch=5), coteaching.METHODS[method]
+
+    def found(**changes):  # of warm-up, and after it
+        return tuple(
+            coteaching.steps_an_epoch(replace(config, **changes), 100, what.truth, parts)
+            for parts in (False, what.parts)
+        )
+
+    assert found() == expected
+    assert found(epoch_steps=3) == (3, 3) and found(batch=500) == (1, 1)
+    whole = tuple(5 * steps // 7 for steps in expected)  # the rest of a pass comes in a later one
+    assert found(batch=7) == whole
+
+
+# --- Losses of pairs -----------------------------------------------------------------------------
+
+
+def violations(seen, margin, i):
+    """Hinges of pair i with every negative: along its row, and along its column."""
+    s, size = seen.scores.tolist(), len(seen.scores)
+    others = [j for j in range(size) if seen.image_ids[j] != seen.image_ids[i]]
+    return (
+        [max(0, margin + s[i][j] - s[i][i]) for j in others],
+        [max(0, margin + s[j][i] - s[i][i]) for j in others],
+    )
+
+
+def test_the_margin_grows_with_the_label():
+    found = coteaching.soft_margin(torch.tensor([0.0, 0.25, 1.0]), 0.2)
+    close(found, [0, 0.2 * (10**0.25 - 1) / 9, 0.2], 1e-7)
+
+
+@pytest.mark.parametrize("wrong", [-0.01, 1.01, math.nan])
+def test_a_label_beyond_is_refused(wrong):
+    with pytest.raises(ValueError, match="label 1 is .* within 0..1"):
+        coteaching.soft_margin(torch.tensor([0.5, wrong]), 0.2)
+
+
+def test_hinges_from_the_loop():
+    seen = look(ids=[0, 1, 2, 0, 4, 5])
+    seen.scores[0, 3] = 2.0
+    found = [violations(seen, 0.2, i) for i in range(6)]
+    mean = [(sum(rows) + sum(columns)) / 6 for rows, columns in found]
+    close(coteaching.mean_violation(seen, 0.2), mean)
+    close(coteaching.hardest(seen, 0.2), [max(rows) + max(columns) for rows, columns in found])
+
+
+def test_contrast_from_the_formula():
+    seen = look(ids=[0, 1, 2, 0, 4, 5])
+    logits = 4 * seen.scores
+    found = coteaching.contrast(logits, seen.image_ids)
+    for i in range(6):
+        others = [j for j in range(6) if seen.image_ids[j] != seen.image_ids[i]]
+        total = sum(math.exp(logits[i, j]) for j in [i, *others])
+        assert found[i].item() == pytest.approx(-math.log(math.exp(logits[i, i]) / total), abs=1e-5)
+
+
+def test_ncrs_prediction_from_the_formula():
+    seen = look(size=21, seed=3)
+    seen.scores.mul_(0.3).add_(torch.eye(21) * torch.linspace(-0.3, 0.3, 21))
+    p = []
+    for i in range(21):
+        rows, columns = violations(seen, 0.2, i)
+        p.append(min(max(0.2 - (sum(rows) + sum(columns)) / 21 / 2, 0), 0.2))
+    best = sorted(p)[-3:]  # 21 // 10 + 1
+    expected = [min(1, each / (sum(best) / 3)) for each in p]
+    close(coteaching.predicted(seen, 0.2), expected, 1e-5)
+    assert min(expected) == 0 and 0.1 < sorted(expected)[14] < 1 and max(p) / (sum(best) / 3) > 1
+
+
+def test_a_batch_of_which_nothing_fits_is_predicted_as_noise():
+    seen = look()._replace(scores=1 - torch.eye(6))
+    close(coteaching.predicted(seen, 0.2), torch.zeros(6))
+
+
+def test_bicro_warms_up_on_the_smallest_third():
+    seen = look(size=7)
+    smallest = coteaching.mean_violation(seen, 0.2).sort().values[:2]  # int(0.3 · 7)
+    close(coteaching.smallest(seen, Config()), smallest.mean())
+    close(
+        coteaching.smallest(look(size=2), Config()),
+        coteaching.mean_violation(look(size=2), 0.2).min(),
+    )
+
+
+def test_ncr_warms_up_on_all_violations():
+    found = coteaching.all_violations(look(), Config(margin=0.3))
+    close(found, coteaching.mean_violation(look(), 0.3).mean())
+
+
+def test_agreement_from_the_loop():
+    seen, anchors = look(size=8), look(size=3, seed=1)
+    anchors.captions[1] *= -1
+    found = coteaching.agreement(seen, anchors)
+
+    def likeness(r):
+        return min(r, 1 / r)
+
+    for i in range(8):
+        s_i = [max(1e-3, float(seen.images[i] @ a)) for a in anchors.images]
+        s_t = [max(1e-3, float(seen.captions[i] @ a)) for a in anchors.captions]
+        a, b = s_i.index(max(s_i)), s_t.index(max(s_t))
+        expected = (likeness(s_i[a] / s_t[a]) + likeness(s_t[b] / s_i[b])) / 2
+        assert found[i].item() == pytest.approx(expected, abs=1e-5)
+    assert found.min() < 0.2 < found.max() <= 1
+
+
+# --- Steps of the methods ------------------------------------------------------------------------
+
+
+class Stage:
+    """A step whose two networks see what they are told to: pairs 0…5 clean, 6…11 noisy."""
+
+    def __init__(self, late=True, empty=False, record=None):
+        self.config, self.late, self.record = Config(margin=0.2), late, record
+        self.clean, self.noisy = np.arange(6), np.arange(6, 6 if empty else 12)
+        self.network, self.peer = "own", "other"
+        self.pair = SimpleNamespace(networks=["own", "other"])
+        self.trained, self.noted, self.correcting_now = [], {}, False
+        seen = {
+            (who, start): look(seed=17 * len(who) + start)
+            for who in ("own", "other")
+            for start in (0, 6)
+        }
+        for s in seen.values():
+            s.scores.add_(0.4 * torch.eye(6))
+        self.seen = seen
+
+    def look(self, chosen):
+        assert not self.correcting_now
+        self.trained.append(chosen.tolist())
+        return self.seen["own", int(chosen[0])]
+
+    def glance(self, network, chosen):
+        assert self.correcting_now
+        return self.seen[network, int(chosen[0])]
+
+    def posterior(self, chosen):
+        return torch.linspace(0.5, 1, 6)[chosen]
+
+    @contextlib.contextmanager
+    def correcting(self):
+        self.correcting_now = True
+        yield
+        self.correcting_now = False
+
+    def note(self, chosen, labels):
+        self.noted[int(chosen[0])] = labels
+
+
+@pytest.mark.parametrize("late, empty", [(False, False), (True, False), (True, True)])
+def test_ncr_corrects_labels_and_trains_each_part_by_itself(late, empty):
+    step = Stage(late, empty)
+    loss = coteaching.ncr(step)
+    w, p = torch.linspace(0.5, 1, 6), coteaching.predicted(step.seen["own", 0], 0.2)
+    clean = w + (1 - w) * p
+    close(step.noted[0], clean)
+    expected = coteaching.hardest(step.seen["own", 0], coteaching.soft_margin(clean, 0.2)).mean()
+    if late and not empty:
+        ours, others = (coteaching.predicted(step.seen[who, 6], 0.2) for who in ("own", "other"))
+        assert not torch.allclose(ours, others)
+        close(step.noted[6], (ours + others) / 2)
+        margin = coteaching.soft_margin((ours + others) / 2, 0.2)
+        expected = expected + coteaching.hardest(step.seen["own", 6], margin).mean()
+    assert step.trained == [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]][: 1 + (late and not empty)]
+    close(loss, expected)
+
+
+@pytest.mark.parametrize("late, empty", [(False, False), (True, False), (True, True)])
+def test_bicro_corrects_labels_in_the_peers_eyes(late, empty):
+    step = Stage(late, empty)
+    coteaching.bicro(step)
+    seen = step.seen["other", 0]
+    best = coteaching.predicted(seen, 0.2).argmax()  # 6 // 10 + 1
+    anchors = seen._replace(images=seen.images[best][None], captions=seen.captions[best][None])
+    expected = 0.5 + coteaching.agreement(seen, anchors) / 2
+    assert expected[best].item() == pytest.approx(1)
+    close(step.noted[0], expected)
+    assert len(expected.unique()) > 3
+    if late and not empty:
+        y = coteaching.agreement(step.seen["other", 6], anchors)
+        assert (y > 0.5).any() and (y <= 0.5).any()
+        close(step.noted[6], torch.where(y > 0.5, y, 0.0))
+    assert step.trained == [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]][: 1 + (late and not empty)]
+
+
+def test_a_label_of_nought_leaves_a_margin_of_nought():
+    step = Stage()
+    seen = step.seen["own", 0]
+    labels = torch.tensor([0.0, 1.0, 0.5, 0.0, 0.2, 0.9])
+    loss = coteaching.trained_with(step, [step.clean], [labels])
+    total = 0
+    for i in range(6):
+        rows, columns = violations(seen, 0.2 * (10 ** float(labels[i]) - 1) / 9, i)
+        total += max(rows) + max(columns)
+    assert loss.item() == pytest.approx(total / 6, abs=1e-6)
+
+
+def test_gsc_weighs_two_contrasts_and_remembers():
+    record = torch.full((4, 12), torch.nan)
+    targets = torch.tensor([0.2, 1.0, 0.6, 0.0, 0.9, 0.4])
+    record[coteaching.MEAN_PREDICTION, :6], record[coteaching.MEAN_CLEAN, :6] = (
+        targets,
+        targets + 0.05,
+    )
+    record[coteaching.MEAN_CLEAN, 4], record[coteaching.MEAN_PREDICTION, 4] = 0.9, 0.95
+    step = Stage(record=record)
+    loss = coteaching.gsc(step)
+    seen = step.seen["own", 0]
+    close(step.noted[0], targets)
+    rows = coteaching.contrast(seen.scores / 0.07, seen.image_ids)
+    columns = coteaching.contrast(seen.scores.T / 0.07, seen.image_ids)
+    total, structure = 0, []
+    images, captions = (
+        [[float(v[i] @ v[j] * targets[j]) for j in range(6)] for i in range(6)]
+        for v in (seen.images, seen.captions)
+    )
+    for i in range(6):
+        dots = [sum(a * b for a, b in zip(images[i], captions[j])) for j in range(6)]
+        apart = -math.log(math.exp(dots[i]) / sum(map(math.exp, dots)))
+        total += float(targets[i]) * (float(rows[i] + columns[i]) / 2 + 0.01 * apart)
+        structure.append(dots[i] / math.hypot(*images[i]) / math.hypot(*captions[i]))
+    assert loss.item() == pytest.approx(total / 6, abs=1e-5)
+    close(record[coteaching.PREDICTION, :6], (torch.exp(-rows) + torch.exp(-columns)) / 2)
+    close(record[coteaching.STRUCTURE, :6], structure)
+    assert record[:, 6:].isnan().all()
+    close(coteaching.both_ways(seen, Config()), (rows + columns).mean() / 2)
+
+
+def test_gscs_targets_begin_with_one():
+    record = torch.full((4, 3), torch.nan)
+    assert coteaching.targets_of(record).tolist() == [1, 1, 1]
+    record[coteaching.MEAN_PREDICTION] = torch.tensor([0.3, 0.8, 1])
+    record[coteaching.MEAN_CLEAN] = torch.tensor([0.5, 0.1, 1])
+    close(coteaching.targets_of(record), [0.3, 0.1, 1.0])
+
+
+def test_gsc_divides_by_structure_and_moves_its_averages():
+    random = np.random.default_rng(0)
+    record = torch.full((4, 400), torch.nan)
+    structure = np.concatenate([random.normal(0.9, 0.03, 200), random.normal(0.3, 0.05, 100)])
+    record[coteaching.STRUCTURE, :300] = torch.tensor(structure, dtype=torch.float32)
+    record[coteaching.PREDICTION, :300] = torch.linspace(0, 1, 300)
+    p, problem = coteaching.by_structure(None, 400, Config(), record)
+    assert (p[:200] > 0.5).all() and (p[200:300] < 0.5).all() and (p[300:] == 1).all()
+    assert problem == ""
+    losses = 1 - record[coteaching.STRUCTURE, :300].double().numpy()
+    normal = mixtures.GaussianMixture().fit(losses).posterior(losses)
+    np.testing.assert_array_equal(p[:300], normal)
+    close(record[coteaching.MEAN_PREDICTION, :300], 0.3 + 0.7 * torch.linspace(0, 1, 300))
+    close(record[coteaching.MEAN_CLEAN, :300], 0.3 + 0.7 * torch.tensor(p[:300]).float())
+    assert (record[[coteaching.MEAN_PREDICTION, coteaching.MEAN_CLEAN], 300:] == 1).all()
+    old = record[coteaching.MEAN_CLEAN, :300].clone()
+    again, _ = coteaching.by_structure(None, 400, Config(), record)
+    close(record[coteaching.MEAN_CLEAN, :300], 0.3 * old + 0.7 * torch.tensor(again[:300]).float())
+
+
+def test_gsc_divides_nothing_before_it_has_trained():
+    record = torch.full((4, 5), torch.nan)
+    p, problem = coteaching.by_structure(None, 5, Config(), record)
+    assert (
+        p.tolist() == [1] * 5
+        and problem == ""
+        and coteaching.targets_of(record).tolist() == [1] * 5
+    )
+
+
+def test_the_bounds_train_without_labels():
+    step = Stage()
+    close(coteaching.plain(step), coteaching.hardest(step.seen["own", 0], 0.2).mean())
+    close(coteaching.plain_mean(step), coteaching.mean_violation(step.seen["own", 0], 0.2).mean())
+    assert step.trained == [[0, 1, 2, 3, 4, 5]] * 2 and not step.noted
+
+
+def test_a_division_is_by_the_mean_violation_of_every_pair():
+    fits = []
+
+    class Mixture:
+        problem = "none"
+
+        def fit(self, values):
+            fits.append(values)
+            return self
+
+        def posterior(self, values):
+            return 1 - values
+
+    looks = [(np.array([4, 0, 2]), look(3)), (np.array([1, 3, 4]), look(3, seed=1))]
+    p, problem = coteaching.by_mean_violation(Mixture, iter(looks), 5, Config(), None)
+    first, second = (coteaching.mean_violation(each, 0.2) for _, each in looks)
+    expected = [first[1], second[0], first[2], second[1], second[2]]
+    np.testing.assert_allclose(fits[0], expected, atol=1e-7)
+    np.testing.assert_allclose(p, 1 - fits[0])
+    assert problem == "none"
+
+
+# --- The table of methods ------------------------------------------------------------------------
+
+
+def test_what_the_table_says_of_each_method():
+    methods = coteaching.METHODS
+    assert {name for name, m in methods.items() if m.parts} == {"ncr", "bicro"}
+    assert {name for name, m in methods.items() if m.truth} == {"clean"}
+    assert {name for name, m in methods.items() if m.divide} == {"ncr", "bicro", "gsc"}
+    assert {name for name, m in methods.items() if m.record} == {"gsc"}
+    divisions = [methods[name].divide.args[0].__name__ for name in ("ncr", "bicro")]
+    assert divisions == ["GaussianMixture", "BetaMixture"]
+    rates = [methods["ncr"].decay(epoch, 40) for epoch in (0, 29, 30, 39)]
+    assert rates == [1, 1, 0.1, 0.1]
+    rates = [methods["gsc"].decay(epoch, 60) for epoch in (0, 14, 15, 30, 45, 59)]
+    assert rates == pytest.approx([1, 1, 0.2, 0.04, 0.008, 0.008])
+    warm = [coteaching.WARM_UPS[methods[name].warm_up].__name__ for name in methods]
+    assert warm == ["all_violations", "smallest", "both_ways"] + ["all_violations"] * 3
+    trains = [methods[name].train.__name__ for name in methods]
+    assert trains == ["ncr", "bicro", "gsc", "plain", "plain_mean", "plain"]
+
+
+def test_an_unknown_method_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="unknown method 'esc'; known: ncr, bicro"):
+        coteaching.compute(Config(method="esc"), 0, [], tmp_path, "cpu")
+
+
+# --- How well the noise was found ----------------------------------------------------------------
+
+
+def test_auc_counts_couples():
+    random = np.random.default_rng(0)
+    values, clean = random.integers(5, size=40) / 4, random.random(40) < 0.6
+    couples = [(a > b) + 0.5 * (a == b) for a in values[clean] for b in values[~clean]]
+    assert coteaching.auc(values, clean) == pytest.approx(np.mean(couples))
+    assert math.isnan(coteaching.auc(values, clean | True))
+
+
+def test_identification_from_the_counts():
+    random = np.random.default_rng(1)
+    p, noise = random.random((2, 50)).round(1), random.random(50) < 0.4
+    p[:, 7] = 0.5
+    found = coteaching.identification(p, noise, 0.5)
+    for who, each in (("A", p[0]), ("B", p[1]), ("mean", (p[0] + p[1]) / 2)):
+        said = [x <= 0.5 for x in each]
+        both = sum(s and n for s, n in zip(said, noise))
+        neither = sum(not s and not n for s, n in zip(said, noise))
+        assert found[f"{who} noisy precision"] == pytest.approx(100 * both / sum(said))
+        assert found[f"{who} noisy recall"] == pytest.approx(100 * both / noise.sum())
+        assert found[f"{who} clean precision"] == pytest.approx(100 * neither / (50 - sum(said)))
+        assert found[f"{who} clean recall"] == pytest.approx(100 * neither / (~noise).sum())
+
+
+def test_what_the_truth_leaves_undefined_is_missing():
+    clean = coteaching.identification(np.ones((2, 4)), np.zeros(4, bool), 0.5)
+    assert clean == {
+        f"{who} clean {name}": 100.0
+        for who in ("A", "B", "mean")
+        for name in ("precision", "recall")
+    }
+    pair = Pair([], 4, 0, 1)
+    assert "division AUC" not in coteaching.division(pair, np.zeros(4, bool), 0.5, True)
+    assert coteaching.division(pair, np.zeros(4, bool), 0.5, False) == {}
+
+
+def test_the_labels_of_both_networks_are_averaged_where_there_are_any():
+    pair, nan, noise = Pair([], 4, 0, 1), math.nan, np.array([False, True, True, False])
+    pair.labels.copy_(torch.tensor([[0.9, nan, 0.1, nan], [0.5, 0.2, nan, nan]]))
+    told = coteaching.division(pair, noise, 0.5, False)
+    assert told == {"label AUC": 1.0, "labelled": 3}
+    pair.labels[0, 1] = 1.0  # its mean is 0.6, behind 0.7
+    assert coteaching.division(pair, noise, 0.5, False)["label AUC"] == 1.0
+    pair.labels[1, 1] = 0.5  # 0.75
+    assert coteaching.division(pair, noise, 0.5, False)["label AUC"] == 0.5
+    pair.labels.copy_(torch.tensor([[0.6, 0.5, nan, nan], [nan, 0.5, nan, nan]]))
+    assert coteaching.division(pair, noise, 0.5, False) == {"label AUC": 1.0, "labelled": 2}
+
+
+# --- What a network sees -------------------------------------------------------------------------
+
+
+class Network(nn.Module):
+    """Scores say which image met which caption."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(()))
+        self.modes = []
+
+    def encode_images(self, raw):
+        self.modes.append((self.training, torch.is_grad_enabled()))
+        return SimpleNamespace(code=raw[:, 0, 0], pooled=raw[:, 0, :1], shape=raw.shape)
+
+    def encode_captions(self, ids, lengths):
+        assert ids.shape[1] == lengths.max() and ((ids > 0).sum(1) == lengths).all()
+        return SimpleNamespace(code=ids[:, 0], pooled=ids[:, :1].float())
+
+    def similarity(self, images, captions):
+        return images.code[:, None] * 100 + captions.code + self.weight
+
+
+def pairs():
+    """Four images, in rows 7, 5, 3, 1 of the features, two captions each; captions 0 and 7 changed
+    places. Caption i is the word i + 10, and longer the later it comes."""
+    stored = np.arange(10, dtype=np.float16)[:, None, None] * np.ones((1, 4, 2), np.float16)
+    lengths = torch.arange(1, 9)
+    ids = torch.where(torch.arange(8) < lengths[:, None], torch.arange(10, 18)[:, None], 0)
+    index = np.array([3, 0, 1, 1, 2, 2, 3, 0])
+    return Pairs(stored, np.array([7, 5, 3, 1]), index, ids, lengths, 3, 2)
+
+
+def test_a_look_pairs_a_caption_with_the_image_it_is_attached_to():
+    data, network = pairs(), Network()
+    found = data.look(network, np.array([0, 2, 7]))
+    close(found.scores, [[110, 112, 117], [510, 512, 517], [710, 712, 717]])
+    assert found.image_ids.tolist() == [3, 1, 0]
+    close(found.images, [[1], [5], [7]])
+    close(found.captions, [[10], [12], [17]])
+    assert data.noisy.tolist() == [True] + [False] * 6 + [True] and len(data) == 8
+
+
+def test_a_glance_is_without_gradient_and_leaves_the_network_as_it_was():
+    data, network = pairs(), Network()
+    assert data.look(network, np.array([0, 1])).scores.requires_grad
+    assert not data.glance(network, np.array([0, 1])).scores.requires_grad
+    assert network.modes == [(True, True), (False, False)] and network.training
+    data.glance(network.eval(), np.array([0, 1]))
+    assert not network.training
+
+
+def test_looks_show_every_pair_and_only_whole_batches():
+    data, network = pairs(), Network()
+    found = list(data.looks(network, 3, seed=0, epoch=1))
+    chosen = [each.tolist() for each, _ in found]
+    assert [len(each) for each in chosen] == [3, 3, 3] and set(sum(chosen, [])) == set(range(8))
+    assert sorted(sum(chosen, [])[:8]) == list(range(8)) and chosen[2][2] == chosen[0][0]
+    assert all(mode == (False, False) for mode in network.modes)
+    close(found[1][1].captions.squeeze(1), [10.0 + i for i in chosen[1]])
+    again = [each.tolist() for each, _ in data.looks(network, 3, seed=0, epoch=1)]
+    other = [each.tolist() for each, _ in data.looks(network, 3, seed=0, epoch=2)]
+    assert again == chosen != other
+    assert [len(each) for each, _ in data.looks(network, 50, 0, 0)] == [8]
+
+
+def test_a_step_counts_samples_and_keeps_time(monkeypatch):
+    now = iter([0.0, 1.0, 3.0, 7.0, 15.0])
+    monkeypatch.setattr(coteaching.time, "perf_counter", lambda: next(now))
+    pair = Pair([Network(), Network()], 8, 0, 1)
+    clock = coteaching.Clock(pair.seconds)
+    clock.turn("training")
+    step = Step(Config(), 1, 0, pair, pairs(), np.array([1, 2]), np.array([0]), True, clock)
+    with step.correcting():
+        assert not torch.is_grad_enabled()
+        assert not step.glance(step.network, step.noisy).scores.requires_grad
+    clock.turn(None)
+    spent = dict(zip(coteaching.PHASES, pair.seconds.tolist()))
+    assert spent == dict.fromkeys(coteaching.PHASES, 0) | {"training": 2 + 8, "correction": 4}
+    step.look(step.rows())
+    assert pair.samples == 3 and step.rows().tolist() == [1, 2, 0]
+    step.note(step.clean, torch.tensor([0.25, 0.5], requires_grad=True))
+    assert pair.labels[1, [1, 2]].tolist() == [0.25, 0.5] and pair.labels.isnan().sum() == 14
+    assert step.record.shape == (0, 8)
+
+
+# --- Whole runs ----------------------------------------------------------------------------------
+
+EACH, SPLITS = 2, {"train": 24, "dev": 6, "test": 10}
+
+
+class Words:
+    """A vocabulary: a caption is a list of word ids."""
+
+    def encode(self, captions):
+        lengths = torch.tensor([len(c) for c in captions])
+        ids = torch.zeros(len(captions), int(lengths.max()), dtype=torch.int64)
+        for row, caption in enumerate(captions):
+            ids[row, : len(caption)] = torch.tensor(caption)
+        return ids, lengths
+
+
+class Toy(nn.Module):
+    """A quick stand-in for SGR: cosines of means, with dropout."""
+
+    def __init__(self, feature_dim, vectors, dim):
+        super().__init__()
+        self.image, self.text = nn.Linear(feature_dim, dim), nn.Embedding(len(vectors), dim)
+        self.drop = nn.Dropout(0.2)
+
+    def encode_images(self, raw):
+        pooled = F.normalize(self.image(self.drop(raw)).mean(1), dim=1)
+        return backbone.Encoded(raw, pooled, pooled)
+
+    def encode_captions(self, ids, lengths):
+        words = self.text(ids).masked_fill(ids[..., None] == 0, 0)
+        pooled = F.normalize(self.drop(words).sum(1), dim=1)
+        return backbone.Encoded(words, pooled, pooled, lengths)
+
+    def similarity(self, images, captions):
+        return (3 * images.pooled @ captions.pooled.T).sigmoid()
+
+
+@pytest.fixture
+def inputs(slow_inputs, monkeypatch):
+    """The inputs of a run with quick networks."""
+    monkeypatch.setattr(
+        coteaching.sgr, "build", lambda kind, width, vectors, dim, **sizes: Toy(width, vectors, dim)
+    )
+    return slow_inputs
+
+
+@pytest.fixture
+def slow_inputs(monkeypatch, tmp_path_factory):
+    """A small data set whose captions name what is in their images, as the inputs of a run."""
+    random, total = np.random.default_rng(0), sum(SPLITS.values())
+    things = np.array([random.choice(8, 3, replace=False) for _ in range(total)])
+    stored = np.eye(8, 6)[things] + 0.1 * random.normal(size=(total, 3, 6))
+    starts = np.cumsum([0, *SPLITS.values()])
+    splits = {name: np.arange(a, b)[::-1] for name, a, b in zip(SPLITS, starts, starts[1:])}
+    captions = {i: [[2 + t for t in things[i][: 2 + k]] for k in range(EACH)] for i in range(total)}
+    dataset = SimpleNamespace(
+        splits=splits,
+        captions_per_image=EACH,
+        captions_of=lambda split: [c for i in splits[split] for c in captions[i]],
+    )
+    run = SimpleNamespace(metrics={"width": 6}, array=lambda name: stored.astype(np.float16))
+    monkeypatch.setattr(
+        coteaching.chan, "word_vectors", lambda *inputs: (torch.rand(10, 5) - 0.5, Words())
+    )
+
+    def get(config, seed, *inputs, device):
+        folder = tmp_path_factory.mktemp("store")
+        metrics = coteaching.compute(config, seed, inputs, folder, device)
+        return SimpleNamespace(
+            metrics=metrics,
+            weights=lambda: safetensors.torch.load_file(folder / "weights.safetensors"),
+        )
+
+    monkeypatch.setattr(coteaching.runs, "get", get)
+    return [dataset, run]
+
+
+SMALL = dict(
+    noise=0.4, regions=3, dim=8, sim_dim=4, batch=6, epochs=2, epoch_steps=3, learning_rate=5e-3
+)
+
+
+def config_of(method, **changes):
+    kind = gsl.Config if method == "gsl" else Config
+    return kind(method=method, **SMALL | changes)
+
+
+def compute(config, seed, inputs, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    module = gsl if config.method == "gsl" else coteaching
+    return module.compute(config, seed, inputs, folder, "cpu")
+
+
+def told(metrics):
+    """What must be the same whenever a run is computed."""
+    return {name: value for name, value in metrics.items() if not name.endswith("seconds")}
+
+
+def test_the_division_and_the_labels_of_both_networks_count():
+    """Network A orders the pairs perfectly, B the other way round, more strongly."""
+    pair = SimpleNamespace(
+        posterior=torch.tensor([[0.6, 0.4], [0.1, 0.9]]),
+        labels=torch.tensor([[0.3, torch.nan], [0.5, 0.6]]),
+    )
+    found = coteaching.division(pair, np.array([False, True]), 0.5, True)
+    assert (found["division AUC"], found["label AUC"], found["labelled"]) == (0.0, 0.0, 2)
+    assert (found["A noisy recall"], found["B noisy recall"]) == (100.0, 0.0)
+    assert "division AUC" not in coteaching.division(pair, np.array([False, True]), 0.5, False)
+
+
+def test_what_a_run_leaves_and_says(inputs, tmp_path):
+    config = config_of("ncr")
+    found = compute(config, 0, inputs, tmp_path)
+    index, posterior = np.load(tmp_path / "index.npy"), np.load(tmp_path / "posterior.npy")
+    assert index.shape == (48,) and sorted(index) == sorted(np.arange(48) // EACH)
+    wrong = index != np.arange(48) // EACH
+    assert found["noise rate"] == wrong.mean() > 0.2
+    assert posterior.shape == np.load(tmp_path / "labels.npy").shape == (2, 48)
+    assert found["division AUC"] == coteaching.auc(posterior.mean(0), ~wrong)
+    assert coteaching.identification(posterior, wrong, 0.5).items() < found.items()
+    assert np.load(tmp_path / "dev.npy")[:, 0].tolist() == [3, 6]  # after each epoch
+    assert np.load(tmp_path / "ranks_i2t.npy").shape == (10,)
+    assert np.load(tmp_path / "ranks_t2i.npy").shape == (20,)
+    assert {f"{phase} seconds" for phase in coteaching.PHASES} < set(found)
+    assert all(found[f"{phase} seconds"] > 0 for phase in coteaching.PHASES)
+    assert 18 + 18 + 18 < found["samples"] <= 18 + 18 + 36  # noisy pairs in the second half alone
+    path = tmp_path / "problems.json"
+    assert found["problems"] == (len(json.loads(path.read_text())) if path.exists() else 0)
+    bound = compute(config_of("hardest"), 0, inputs, tmp_path / "bound")
+    assert not any("AUC" in name or "recall" in name for name in bound) and bound["samples"] == 54
+    np.testing.assert_array_equal(index, np.load(tmp_path / "bound/index.npy"))
+
+
+def test_a_seed_draws_the_networks_and_each_ones_batches(inputs, tmp_path, monkeypatch):
+    """Warm-up and training; what a network sees first is as it was drawn."""
+    seen, real = [], Pairs.look
+    monkeypatch.setattr(
+        Pairs,
+        "look",
+        lambda self, network, chosen: (
+            seen.append((training.checksum(network), tuple(chosen))) or real(self, network, chosen)
+        ),
+    )
+    for seed in (0, 1):
+        compute(config_of("mean"), seed, inputs, tmp_path / str(seed))
+    networks, batches = zip(*seen)
+    assert len({networks[i] for i in (0, 1, 18, 19)}) == 4
+    assert len(set(batches)) == len(batches) == 36
+
+
+def test_a_run_is_the_same_whether_its_warm_up_is_stored_or_not(inputs, tmp_path, monkeypatch):
+    """Networks drop out at random: what the warm-up draws must not be missing afterwards."""
+    compute_anew, kept = coteaching.runs.get, {}
+
+    def get(config, seed, *inputs, device):
+        if config not in kept:
+            kept[config] = compute_anew(config, seed, *inputs, device=device)
+        return kept[config]
+
+    monkeypatch.setattr(coteaching.runs, "get", get)
+    first, again = (compute(config_of("ncr"), 0, inputs, tmp_path / name) for name in "ab")
+    assert len(kept) == 1 and told(first) == told(again)
+    losses = [np.load(tmp_path / name / "loss.npy") for name in "ab"]
+    assert (losses[0] == losses[1]).all()
+
+
+def test_the_noise_is_the_same_for_every_seed_and_another_by_its_own(inputs, tmp_path):
+    found = {}
+    for name, seed, noise_seed in (("a", 0, 0), ("b", 1, 0), ("c", 0, 1)):
+        compute(config_of("mean", noise_seed=noise_seed), seed, inputs, tmp_path / name)
+        found[name] = np.load(tmp_path / name / "index.npy").tolist()
+    assert found["a"] == found["b"] != found["c"]
+
+
+def test_a_tuning_seed_sees_dev_and_a_reporting_seed_test(inputs, tmp_path, monkeypatch):
+    seen, measured = [], coteaching.similarities
+    monkeypatch.setattr(coteaching, "similarities", lambda *a: seen.append(a[5:]) or measured(*a))
+    monkeypatch.setattr(training, "looks", lambda steps: [])  # at the warm-up
+    config = config_of("mean", dev_images=4, test_images=5)
+    report = compute(config, 0, inputs, tmp_path / "0")
+    assert seen == [("dev", 4), ("dev", 4), ("test", 5)]
+    assert "test RSUM" in report and not any(name.startswith("dev R") for name in report)
+    seen.clear()
+    tuned = compute(config, 1000, inputs, tmp_path / "1")
+    assert seen == [("dev", 4)] * 3 and not any(name.startswith("test R") for name in tuned)
+    assert tuned["dev RSUM"] == np.load(tmp_path / "1/dev.npy")[:, 1].max()
+    assert not (tmp_path / "1/ranks_i2t.npy").exists()
+
+
+@pytest.mark.parametrize(
+    "rsums, best",
+    [((300, 200, 250), 1), ((100, 200, 150), 2), ((100, 200, 200), 2), ((100, 150, 160), 3)],
+)
+def test_dev_chooses_the_epoch_whose_weights_are_kept(inputs, tmp_path, monkeypatch, rsums, best):
+    weights, told_of = [], iter([*rsums, 7])
+    measured = coteaching.similarities
+
+    def similarities(networks, *rest):
+        weights.append(training.checksum(networks))
+        return measured(networks, *rest)
+
+    def evaluate(scores, each):
+        value = next(told_of)
+        return SimpleNamespace(rsum=value, named=lambda split: {f"{split} RSUM": value})
+
+    monkeypatch.setattr(coteaching, "similarities", similarities)
+    monkeypatch.setattr(coteaching.retrieval, "evaluate", evaluate)
+    monkeypatch.setattr(training, "looks", lambda steps: [])  # at the warm-up
+    found = compute(config_of("mean", epochs=3), 0, inputs, tmp_path)
+    assert found["best epoch"] == best and found["test RSUM"] == 7
+    assert np.load(tmp_path / "dev.npy").tolist() == [[3, rsums[0]], [6, rsums[1]], [9, rsums[2]]]
+    assert len(set(weights[:3])) == 3 and weights[3] == weights[best - 1] == found["checksum"]
+
+
+def test_a_network_learns_on_its_peers_division(inputs, tmp_path):
+    """Network A's division calls the first half clean, network B's the second."""
+    steps = []
+
+    def divide(looks, n, config, record):
+        mine = len(divided) % 2
+        divided.append(mine)
+        record[:] = mine
+        return (np.arange(n) // (n // 2) == mine) * 0.8, ""
+
+    def train(step):
+        steps.append(step)
+        return coteaching.plain(step)
+
+    for split in ("peer", "own"):
+        divided = []
+        steps.clear()
+        method = Method("mean", train, divide, parts=True, record=1)
+        coteaching.fit(method, config_of("ncr", split=split), 0, inputs, tmp_path, "cpu")
+        assert divided == [0, 1, 0, 1] and len(steps) == 12
+        for step in steps:
+            half = 1 - step.number if split == "peer" else step.number
+            assert (step.clean // 24 == half).all() and (step.noisy // 24 != half).all()
+            assert len(step.clean) == len(step.noisy) == 6 and (step.record == step.number).all()
+            assert step.posterior(step.clean).tolist() == pytest.approx([0.8] * 6)
+            assert step.posterior(step.noisy).tolist() == [0] * 6
+        assert [step.late for step in steps] == [False] * 6 + [True] * 6
+        drawn = [tuple(step.clean) for step in steps]
+        assert len(set(drawn)) == 12 and steps[0].network is not steps[1].network
+        assert steps[0].peer is steps[1].network
+
+
+@pytest.mark.parametrize(
+    "p, alone, delta, told",
+    [
+        (0.5, 0, 0.5, "0 of 48"),
+        (0.51, 0, 0.5, ""),
+        (0.6, 0, 0.7, "0 of 48"),
+        (0.5, 1, 0.5, "1 of 48"),
+    ],
+)
+def test_without_noisy_or_clean_pairs_all_are_clean(inputs, tmp_path, p, alone, delta, told):
+    """p at δ counts as noisy; with at most one clean pair left all are, and the run says so."""
+    steps = []
+    method = Method(
+        "mean",
+        lambda step: steps.append(step) or coteaching.plain(step),
+        lambda looks, n, *rest: (np.where(np.arange(n) < alone, 1, p), ""),
+        parts=True,
+    )
+    found = coteaching.fit(method, config_of("ncr", delta=delta), 0, inputs, tmp_path, "cpu")
+    assert {(len(s.clean), len(s.noisy)) for s in steps} == {(6, 0)}
+    assert len({tuple(s.clean) for s in steps}) == len(steps) == 12
+    path = tmp_path / "problems.json"
+    assert path.exists() == bool(told) and (not told or told in path.read_text())
+    assert alone or found["mean noisy recall"] == (100 if told else 0)
+
+
+def test_a_noisy_pair_that_is_alone_does_not_train(inputs, tmp_path):
+    steps = []
+    method = Method(
+        "mean",
+        lambda step: steps.append(step) or coteaching.plain(step),
+        lambda looks, n, config, record: ((np.arange(n) != 9) * 1.0, ""),
+        parts=True,
+    )
+    coteaching.fit(method, config_of("ncr"), 0, inputs, tmp_path, "cpu")
+    assert {len(s.noisy) for s in steps} == {0} and all(9 not in s.clean for s in steps)
+
+
+def test_a_problem_of_a_mixture_is_told_and_kept(inputs, tmp_path):
+    method = Method(
+        "mean", coteaching.plain, lambda looks, n, config, record: (np.ones(n), "one lump")
+    )
+    with pytest.warns(UserWarning, match="epoch 1, network A: one lump"):
+        found = coteaching.fit(method, config_of("ncr"), 0, inputs, tmp_path, "cpu")
+    kept = json.loads((tmp_path / "problems.json").read_text())
+    assert found["problems"] == 4 and set(kept.values()) == {"one lump"}
+    assert list(kept) == [f"epoch {e}, network {k}" for e in (1, 2) for k in "AB"]
+
+
+def test_the_bound_sees_pairs_that_are_clean_in_truth_alone(inputs, tmp_path, monkeypatch):
+    seen, real = [], Pairs.look
+    monkeypatch.setattr(
+        Pairs,
+        "look",
+        lambda self, network, chosen: (
+            seen.append(self.noisy[chosen]) or real(self, network, chosen)
+        ),
+    )
+    compute(config_of("clean"), 0, inputs, tmp_path / "clean")
+    assert len(seen) == 18 and not np.concatenate(seen).any()
+    seen.clear()
+    compute(config_of("mean"), 0, inputs, tmp_path / "mean")
+    assert np.concatenate(seen).any()
+
+
+def test_the_learning_rate_falls_by_epochs_after_warm_up(inputs, tmp_path, monkeypatch):
+    rates, asked, fit = [], [], training.fit
+
+    def watched(model, optimizer, schedule, steps, loss_at, folder, label, clip, *dev):
+        asked.append((steps, clip, optimizer.defaults["weight_decay"]))
+
+        def loss(step):
+            rates.append(optimizer.param_groups[0]["lr"])
+            return loss_at(step)
+
+        return fit(model, optimizer, schedule, steps, loss, folder, label, clip, *dev)
+
+    monkeypatch.setattr(training, "fit", watched)
+    compute(config_of("mean", epochs=4, warm_up_epochs=2, epoch_steps=2), 0, inputs, tmp_path)
+    assert rates == pytest.approx([5e-3] * 10 + [5e-4] * 2) and asked == [(4, 2, 0), (8, 2, 0)]
+    rates.clear()
+    compute(config_of("mean", epochs=1, epoch_steps=2, after=0.1), 0, inputs, tmp_path / "after")
+    assert rates == pytest.approx([5e-3] * 2 + [5e-4] * 2)
+
+
+def test_methods_share_the_warm_up_that_they_have_in_common():
+    """Same networks, data and schedule; another loss, or another pool, is another run."""
+    found = {
+        name: coteaching.warm_up_of(method, config_of(name))
+        for name, method in {**coteaching.METHODS, "gsl": gsl.METHOD}.items()
+    }
+    assert found["ncr"] == found["hardest"] == found["mean"]
+    assert [found[name].loss for name in ("ncr", "bicro", "gsc", "gsl")] == [
+        "mean",
+        "smallest",
+        "contrast",
+        "hardest",
+    ]
+    assert found["clean"] == replace(found["ncr"], truth=True)
+    config = replace(config_of("gsl"), warm_up="mean", eta=0.5, delta=0.4)
+    assert coteaching.warm_up_of(gsl.METHOD, config) == found["ncr"]
+    other = replace(config_of("ncr"), noise=0.1)
+    assert coteaching.warm_up_of(coteaching.METHODS["ncr"], other) != found["ncr"]
+    with pytest.raises(ValueError, match="unknown warm_up 'none'; known: mean, smallest"):
+        replace(config_of("ncr"), warm_up="none")
+
+
+def test_networks_begin_with_what_the_warm_up_left(inputs, tmp_path):
+    """At a learning rate of zero after it nothing is learnt."""
+    config = config_of("mean", after=0.0)
+    compute(config, 0, inputs, tmp_path)
+    begun = coteaching.warm_up_of(coteaching.METHODS["mean"], config)
+    warmed = coteaching.runs.get(begun, 0, *inputs, device="cpu").weights()
+    kept = safetensors.torch.load_file(tmp_path / "weights.safetensors")
+    assert kept.keys() == warmed.keys()
+    assert all(torch.equal(kept[name], value) for name, value in warmed.items())
+
+
+def test_both_networks_warm_up(inputs):
+    begun = coteaching.warm_up_of(coteaching.METHODS["mean"], config_of("mean"))
+    torch.manual_seed(0)
+    before = [network.state_dict() for network in coteaching.build(begun, *inputs)[0]]
+    after = coteaching.runs.get(begun, 0, *inputs, device="cpu").weights()
+    for k in range(2):
+        assert all(
+            not torch.equal(after[f"{k}.{name}"], value)
+            for name, value in before[k].items()
+            if name.endswith("image.weight")
+        )
+        assert f"{k}.image.weight" in after
+
+
+def test_a_base_models_vectors_are_read_once_and_leave_random_numbers_alone(monkeypatch):
+    read = []
+
+    def vectors(dataset, base_run=None, home=None):
+        read.append((dataset.fingerprint, base_run and base_run.key))
+        return torch.rand(3), "words"
+
+    monkeypatch.setattr(coteaching.chan, "word_vectors", vectors)
+    monkeypatch.setattr(coteaching, "VECTORS", {})
+    a, b = SimpleNamespace(fingerprint="a"), SimpleNamespace(fingerprint="b")
+    base = SimpleNamespace(key="base")
+    torch.manual_seed(5)
+    first = coteaching.word_vectors(a, base)[0]
+    drawn = torch.rand(1)
+    torch.manual_seed(5)
+    assert torch.equal(coteaching.word_vectors(a, base)[0], first) and torch.rand(1) == drawn
+    assert torch.equal(coteaching.word_vectors(b, base, a)[0], first) and len(read) == 1
+    coteaching.word_vectors(b, base)
+    coteaching.word_vectors(a, SimpleNamespace(key="other"))
+    assert read == [("a", "base"), ("b", "base"), ("a", "other")]
+    torch.manual_seed(5)  # without one they are drawn, by the run's own seed
+    assert (
+        not torch.equal(coteaching.word_vectors(a)[0], coteaching.word_vectors(a)[0])
+        and len(read) == 5
+    )
+
+
+def test_without_warm_up_the_division_comes_first(inputs, tmp_path):
+    found = compute(config_of("ncr", warm_up_epochs=0), 0, inputs, tmp_path)
+    assert found["steps"] == 6 and found["warm-up seconds"] == 0 < found["division seconds"]
+
+
+def test_a_given_noise_index_is_taken(inputs, tmp_path):
+    given = GivenNoise(np.roll(np.arange(48) // EACH, 2))
+    compute(config_of("mean"), 0, [*inputs, None, None, given], tmp_path)
+    np.testing.assert_array_equal(np.load(tmp_path / "index.npy"), given.index)
+    assert len(given.key) == 64 and given.key != GivenNoise(np.arange(48) // EACH).key
+    refused = r"noise index has shape .* expected \(48,\) and 0 to 23"
+    for wrong in (np.zeros(47, int), np.full(48, 24), np.full(48, -1)):
+        with pytest.raises(ValueError, match=refused):
+            compute(config_of("mean"), 0, [*inputs, None, None, GivenNoise(wrong)], tmp_path)
+
+
+def test_some_training_images_are_enough(inputs, tmp_path):
+    compute(config_of("mean", images=5), 0, inputs, tmp_path)
+    assert sorted(np.load(tmp_path / "index.npy")) == sorted(np.arange(10) // EACH)
+    for split in ("images", "dev_images", "test_images"):
+        with pytest.raises(ValueError, match="99 .* images asked for, there are"):
+            compute(config_of("mean", **{split: 99}), 0, inputs, tmp_path)
+
+
+def test_too_little_to_train_on_is_refused(inputs, tmp_path):
+    with pytest.raises(ValueError, match="0 of 48 pairs to train on; it takes"):
+        given = GivenNoise(np.roll(np.arange(48) // EACH, 2))
+        compute(config_of("clean"), 0, [*inputs, None, None, given], tmp_path)
+
+
+@pytest.mark.parametrize("similarity", ["sgr", "saf"])
+def test_a_runs_networks_can_be_had_again(slow_inputs, tmp_path, monkeypatch, similarity):
+    """The mean of both networks' scores, images in blocks, in evaluation mode."""
+    inputs, config = slow_inputs, config_of("gsl", similarity=similarity, epochs=1, epoch_steps=2)
+    found = compute(config, 0, inputs, tmp_path)
+    again = compute(config, 0, inputs, tmp_path / "again")
+    assert told(again) == told(found)
+    from safetensors.torch import load_file
+
+    weights = load_file(tmp_path / "weights.safetensors")
+    run = SimpleNamespace(config=asdict(config), weights=lambda: weights)
+    networks, vocabulary = coteaching.load(run, *inputs)
+    assert not networks.training and training.checksum(networks) == found["checksum"]
+    assert type(networks[0].reason).__name__.lower() == similarity
+    dataset, feature_run = inputs
+    arguments = networks, vocabulary, dataset, feature_run, config, "test"
+    scores = coteaching.similarities(*arguments)
+    assert not any(network.training for network in networks)
+    assert retrieval.evaluate(scores, EACH).named("test").items() <= found.items()
+    ids, lengths = vocabulary.encode(dataset.captions_of("test"))
+    raw = torch.from_numpy(feature_run.array("features")[dataset.splits["test"]].astype(np.float32))
+    with torch.no_grad():
+        close(scores, sum(network(raw, ids, lengths) for network in networks) / 2)
+    monkeypatch.setattr(coteaching, "IMAGES", 3)
+    networks.train()
+    close(coteaching.similarities(*arguments), scores)
+    assert all(network.training for network in networks)
+    close(coteaching.similarities(*arguments, 4), scores[:4, :8])
+
+
+@pytest.mark.parametrize("method", ["gsl", "gsc", "ncr"])
+@pytest.mark.parametrize("stop", [2, 4])
+def test_a_run_that_was_cut_off_goes_on_as_if_it_had_not_been(
+    inputs, tmp_path, monkeypatch, method, stop
+):
+    """Epochs begin at steps 0 and 3; it stops behind steps 2 (a whole epoch) and 4."""
+    config = config_of(method)
+    whole = compute(config, 3, inputs, tmp_path / "whole")
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
+    show, shown = training.progress.show, []
+
+    def stopping(label, done, *rest, dev=None):
+        shown.append(done)
+        if done == stop + 1 and not label.startswith("warm-up"):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(training.progress, "show", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        compute(config, 3, inputs, tmp_path / "cut")
+    monkeypatch.setattr(training.progress, "show", show)
+    assert told(compute(config, 3, inputs, tmp_path / "cut")) == told(whole)
+    for name in ("posterior", "labels", "dev", "index"):
+        a, b = (np.load(tmp_path / folder / f"{name}.npy") for folder in ("whole", "cut"))
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("method", ["gsl", *coteaching.METHODS])
+def test_two_runs_of_a_seed_are_the_same(inputs, tmp_path, method):
+    config = config_of(method)
+    runs = [compute(config, seed, inputs, tmp_path / str(i)) for i, seed in enumerate((0, 0, 1))]
+    assert told(runs[0]) == told(runs[1]) and runs[0]["checksum"] != runs[2]["checksum"]
+    assert (tmp_path / "0/weights.safetensors").read_bytes() == (
+        tmp_path / "1/weights.safetensors"
+    ).read_bytes()
+    assert (runs[0]["steps"], runs[0]["warm-up steps"]) == (6, 3) and 0 < runs[0][
+        "test RSUM"
+    ] <= 600
+    assert json.loads(json.dumps(runs[0])) == runs[0]

@@ -1,0 +1,326 @@
+"""What was flipped, emptied, cut or lost is named, set aside and made again, with the same numbers."""
+
+import json
+import os
+import shutil
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from alignbook import __main__ as command_line
+from alignbook.core import training
+from alignbook.datasets import by_name
+from alignbook.store import contents, durable, runs
+from alignbook.workbook import salvage
+from test_datasets import Settings
+from test_training import Stop, train
+
+
+def flip(file: Path) -> None:
+    """Another byte in the middle; size and time of change stay."""
+    stat, octets = file.stat(), bytearray(file.read_bytes())
+    octets[len(octets) // 2] ^= 1
+    file.write_bytes(octets)
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def zero(file: Path) -> None:
+    """As a file whose size came to the disk before its content."""
+    file.write_bytes(bytes(file.stat().st_size))
+
+
+def lose(file: Path) -> None:
+    file.unlink()
+
+
+DAMAGE = [flip, empty, cut, zero, lose]
+damaged = pytest.mark.parametrize("damage", DAMAGE, ids=lambda each: each.__name__)
+
+
+@dataclass(frozen=True)
+class Toy:
+    width: int = 3
+
+
+def compute(config, seed, inputs, folder, device):
+    np.save(folder / "ranks_i2t.npy", np.arange(config.width))
+    (folder / "weights.safetensors").write_bytes(b"weights" * config.width)
+    return {"dev RSUM": 10.0 * config.width}
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "STORE", tmp_path / "store")
+    monkeypatch.setattr(runs, "code_hash", lambda *_: "code")
+    monkeypatch.setattr(contents, "YOUNG", -3600.0)  # hashes are kept from the first moment on
+    return tmp_path / "store"
+
+
+def another_process():
+    """What this process knows of runs is forgotten."""
+    runs._sound.clear()
+
+
+def content(run: Path) -> dict:
+    return {path.name: path.read_bytes() for path in run.iterdir() if path.name != "run.json"}
+
+
+FILES = ["run.json", "metrics.json", "ranks_i2t.npy", "weights.safetensors"]
+
+
+@damaged
+@pytest.mark.parametrize("name", FILES)
+def test_a_run_that_is_not_as_it_was_written_is_computed_again(store, capsys, name, damage):
+    run = runs.get(Toy(), 0)
+    whole = content(run.folder)
+    another_process()
+    assert runs.get(Toy(), 0).key == run.key  # and hashes are kept
+    damage(run.folder / name)
+    another_process()
+    assert not runs.is_stored(run.key)
+    with pytest.raises(FileNotFoundError, match=f"{name}.*start ./run_all.sh again"):
+        runs.stored(run.key)
+    again = runs.get(Toy(), 0)
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and name in told and "set aside, the run is computed again" in told
+    assert again.key == run.key and content(again.folder) == whole
+    assert sorted(path.name for path in (store / ".bad" / run.key).iterdir()) == sorted(
+        {*FILES} - ({name} if damage is lose else set())
+    )
+    another_process()
+    assert runs.is_stored(run.key) and not capsys.readouterr().err
+
+
+def test_the_record_states_size_and_hash_of_every_file(store):
+    run = runs.get(Toy(), 0)
+    assert set(run.record["files"]) == {*FILES} - {"run.json"}
+    assert run.record["files"]["weights.safetensors"]["size"] == 21
+
+
+def test_a_run_without_hashes_is_of_another_version(store):
+    run = runs.get(Toy(), 0)
+    record = run.record.copy()
+    del record["seal"], record["files"]
+    (run.folder / "run.json").write_text(json.dumps(record))
+    assert not runs.is_stored(run.key) and runs.fault(run.key) == runs.OTHER
+    assert runs.is_stored(runs.get(Toy(), 0).key)
+
+
+def test_everything_is_on_the_disk_before_it_has_its_name(store, monkeypatch):
+    """Every file, its folder, then the rename, then the folder that holds the name."""
+    told, synced, renamed = [], os.fsync, os.replace
+
+    def fsync(descriptor):
+        told.append(os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}")))
+        synced(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", lambda a, b: (told.append("renamed"), renamed(a, b)))
+    monkeypatch.setattr(contents, "_store", lambda *_: None)  # needs no disk
+    if not os.path.exists("/proc/self/fd"):
+        pytest.skip("needs /proc")
+    run = runs.get(Toy(), 0)
+    assert sorted(told[:5]) == sorted([*FILES, run.key]) and told[5:] == ["renamed", "store"]
+    told.clear()
+    durable.write(store / "note", "x")
+    assert told[0].startswith(".note") and told[1:] == ["renamed", "store"]
+
+
+# --- Prepared data -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    return by_name.prepare("world", Settings(), tmp_path_factory.mktemp("data"))
+
+
+@pytest.mark.parametrize(
+    "name, damage",
+    [
+        ("images.npy", flip),
+        ("images.npy", zero),
+        ("captions.json", flip),
+        ("captions.json", empty),
+        ("splits.json", cut),
+        ("names.json", lose),
+        ("meta.json", flip),
+        ("meta.json", empty),
+        ("objects.parquet", cut),
+        ("objects.parquet", lose),
+        ("gold/parses/*train*", empty),
+    ],
+)
+def test_prepared_data_that_were_altered_are_prepared_again(
+    prepared, tmp_path, capsys, name, damage
+):
+    folder = tmp_path / prepared.folder.name
+    shutil.copytree(prepared.folder, folder)
+    (file,) = folder.glob(name)
+    damage(file)
+    again = by_name.prepare("world", Settings(), tmp_path)
+    told = capsys.readouterr().err.splitlines()
+    assert sum("set aside" in line and file.name in line for line in told) == 1
+    assert again.fingerprint == prepared.fingerprint and again.captions == prepared.captions
+    assert np.array_equal(again.images, prepared.images)
+    assert (tmp_path / ".bad" / folder.name).is_dir()
+    by_name.prepare("world", Settings(), tmp_path)
+    assert "set aside" not in capsys.readouterr().err
+
+
+# --- Checkpoints ---------------------------------------------------------------------------------
+
+
+@damaged
+@pytest.mark.parametrize("name", ["checkpoint.pt", "checkpoint.best.pt"])
+def test_training_begins_anew_where_a_checkpoint_is_not_whole(
+    tmp_path, monkeypatch, capsys, name, damage
+):
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+    for each in "ab":
+        (tmp_path / each).mkdir()
+    unbroken, whole = train(tmp_path / "a")
+    with pytest.raises(Stop):
+        train(tmp_path / "b", stop_at=7)
+    training.keep({"of": 1}, tmp_path / "b/checkpoint.best.pt")
+    damage(tmp_path / "b" / name)
+    again, rest = train(tmp_path / "b")
+    assert again == unbroken and rest["loss"] == whole["loss"]
+    told = capsys.readouterr().err
+    assert (f"{name}: cut or altered; set aside, training begins anew" in told) == (damage != lose)
+
+
+def test_a_checkpoint_does_not_outlive_the_other_one(tmp_path, capsys):
+    """Stopped again before its first checkpoint, training would go on from two that don't fit."""
+    for name in ("checkpoint.pt", "checkpoint.best.pt"):
+        training.keep({"of": 1}, tmp_path / name)
+    assert training.are_whole(tmp_path)
+    cut(tmp_path / "checkpoint.best.pt")
+    assert not training.are_whole(tmp_path) and not list(tmp_path.glob("checkpoint.*"))
+
+
+# --- Results -------------------------------------------------------------------------------------
+
+
+def note(out: Path, *files: str) -> None:
+    """What Snakemake keeps of files it had made."""
+    for file in files:
+        name = urlsafe_b64encode(file.encode()).decode()
+        record = out / ".snakemake/metadata" / name
+        record.parent.mkdir(parents=True, exist_ok=True)
+        record.write_text(json.dumps({"rule": "arms", "params": [], "code": "x"}))
+
+
+MADE = ["data.json", "base.json", "arms/chan-T3/hard.csv", "metrics.csv", "notebooks/10_chan.done"]
+SETTINGS = {"profile": "smoke", "data": "world", "seeds": None, "set": {}, "device": "cpu"}
+
+
+@pytest.fixture
+def out(store, tmp_path, monkeypatch, capsys):
+    """A results folder, whole."""
+    monkeypatch.setattr(salvage, "ROOT", tmp_path)
+    run = runs.get(Toy(), 0)
+    out = tmp_path / "results"
+    listed = f"exhibit,arm,role,seed,key\nchan-T3,hard,report,0,{run.key}\n"
+    for file, text in zip(
+        MADE, ['{"folder": "world-1"}', json.dumps({"base": run.key}), listed, "exhibit,row\n", ""]
+    ):
+        durable.write(out / file, text, sealed=not file.endswith(".done"))
+    (out / "notebooks/10_chan.ipynb").write_text('{"cells": []}\n')
+    command_line.write_settings(out / "settings.json", SETTINGS)
+    command_line.note_start(out, 1.0, 2, SimpleNamespace(finished=[]))
+    note(out, *MADE)
+    salvage.mend(out)
+    assert all((out / file).exists() for file in MADE) and not any(capsys.readouterr())
+    return out
+
+
+# Of an executed notebook, which its reader may change, only the ends are looked at.
+@pytest.mark.parametrize(
+    "name, damage",
+    [
+        (name, damage)
+        for name in (*MADE[:-1], "notebooks/10_chan.ipynb")
+        for damage in DAMAGE[:-1]
+        if not (name.endswith(".ipynb") and damage is flip)
+    ],
+)
+def test_what_a_job_made_is_made_again_where_it_is_not_whole(out, capsys, name, damage):
+    damage(out / name)
+    salvage.mend(out)
+    target = name.replace(".ipynb", ".done")
+    assert [file for file in MADE if not (out / file).exists()] == [target]
+    told = capsys.readouterr().err
+    assert f"{name}: cut or altered; set aside, it is made again\n" in told
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize("damage", DAMAGE[:-1], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("name", FILES)
+def test_a_list_that_names_a_damaged_run_is_made_again(out, capsys, name, damage):
+    key = json.loads((out / "base.json").read_text())["base"]
+    damage(runs.STORE / key / name)
+    another_process()
+    salvage.mend(out)
+    assert [file for file in MADE if not (out / file).exists()] == MADE[1:3]
+    told = capsys.readouterr().err
+    assert name in told and "the run is computed again" in told and told.count("\n") == 3
+    assert not (runs.STORE / key).exists()
+
+
+@pytest.mark.parametrize("damage", DAMAGE[1:], ids=lambda each: each.__name__)
+def test_what_snakemake_has_no_record_of_is_made_again(out, capsys, damage):
+    """Without one it takes what is there for up to date, whatever the settings are."""
+    records = out / ".snakemake/metadata"
+    damage(records / urlsafe_b64encode(b"arms/chan-T3/hard.csv").decode())
+    salvage.mend(out)
+    assert [file for file in MADE if not (out / file).exists()] == ["arms/chan-T3/hard.csv"]
+    assert "hard.csv: no record of what it was made with" in capsys.readouterr().out
+    shutil.rmtree(records)
+    salvage.mend(out)
+    assert not any((out / file).exists() for file in MADE)
+    assert "and 3 more: no record" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("damage", DAMAGE[:-1], ids=lambda each: each.__name__)
+def test_settings_and_starts_are_begun_anew(out, capsys, damage):
+    for name in ("settings.json", "starts.json"):
+        damage(out / name)
+    assert salvage.settings_of(out) is None
+    command_line.note_start(out, 2.0, 2, SimpleNamespace(finished=[]))
+    told = capsys.readouterr().err
+    assert told.count("cut or altered; set aside, it is begun anew\n") == 2
+    assert [each["seconds"] for each in json.loads((out / "starts.json").read_text())] == [2.0]
+    salvage.mend(out)  # nobody knows any more with which settings the lists were made
+    assert not (out / "arms/chan-T3/hard.csv").exists()
+    command_line.write_settings(out / "settings.json", SETTINGS)
+    assert salvage.settings_of(out) == SETTINGS
+
+
+def test_what_is_of_other_code_or_was_removed_is_left(out, capsys):
+    (run,) = runs.STORE.glob("[0-9a-f]*")
+    record = json.loads((run / "run.json").read_text())
+    del record["seal"]
+    (run / "run.json").write_text(json.dumps(record))
+    salvage.mend(out)
+    shutil.rmtree(run)
+    salvage.mend(out)
+    assert all((out / file).exists() for file in MADE) and not any(capsys.readouterr())
+
+
+def test_prepared_data_that_a_start_finds_damaged(out, tmp_path, capsys):
+    (tmp_path / "data/world-1").mkdir(parents=True)
+    (tmp_path / "data/world-1/meta.json").write_text("")
+    salvage.mend(out)
+    assert "meta.json: not a whole list of its files; set aside" in capsys.readouterr().err
+    assert not (tmp_path / "data/world-1").exists()

@@ -1,0 +1,169 @@
+"""Keys change with what computes, not with words about it."""
+
+import ast
+import dataclasses
+import math
+from pathlib import Path
+
+import pytest
+from alignbook.store import fingerprint
+
+FILES = {
+    "__init__.py": "",
+    "papers/__init__.py": "",
+    "papers/own/__init__.py": "",
+    "papers/own/model.py": '"""A paper."""\n'
+    "from alignbook.core import losses\nfrom alignbook.papers.own import show\n"
+    "from alignbook.show import tables\nfrom alignbook.deep.inner import f\n\n\n"
+    'def g(x):\n    """Words."""\n    return losses.h(x) + f(x)  # a remark\n',
+    "papers/own/show.py": "from alignbook.datasets import svo\n",
+    "papers/other/__init__.py": "",
+    "papers/other/model.py": "from alignbook.core import losses\n",
+    "core/__init__.py": "",
+    "core/losses.py": "def h(x):\n    from alignbook.core import late\n    return late.k(x)\n",
+    "core/late.py": "import math\n\ndef k(x):\n    return math.sin(x)\n",
+    "datasets/__init__.py": "",
+    "datasets/svo.py": "PROBES = 1\n",
+    "deep/__init__.py": "",
+    "deep/inner.py": "from ..sibling import s\n\ndef f(x):\n    return s(x)\n",
+    "sibling.py": "def s(x):\n    return -x\n",
+    "show/__init__.py": "",
+    "show/tables.py": "def show(x):\n    print(x)\n",
+}
+OWN = "alignbook.papers.own.model"
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A little package in the place of the real one, and a way to edit it."""
+    folder = tmp_path / "alignbook"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    monkeypatch.setattr(fingerprint, "PACKAGE", folder)
+    fingerprint._read.cache_clear(), fingerprint.code_hash.cache_clear()
+    yield folder
+    fingerprint._read.cache_clear(), fingerprint.code_hash.cache_clear()
+
+
+def edited(package: Path, file: str, old: str, new: str) -> bool:
+    """Whether the hash of the paper's code changes with an edit."""
+    before = fingerprint.code_hash(OWN)
+    text = (package / file).read_text()
+    assert old in text
+    (package / file).write_text(text.replace(old, new, 1))
+    fingerprint._read.cache_clear(), fingerprint.code_hash.cache_clear()
+    return fingerprint.code_hash(OWN) != before
+
+
+@pytest.mark.parametrize(
+    "file, old, new",
+    [
+        ("papers/own/model.py", '"""A paper."""', '"""Another title."""'),
+        ("papers/own/model.py", '"""A paper."""\n', ""),
+        ("papers/own/model.py", '    """Words."""\n', ""),
+        ("papers/own/model.py", "  # a remark", ""),
+        ("papers/own/model.py", "losses.h(x) + f(x)", "(\n        losses.h( x ) +\n  f(x))"),
+        ("core/late.py", "\ndef", '\n\n\n"""Words in between."""\ndef'),
+        ("sibling.py", "def s(x):\n", 'def s(x):\n    """New words."""\n'),
+        ("papers/other/model.py", "losses", "late"),
+        ("papers/own/show.py", "svo", "svo as probes"),
+        ("datasets/svo.py", "1", "2"),  # only the paper's tables read it
+        ("show/tables.py", "print", "repr"),
+    ],
+)
+def test_words_do_not_count(package, file, old, new):
+    assert not edited(package, file, old, new)
+
+
+@pytest.mark.parametrize(
+    "file, old, new",
+    [
+        ("papers/own/model.py", "+ f(x)", "- f(x)"),
+        ("core/losses.py", "late.k(x)", "late.k(x) + 0"),
+        ("core/late.py", "sin", "cos"),  # imported inside a function
+        ("deep/inner.py", "s(x)", "s(2 * x)"),  # from alignbook.deep.inner import f
+        ("sibling.py", "-x", "+x"),  # from ..sibling import s
+        ("deep/__init__.py", "", "import math\n"),  # runs when deep.inner is imported
+        ("sibling.py", "def s(x)", "def s(x=1)"),
+        ("sibling.py", "def s(x):\n", "@staticmethod\ndef s(x):\n"),
+    ],
+)
+def test_code_counts(package, file, old, new):
+    assert edited(package, file, old, new)
+
+
+def test_follows_imports_but_not_to_presentation(package):
+    behind = fingerprint.modules_behind("alignbook.papers.other.model")
+    packages = ["alignbook.core", "alignbook.papers", "alignbook.papers.other"]
+    assert behind == sorted(
+        [*packages, "alignbook.core.late", "alignbook.core.losses", "alignbook.papers.other.model"]
+    )
+    assert "alignbook.show.tables" in fingerprint.modules_behind("alignbook.show.tables")
+
+
+def test_unknown_module_is_refused(package):
+    with pytest.raises(ModuleNotFoundError, match="alignbook.nowhere"):
+        fingerprint.code_hash("alignbook.nowhere")
+
+
+def test_function_of_words_alone_still_parses(package):
+    (package / "papers/own/model.py").write_text('def g():\n    """Only words."""\n')
+    assert fingerprint.code_hash(OWN)
+
+
+@dataclasses.dataclass(frozen=True)
+class Left:
+    rate: float = 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Right:
+    rate: float = 0.5
+
+
+def test_key_is_canonical():
+    assert fingerprint.key({"b": [1, 2], "a": None}) == fingerprint.key({"a": None, "b": (1, 2)})
+    assert fingerprint.key(Left()) == fingerprint.key(Left(0.5))
+    assert len(fingerprint.key()) == 16
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ((Left(),), (Right(),)),
+        ((Left(),), (Left(0.25),)),
+        (("a", "b"), ("ab",)),
+        ((1,), (1.0,)),
+        ((1,), (True,)),
+        ((1,), ("1",)),
+        (([1], [2]), ([1, 2],)),
+    ],
+)
+def test_key_tells_apart(one, other):
+    assert fingerprint.key(*one) != fingerprint.key(*other)
+
+
+@pytest.mark.parametrize("part", [Path("a"), {1: 2}, {1, 2}, object(), Left])
+def test_key_refuses_what_has_no_plain_value(part):
+    with pytest.raises(TypeError):
+        fingerprint.key([part])
+
+
+def test_key_refuses_numbers_that_are_none():
+    with pytest.raises(ValueError):
+        fingerprint.key(math.nan)
+
+
+def test_every_version_of_python_writes_a_tree_the_same():
+    """What ast.unparse and ast.dump write depends on the version; a store moves between them."""
+    source = 'def f(a, *, b=(1, 2)) -> int:\n    return f"{a!r:>{b}}" + "it\'s" if a else -0.5\n'
+    assert fingerprint._written(ast.parse(source)) == (
+        "Module(body=[FunctionDef(args=arguments(args=[arg(arg='a')],kw_defaults=[Tuple("
+        "ctx=Load(),elts=[Constant(value=1),Constant(value=2)])],kwonlyargs=[arg(arg='b')]),"
+        "body=[Return(value=IfExp(body=BinOp(left=JoinedStr(values=[FormattedValue(conversion=114,"
+        "format_spec=JoinedStr(values=[Constant(value='>'),FormattedValue(conversion=-1,"
+        "value=Name(ctx=Load(),id='b'))]),value=Name(ctx=Load(),id='a'))]),op=Add(),"
+        'right=Constant(value="it\'s")),orelse=UnaryOp(op=USub(),operand=Constant(value=0.5)),'
+        "test=Name(ctx=Load(),id='a')))],name='f',returns=Name(ctx=Load(),id='int'))])"
+    )

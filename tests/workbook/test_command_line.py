@@ -1,0 +1,676 @@
+"""The command line: what is refused and how, help, dry runs, set-up, one run at a time."""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from alignbook import __main__ as command_line
+from alignbook.workbook import exhibits, graph
+from conftest import ROOT, copy_workbook
+
+CHAPTER = [
+    "10_chan",
+    "11_chan_ablations",
+    "12_chan_codebook",
+    "13_chan_efficiency",
+    "14_chan_attention",
+]
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    return copy_workbook(tmp_path_factory.mktemp("command line") / "work book")
+
+
+def everything(root: Path) -> set[Path]:
+    """Files of a copy, but for bytecode."""
+    return {path for path in root.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+
+
+def test_an_archive_of_data_is_unpacked_into_a_folder(copy, tmp_path):
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+        archive.writestr("Images/a.jpg", b"a")
+    done = copy.run("unpack", str(tmp_path / "data.zip"), str(tmp_path / "data"))
+    assert done.returncode == 0 and "1 files" in done.stdout
+    assert (tmp_path / "data/Images/a.jpg").read_bytes() == b"a"
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["--profile", "laptob"], ["unknown profile 'laptob'", "did you mean laptop?"]),
+        (["--profile", "zzz"], ["smoke, laptop, overnight, gpu, paper"]),
+        (["chan-T33"], ["unknown target 'chan-T33'", "chan-T3"]),
+        (["11_chan_ablation"], ["11_chan_ablations"]),
+        (["zzz"], ["unknown target 'zzz'", "02_data"]),
+        (["chan", "zzz"], ["unknown target 'zzz'"]),
+        (["--set", "seeds"], ["--set seeds", "key=value"]),
+        (["--set", "no_such_key=1"], ["no_such_key"]),
+        (["--data", "flickr8k=/no/such/folder"], ["/no/such/folder"]),
+        (["--data", "flickr8k"], ["flickr8k"]),
+        (["--data", "zzz"], ["zzz", "world"]),
+        (["--seeds", "0"], ["--seeds", "from 1 to 1000"]),
+        (["--jobs", "two"], ["--jobs", "'two'"]),
+        (
+            ["--set", "parser=no_such_pipeline"],
+            ["--set parser=no_such_pipeline", "neither an installed"],
+        ),
+        (["--set", "boxes=instances"], ["--set boxes=instances", "not known of world"]),
+        (["--set", "probes=data"], ["--set probes=", "the world has probes of its own"]),
+        (["--set", "comalign_source=coco=data"], ["comalign_source", "photographs"]),
+        (["--device", "tpu"], ["unknown device 'tpu'", "cpu"]),
+        (["--spread", "thin"], ["--spread"]),
+        (["--prof", "smoke"], ["--prof"]),
+        (["--no-such-option"], ["--no-such-option"]),
+        (["--profile", "paper", "zzz"], ["unknown target 'zzz'"]),
+        (["--profile", "paper", "--set", "zzz=1"], ["unknown setting 'zzz'"]),
+        (["--profile", "paper", "--data", "zzz=here"], ["zzz", "coco_precomp=DIR"]),
+        (["pack"], ["FILE"]),
+        (["pack", "new.tar.gz", "--profil", "smoke"], ["--profil"]),
+        (["pack", "new.tar.gz", "--data", "coco"], ["no results of coco", "no results yet"]),
+        (["pack", "new.tar.gz"], ["nothing to pack", "./run_all.sh"]),
+        (["pack", "README.md"], ["README.md: exists already"]),
+        (["unpack", "README.md"], ["README.md: not a whole pack"]),
+        (["unpack", "README.md", "new"], ["README.md: neither zip nor tar"]),
+        (["--data", "coco=README.md"], ["README.md: a file", "unpack FILE DIR first"]),
+        (["unpack", "no/such.tar.gz"], ["no/such.tar.gz: No such file"]),
+        (["book", "--profile", "lap"], ["--profile", "laptop"]),
+        (["book", "--data", "coco"], ["no executed notebooks in coco-*", "there are: none"]),
+    ],
+    ids=" ".join,
+)
+def test_bad_input_is_refused_before_anything_is_written(copy, arguments, words):
+    before = everything(copy.root)
+    done = copy.run(*arguments)
+    assert done.returncode == 2
+    for each in words:
+        assert each in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert everything(copy.root) == before
+
+
+def test_results_that_cannot_be_written_are_refused(workbook_copy):
+    shutil.rmtree(workbook_copy.root / "results", ignore_errors=True)
+    (workbook_copy.root / "results").write_text("in the way")
+    done = workbook_copy.run("--profile", "smoke")
+    assert done.returncode == 2
+    assert "cannot write to" in done.stderr and "results" in done.stderr
+
+
+def test_help_tells_everything(copy):
+    done = copy.run("--help")
+    assert done.returncode == 0
+    uses = ("test", "lab", "book", "student", "doctor", "pack FILE", "unpack FILE", "lock")
+    for word in ("--profile", "--data", "--set", "--dry-run", *uses):
+        assert word in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_the_command_line_imports_nothing_heavy():
+    code = "import sys, alignbook.__main__; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    loaded = set(done.stdout.split())
+    assert loaded
+    heavy = {"torch", "numpy", "pandas", "snakemake", "papermill", "matplotlib", "rich", "tqdm"}
+    assert not loaded & heavy
+
+
+def test_dry_run_lists_jobs_and_leaves_nothing(copy):
+    def made():
+        """All but what is known of files' contents, which is looked up again."""
+        return {path for path in everything(copy.root) if ".cache" not in path.parts}
+
+    before = made()
+    done = copy.run("--dry-run", "--profile", "smoke", "chan-T3")
+    assert done.returncode == 0, done.stderr
+    for name in ("data.json", "base.json", "notebooks/11_chan_ablations.done", "metrics.csv"):
+        assert name in done.stdout
+    assert "not there yet" in done.stdout
+    assert "02_data" not in done.stdout
+    assert made() == before
+
+
+def test_dry_run_spreads_arms(copy):
+    done = copy.run("--dry-run", "--spread", "arm", "--profile", "smoke", "chan-T3")
+    for arm in exhibits.EXHIBITS["chan-T3"].arms:
+        assert f"arms/chan-T3/{exhibits.slug(arm)}.csv " in done.stdout
+
+
+def test_the_paper_profile_says_what_it_lacks(copy):
+    before = everything(copy.root)
+    listed = copy.run("--profile", "paper", "--dry-run")
+    assert listed.returncode == 0, listed.stderr
+    assert "train_ims.npy, 33.4 GB, missing" in listed.stdout and "GPU hours" in listed.stdout
+    refused = copy.run("--profile", "paper")
+    assert refused.returncode == 2
+    assert refused.stdout == listed.stdout and "not started" in refused.stderr
+    elsewhere = copy.run("--profile", "paper", "--data", "coco_precomp=no/such", "chan")
+    assert elsewhere.returncode == 2 and f"put into {copy.root}/no/such/" in elsewhere.stdout
+    assert everything(copy.root) == before
+
+
+def test_the_paper_profile_goes_on_with_what_is_there(monkeypatch, capsys):
+    from alignbook.workbook import needs
+
+    asked_of = []
+
+    def plan(*arguments):
+        asked_of.append(arguments)
+        return needs.Plan("the list", "coco_precomp=/there")
+
+    monkeypatch.setattr(needs, "plan", plan)
+    asked = command_line.parser().parse_args(
+        ["--profile", "paper", "--seeds", "2", "--set", "chan_steps=5", "chan"]
+    )
+    assert command_line.list_needs(asked) is None
+    assert asked.data == "coco_precomp=/there" and capsys.readouterr().out == ""
+    settings = {"chan_steps": "5", "seeds": "2"}
+    assert asked_of == [(CHAPTER, "world", settings)]
+    asked.dry_run = True
+    assert command_line.list_needs(asked) is None
+    assert capsys.readouterr().out == "the list\n"
+
+
+def test_relative_data_folder_is_taken_from_where_the_user_stands(copy, tmp_path):
+    done = subprocess.run(
+        [str(copy.root / "run_all.sh"), "--data", "flickr8k=here/photographs"],
+        env=copy.environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert str(tmp_path / "here/photographs") in done.stderr
+
+
+def test_one_run_at_a_time(workbook_copy):
+    (workbook_copy.root / "results").mkdir(exist_ok=True)
+    with open(workbook_copy.root / "results/.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.write("4711\n")
+        file.flush()
+        done = workbook_copy.run("--profile", "smoke")
+    assert done.returncode == 2
+    assert "another run is at work" in done.stderr and "4711" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "done, rounds",
+    [
+        (["metrics.csv"], ["smoke", "laptop"]),  # stopped before the last notebook
+        (["metrics.csv", "notebooks/00_start_here.done"], ["laptop"]),
+    ],
+)
+def test_the_smoke_profile_goes_first_until_it_is_whole(tmp_path, monkeypatch, done, rounds):
+    smoke, walked = tmp_path / "results/world-smoke", []
+    (smoke / "notebooks").mkdir(parents=True)
+    for name in done:
+        (smoke / name).touch()
+    monkeypatch.setattr(command_line, "ROOT", tmp_path)
+    monkeypatch.setattr(command_line, "check", lambda _: (["02_data"], ASKED))
+    monkeypatch.setattr(command_line, "walk", lambda each, *_: walked.append(each["profile"]) or 0)
+    assert command_line.run(command_line.parser().parse_args([])) == 0
+    assert walked == rounds
+
+
+def test_what_is_left_out_is_left_out_of_the_first_round_too(tmp_path, monkeypatch):
+    """The first round is small, but of the same notebooks: with the same parser, or none."""
+    said = {"parser": "none", "boxes": "/boxes.json", "chan_steps": "900"}
+    settings, walked = {"profile": "laptop", "data": "flickr8k=/here", "seeds": 5, "set": said}, []
+    (tmp_path / "results").mkdir()
+    monkeypatch.setattr(command_line, "ROOT", tmp_path)
+    monkeypatch.setattr(command_line, "check", lambda _: (["02_data"], settings))
+    monkeypatch.setattr(command_line, "walk", lambda each, *_: walked.append(each) or 0)
+    assert command_line.run(command_line.parser().parse_args([])) == 0
+    small = {"profile": "smoke", "seeds": None, "set": {"parser": "none", "boxes": "/boxes.json"}}
+    assert walked == [settings | small, settings]
+
+
+ASKED = {"profile": "laptop", "data": "world", "seeds": None, "set": {}}
+
+
+CHAN, COMALIGN = ["11_chan_ablations"], ["20_comalign"]
+
+
+def filled(root: Path, **said) -> Path:
+    """A results folder of the laptop profile in which a notebook is done."""
+    said = ASKED | said
+    out = root / "results" / f"{said['data'].partition('=')[0]}-laptop"
+    (out / "notebooks").mkdir(parents=True)
+    (out / "settings.json").write_text(json.dumps(said))
+    (out / "notebooks/10_chan.done").touch()
+    return out
+
+
+@pytest.mark.parametrize("part", [CHAN, ["10_chan"]], ids=["another notebook", "the same"])
+@pytest.mark.parametrize(
+    "changes, apart",
+    [
+        ({}, False),
+        ({"seeds": 3}, False),  # the profile's own number
+        ({"set": {"chan_steps": "900"}}, True),
+        ({"seeds": 5}, True),
+        ({"set": {"seeds": "5"}}, True),
+        ({"data": "world=elsewhere"}, True),
+    ],
+)
+def test_a_part_with_other_settings_goes_to_a_folder_of_its_own(
+    tmp_path, monkeypatch, capsys, part, changes, apart
+):
+    monkeypatch.setattr(command_line, "ROOT", tmp_path)
+    asked = ASKED | changes
+    assert command_line.set_apart(asked, part) == asked  # nothing is there
+    out = filled(tmp_path)
+    found = command_line.set_apart(asked, part)
+    assert found == (asked | {"apart": found["apart"]} if apart else ASKED)
+    folder = command_line.results_folder(found)
+    assert (folder == out) != apart and folder.name.startswith("world-laptop")
+    assert (f"go to results/{folder.name}\n" in capsys.readouterr().out) == apart
+    names = [
+        command_line.results_folder(command_line.set_apart(ASKED | {"seeds": n}, part)).name
+        for n in (5, 6, 5)
+    ]
+    assert names[0] == names[2] != names[1]
+    (out / "notebooks/10_chan.done").unlink()  # nothing is done there
+    assert command_line.set_apart(asked, part) == asked
+
+
+@pytest.mark.parametrize(
+    "part, there, asked, found",
+    [
+        (CHAN, {"parser": "none"}, {}, {"parser": "none"}),
+        (
+            CHAN,
+            {"parser": "/tree", "comalign_source": "coco=/c"},
+            {},
+            {"parser": "/tree", "comalign_source": "coco=/c"},
+        ),
+        (CHAN, {}, {"boxes": "/boxes.json"}, {}),
+        (["90_claims"], {"parser": "none"}, {}, {"parser": "none"}),
+        (
+            COMALIGN,
+            {"parser": "none", "probes": "none"},
+            {"parser": "/tree"},
+            {"parser": "/tree", "probes": "none"},
+        ),  # nothing was made without a parser
+        (COMALIGN, {"parser": "/tree"}, {"parser": "/other"}, None),
+        (COMALIGN, {"comalign_source": "coco=/c"}, {}, None),
+        (CHAN, {"no_such_key": "1"}, {}, None),
+    ],
+)
+def test_what_a_part_does_not_need_is_as_the_folder_has_it(
+    tmp_path, monkeypatch, part, there, asked, found
+):
+    monkeypatch.setattr(command_line, "ROOT", tmp_path)
+    filled(tmp_path, data="flickr30k=/here", set=there)
+    settings = command_line.set_apart(ASKED | {"data": "flickr30k=/here", "set": asked}, part)
+    assert settings["set"] == (asked if found is None else found)
+    assert ("apart" in settings) == (found is None)
+
+
+def test_a_whole_start_and_one_of_a_part_choose_their_folder(tmp_path, monkeypatch):
+    out, walked = tmp_path / "results/world-smoke", []
+    (out / "notebooks").mkdir(parents=True)
+    for name in ("10_chan", "00_start_here"):
+        (out / f"notebooks/{name}.done").touch()
+    (out / "settings.json").write_text(json.dumps(ASKED | {"profile": "smoke", "seeds": 3}))
+    monkeypatch.setattr(command_line, "ROOT", tmp_path)
+    monkeypatch.setattr(
+        command_line, "check", lambda _: (["02_data"], ASKED | {"profile": "smoke"})
+    )
+    monkeypatch.setattr(
+        command_line, "walk", lambda each, *_: walked.append(command_line.results_folder(each)) or 0
+    )
+    for targets in ([], ["02_data"]):
+        assert command_line.run(command_line.parser().parse_args(targets)) == 0
+    assert walked[0] == out != walked[1] and walked[1].name.startswith("world-smoke-")
+
+
+def test_targets():
+    assert exhibits.resolve([]) == list(exhibits.NOTEBOOKS)
+    assert exhibits.resolve(["chan"]) == CHAPTER
+    assert exhibits.resolve(["chan-T3", "02_data"]) == ["02_data", "11_chan_ablations"]
+    assert exhibits.resolve(["notebooks/02_data.ipynb"]) == ["02_data"]
+    drawn = ["14_chan_attention", "44_gsl_retrieval"]  # no arms of their own
+    assert exhibits.resolve(["gsl-F4", "chan-F5"]) == drawn
+
+
+def test_starts_are_noted_with_their_time_and_machine(tmp_path, monkeypatch):
+    monkeypatch.setattr(command_line, "results_folder", lambda _: tmp_path)
+    said = {"profile": "laptop", "data": "world", "seeds": None, "set": {}, "device": "cpu"}
+    monkeypatch.setattr(command_line.warm, "keep", contextlib.nullcontext)
+    done = graph.Job(["notebook", "02_data"], ["x"], "", 0.0, 7.04)
+    for jobs, code in (([], 0), ([done], 0), ([], 1)):
+
+        def finish(_, seen, __, jobs=jobs, code=code):
+            seen.graph.total, seen.graph.finished = len(jobs) + code, jobs
+            return code
+
+        monkeypatch.setattr(command_line, "finish", finish)
+        assert command_line.walk(said, [], None, 3) == code
+    starts = json.loads((tmp_path / "starts.json").read_text())
+    assert len(starts) == 2 and all(each["cores"] == 3 and each["seconds"] < 60 for each in starts)
+    assert [each["jobs"] for each in starts] == [{"notebook 02_data": 7.0}, {}]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name[0] != ".") == [
+        "jobs.log",
+        "settings.json",
+        "starts.json",
+    ]
+
+
+def test_what_only_the_world_has_is_not_made_for_every_data_set():
+    assert exhibits.resolve(["kernels"]) == ["50_kernels"]
+    only = {"50_kernels", "23_comalign_similarity"}
+    elsewhere = [name for name in exhibits.NOTEBOOKS if name not in only]
+    assert exhibits.resolve([], "flickr8k") == elsewhere == exhibits.resolve([], "coco")
+    without = [name for name in elsewhere if "align" not in name]  # which need pictures
+    assert exhibits.resolve([], "precomp") == without
+    assert exhibits.resolve(["chan", "kernels"], "coco_precomp") == CHAPTER
+    with pytest.raises(ValueError, match="kernels: not made on flickr8k but on world; for"):
+        exhibits.resolve(["kernels"], "flickr8k")
+
+
+def test_failures_are_told_with_what_they_were_to_make(tmp_path, capsys):
+    walked = graph.Graph(tmp_path / "events")
+    walked.failed.append(graph.Job(["arms", "a", "b"], ["arms/a/b.csv", "c"], "", 0.0))
+    command_line.tell_failures(tmp_path, tmp_path / "log", walked)
+    assert "failed:\n  arms/a/b.csv and 1 more\n" in capsys.readouterr().err
+    (tmp_path / "log").write_text("killed before it began")
+    walked = graph.Graph(tmp_path / "events")
+    command_line.tell_failures(tmp_path, tmp_path / "log", walked)
+    assert "killed before it began" in capsys.readouterr().err
+    walked.complaints.append("SyntaxError in file Snakefile, line 3")
+    command_line.tell_failures(tmp_path, tmp_path / "log", walked)
+    assert "SyntaxError in file Snakefile" in capsys.readouterr().err
+
+
+def test_supported_pythons_are_the_packages_own():
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    assert f"python_wanted='{wanted}'" in (ROOT / "run_all.sh").read_text()
+
+
+# Set-up, with a uv that only pretends: it writes down what it is asked, and makes an environment
+# whose python repeats its arguments.
+UV = """\
+#!/bin/sh
+echo "$@" >>"$UV_CALLS"
+case "$1 $2" in
+  "venv "*)
+    for last in "$@"; do :; done
+    mkdir -p "$last/bin"
+    printf '#!/bin/sh\\necho "handed over: $*"\\n' >"$last/bin/python"
+    chmod +x "$last/bin/python"
+    ;;
+  "pip install")
+    sleep "${UV_SECONDS:-0}"
+    [ ! -e "$UV_FAILS" ]
+    ;;
+esac
+"""
+
+
+@pytest.fixture
+def set_up(workbook_copy, tmp_path):
+    """A fresh copy with a pretended uv on PATH and no environment yet."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/uv").write_text(UV)
+    (tmp_path / "bin/uv").chmod(0o755)
+    dropped = ("ALIGNBOOK_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV")
+    kept = {name: text for name, text in workbook_copy.environment.items() if name not in dropped}
+    workbook_copy.environment = {
+        **kept,
+        "ALIGNBOOK_GPU": "no",
+        "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "UV_CALLS": str(tmp_path / "calls"),
+        "UV_FAILS": str(tmp_path / "fails"),
+    }
+    workbook_copy.calls = lambda: (tmp_path / "calls").read_text().splitlines()
+    workbook_copy.fails = tmp_path / "fails"
+    return workbook_copy
+
+
+def test_first_start_makes_the_environment_and_later_ones_leave_it(set_up):
+    done = set_up.run("--profile", "a b")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "handed over: -m alignbook --profile a b"
+    venv, packages, itself = set_up.calls()
+    assert "--require-hashes --no-deps --compile-bytecode" in packages
+    assert "--no-build-isolation --no-deps --editable" in itself
+    done = set_up.run("doctor")
+    assert done.stdout == "handed over: -m alignbook doctor\n"
+    assert len(set_up.calls()) == 3
+
+
+def test_changed_lock_makes_the_environment_anew(set_up):
+    set_up.run()
+    with open(set_up.root / "requirements.lock", "a") as lock:
+        lock.write("# more\n")
+    assert set_up.run().returncode == 0
+    assert len(set_up.calls()) == 6
+
+
+def test_interrupted_set_up_is_not_taken_for_whole(set_up):
+    set_up.fails.touch()
+    done = set_up.run()
+    assert done.returncode == 2
+    assert "could not be installed" in done.stderr and "handed over" not in done.stdout
+    assert not (set_up.root / ".venv").exists()
+    set_up.fails.unlink()
+    assert set_up.run().returncode == 0
+    assert not list((set_up.root / ".cache").glob("venv-*"))  # nothing half-made is left
+
+
+def test_environment_without_its_stamp_is_made_anew(set_up):
+    set_up.run()
+    (set_up.root / ".venv/.alignbook/requirements.lock").unlink()
+    (set_up.root / ".venv/half").touch()
+    assert set_up.run().returncode == 0
+    assert not (set_up.root / ".venv/half").exists()
+
+
+def test_a_change_of_the_package_alone_keeps_the_environment(set_up):
+    set_up.run()
+    project = set_up.root / "pyproject.toml"
+    project.write_text(project.read_text() + "\n# a remark\n")
+    (set_up.root / ".venv/kept").touch()
+    assert set_up.run().returncode == 0
+    assert (set_up.root / ".venv/kept").exists()
+    assert (set_up.root / ".venv/.alignbook/pyproject.toml").read_text() == project.read_text()
+
+
+def test_two_starts_at_once_make_one_environment(set_up):
+    set_up.environment["UV_SECONDS"] = "0.5"
+    both = [set_up.start() for _ in range(2)]
+    assert [each.wait(30) for each in both] == [0, 0]
+    assert len(set_up.calls()) == 3
+    assert not (set_up.root / ".cache/setup.lock").exists()
+
+
+def test_lock_of_a_dead_set_up_is_broken(set_up):
+    code = "import os; print(os.getpid())"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True)
+    lock = set_up.root / ".cache/setup.lock"
+    lock.mkdir(parents=True)
+    (lock / "pid").write_bytes(ended.stdout)
+    assert set_up.run().returncode == 0
+    assert not lock.exists()
+
+
+def test_named_environment_is_installed_into_not_remade(set_up, tmp_path):
+    own = tmp_path / "own env/bin"
+    own.mkdir(parents=True)
+    (own / "python").write_text('#!/bin/sh\necho "own: $*"\n')
+    (own / "python").chmod(0o755)
+    done = set_up.run("doctor", ALIGNBOOK_ENV=str(own.parent))
+    assert done.stdout.splitlines()[-1] == "own: -m alignbook doctor"
+    assert all(f"--python {own}/python" in call for call in set_up.calls())
+    assert len(set_up.calls()) == 2
+    assert not (set_up.root / ".venv").exists()
+    done = set_up.run(ALIGNBOOK_ENV=str(tmp_path))
+    assert done.returncode == 2 and "no environment" in done.stderr
+
+
+def pretended_python(folder: Path, code: str = 'echo "conda: $*"') -> str:
+    """An environment whose python does what some code in sh says."""
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin/python").write_text(f"#!/bin/sh\n{code}\n")
+    (folder / "bin/python").chmod(0o755)
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    "name, folder, stamped, used",
+    [
+        ("alignbook", "envs/one", False, True),
+        ("/its/whole/path", "own/alignbook", False, True),  # as conda create --prefix has it
+        ("research", "envs/research", True, True),
+        ("research", "envs/research", False, False),
+        ("alignbook2", "envs/alignbook2", False, False),
+        ("base", "alignbook", False, False),
+        ("base", "miniforge3", True, False),
+    ],
+)
+def test_only_a_conda_environment_of_the_workbooks_is_installed_into(
+    set_up, tmp_path, name, folder, stamped, used
+):
+    prefix = pretended_python(tmp_path / folder)
+    if stamped:
+        (tmp_path / folder / ".alignbook").mkdir()
+    before = everything(tmp_path / folder)
+    conda = {"CONDA_PREFIX": prefix, "CONDA_DEFAULT_ENV": name}
+    done = set_up.run("doctor", **conda)
+    assert done.returncode == 0, done.stderr
+    last = done.stdout.splitlines()[-1]
+    if used:
+        assert last == "conda: -m alignbook doctor" and not done.stderr
+        assert all(f"--python {prefix}/bin/python" in each for each in set_up.calls())
+        return
+    assert last == "handed over: -m alignbook doctor"
+    assert everything(tmp_path / folder) == before
+    assert prefix not in "".join(set_up.calls())
+    (line,) = done.stderr.splitlines()
+    assert prefix in line and "stays as it is" in line and "using .venv" in line
+    assert set_up.run("doctor", **conda).stderr == ""  # said once
+    assert "conda: -m" in set_up.run(ALIGNBOOK_ENV=prefix, **conda).stdout  # unless it is named
+
+
+def test_what_conda_has_installed_is_used(set_up, tmp_path):
+    """An environment with every package, as environment.yml makes it, keeps conda's versions."""
+    lacking = tmp_path / "lacking"
+    lacking.touch()
+    conda = {
+        "CONDA_DEFAULT_ENV": "alignbook",
+        "CONDA_PREFIX": pretended_python(
+            tmp_path / "conda", f'if [ "$1" = -c ]; then cat {lacking}; else echo "conda: $*"; fi'
+        ),
+    }
+    done = set_up.run("test", **conda)
+    assert done.stdout.splitlines()[-1] == "conda: -m alignbook test", done.stderr
+    assert "conda's packages" in done.stdout
+    (itself,) = set_up.calls()
+    assert "--no-deps --editable" in itself
+    assert set_up.run(**conda).stdout == "conda: -m alignbook\n"
+    with open(set_up.root / "requirements.lock", "a") as lock:
+        lock.write("# more\n")
+    lacking.write_text("seaborn\n")
+    done = set_up.run(**conda)
+    assert done.returncode == 2 and "lacks seaborn: conda env update" in done.stderr
+    assert len(set_up.calls()) == 1
+    lacking.write_text("")
+    (tmp_path / "conda/.alignbook/conda").unlink()  # the lock was installed there, an older one
+    assert set_up.run(**conda).returncode == 0
+    assert "--require-hashes" in set_up.calls()[1]
+
+
+def asked_for(copy) -> set[str]:
+    """Names of the packages that were last to be installed."""
+    lines = (copy.root / ".cache/needed.lock").read_text().splitlines()
+    return {line.partition("==")[0] for line in lines if line[0].isalpha()}
+
+
+def test_what_only_a_gpu_needs_is_installed_where_there_is_one(set_up, tmp_path):
+    every = {
+        line.partition("==")[0]
+        for line in (ROOT / "requirements.lock").read_text().splitlines()
+        if line[0].isalpha()
+    }
+    for_tests = {"hypothesis", "playwright", "pytest"}
+    done = set_up.run()
+    assert done.stderr == "" and "handed over: -m alignbook.workbook.placeholders\n" in done.stdout
+    small = asked_for(set_up)
+    assert {"torch", "nvidia-cuda-runtime", "nvidia-cuda-cupti", "nvidia-ml-py"} <= small
+    left = every - small - for_tests
+    assert {"triton", "nvidia-cublas", "nvidia-cudnn-cu13", "nvidia-nccl-cu13"} < left
+    assert all(each.startswith(("nvidia-", "cuda-")) for each in left - {"triton"})
+    (set_up.root / ".venv/kept").touch()
+    set_up.run("test")
+    assert asked_for(set_up) == small | for_tests | {"triton"}
+    (tmp_path / "bin/nvidia-smi").write_text("")
+    (tmp_path / "bin/nvidia-smi").chmod(0o755)
+    set_up.environment["ALIGNBOOK_GPU"] = ""
+    done = set_up.run()
+    assert asked_for(set_up) == every
+    assert len([call for call in set_up.calls() if call.startswith("venv")]) == 1
+    assert (set_up.root / ".venv/kept").exists()
+    before = len(set_up.calls())
+    for gpu in ("", "yes", "no"):
+        assert set_up.run("test", ALIGNBOOK_GPU=gpu).stdout == "handed over: -m alignbook test\n"
+    assert len(set_up.calls()) == before
+    with open(set_up.root / "requirements.lock", "a") as lock:
+        lock.write("# more\n")
+    set_up.run(ALIGNBOOK_GPU="no")  # other machines that share the folder have a GPU
+    assert asked_for(set_up) == every
+    done = set_up.run(ALIGNBOOK_GPU="cpu")
+    assert done.returncode == 2 and "ALIGNBOOK_GPU=cpu: expected yes or no" in done.stderr
+
+
+def test_where_pytorch_does_not_load_without_a_gpus_packages_it_gets_them(set_up, tmp_path):
+    code = 'case "$2" in alignbook.workbook.placeholders) rm "$0.whole" || exit 1 ;; esac; echo "own: $*"'
+    own = pretended_python(tmp_path / "own", code)
+    done = set_up.run(ALIGNBOOK_ENV=own)
+    assert done.returncode == 2 and "PyTorch does not load" in done.stderr
+    (tmp_path / "bin/uv").write_text(
+        UV + f'grep -q triton "$PWD/.cache/needed.lock" && touch "{own}/bin/python.whole"; true'
+    )
+    done = set_up.run(ALIGNBOOK_ENV=own)
+    assert done.returncode == 0, done.stderr
+    assert "installing that too" in done.stdout and "triton" in asked_for(set_up)
+    assert (tmp_path / "own/.alignbook/gpu").exists()
+
+
+@pytest.mark.parametrize(
+    "system, gpu, words, size",
+    [
+        ("Linux", "no", [], "3.2"),
+        ("Linux", "yes", [], "7.4"),
+        ("Linux", "no", ["test"], "4.4"),
+        ("Linux", "yes", ["test"], "7.6"),
+        ("Darwin", "no", [], "2.0"),
+    ],
+)
+def test_the_size_said_is_the_platforms(set_up, tmp_path, system, gpu, words, size):
+    (tmp_path / "bin/uname").write_text(f"#!/bin/sh\necho {system}\n")
+    (tmp_path / "bin/uname").chmod(0o755)
+    set_up.environment["ALIGNBOOK_GPU"] = gpu
+    said = set_up.run(*words).stdout.splitlines()[0]
+    assert f"(about {size} GB" in said
+    assert ("ALIGNBOOK_GPU=yes adds it" in said) == (system == "Linux" and gpu == "no")
+
+
+def test_a_gpu_that_cannot_be_installed_for_is_done_without(set_up):
+    set_up.run()
+    set_up.fails.touch()
+    done = set_up.run(ALIGNBOOK_GPU="yes")
+    assert done.returncode == 2 and "ALIGNBOOK_GPU=no" in done.stderr
+    before = len(set_up.calls())
+    assert set_up.run().stdout == "handed over: -m alignbook\n"
+    assert len(set_up.calls()) == before

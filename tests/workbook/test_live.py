@@ -1,0 +1,540 @@
+"""A run one can watch: what is counted, drawn, said and guessed."""
+
+import dataclasses
+import io
+import json
+import os
+import pty
+import random
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+from alignbook import __main__ as command_line
+from alignbook.store import progress
+from alignbook.workbook import exhibits, graph, live, profiles, timeleft
+from conftest import ROOT
+from rich.console import Console
+
+START = 1_700_000_000.0
+PLAN = timeleft.Plan(profiles.get("smoke"), "world", list(exhibits.NOTEBOOKS), "chapter", 2, {})
+HOSTILE = "a\x1b[2J\x1b]0;t\x07b\rc\u202ed\x9b31m"
+
+
+def shell(*words: str) -> str:
+    """A job's command, as the Snakefile has it."""
+    return f"exec python -m alignbook.workbook.warm alignbook.workbook.jobs {shlex.join(words)} --out ."
+
+
+def info(number: int, when: float, *words: str, rule: str = "") -> dict:
+    """Snakemake's word of a job that begins."""
+    return {
+        "event": "job_info",
+        "time": START + when,
+        "jobid": number,
+        "rule_name": rule or words[0],
+        "output": [f"{'-'.join(words)}.done"],
+        "shellcmd": shell(*words),
+        "reason": "Missing output files: x",
+    }
+
+
+def finished(number: int, when: float) -> dict:
+    return {"event": "job_finished", "time": START + when, "job_id": number}
+
+
+def failed(number: int, when: float) -> dict:
+    return {
+        "event": "job_error",
+        "time": START + when,
+        "jobid": number,
+        "rule_name": "notebook",
+        "output": ["notebooks/02_data.done"],
+    }
+
+
+STATS = {"data": 1, "base": 1, "notebook": 3, "all": 1, "total": 6}
+RUN = {"event": "run_info", "time": START, "stats": STATS}
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The time, which passes by `clock.now += …`."""
+    clock = SimpleNamespace(now=START)
+    here = SimpleNamespace(time=lambda: clock.now, monotonic=time.monotonic, sleep=time.sleep)
+    monkeypatch.setattr(live, "time", here)
+    return clock
+
+
+@pytest.fixture
+def view(tmp_path, clock):
+    """A view off a terminal, of a run that is fed by `view.happens`."""
+    with live.View(tmp_path, PLAN, "world, smoke profile") as view:
+
+        def happens(*events: dict) -> None:
+            with open(view.graph.file, "a") as file:
+                file.writelines(json.dumps(event) + "\n" for event in events)
+            view.turn(0)
+
+        view.happens = happens
+        yield view
+
+
+def tells(view, *words: str, **state) -> None:
+    """A job at work writes down how far it is."""
+    progress.state_file(view.out, list(words)).write_text(json.dumps(state))
+
+
+def drawn(view, width: int, height: int = 24) -> list[str]:
+    """The lines of a view on a terminal."""
+    text = io.StringIO()
+    console = Console(
+        file=text,
+        force_terminal=True,
+        width=width,
+        height=height,
+        color_system=None,
+        highlight=False,
+        _environ={},
+    )
+    screen = live.Screen(view, console)
+    screen.rows.extend(f"  {i}.0 s  notebook {i}" for i in range(20))
+    shown = screen.view_of(live.time.time())
+    screen.close()
+    text.truncate(text.seek(0))
+    console.print(shown)
+    return text.getvalue().splitlines()
+
+
+def test_jobs_are_counted_as_snakemake_tells_them(tmp_path):
+    file = tmp_path / "events.jsonl"
+    read = graph.Graph(file)
+    assert read.read() == [] and read.total == 0
+    events = [
+        RUN,
+        info(1, 1, "data"),
+        finished(1, 4),
+        info(2, 5, "notebook", "02_data"),
+        info(3, 5, "notebook", "01_reported_numbers"),
+        failed(2, 9),
+        {"event": "error", "time": START, "text": "why"},
+    ]
+    words = "".join(json.dumps(event) + "\n" for event in events)
+    cut = len(words) - 30
+    file.write_text(words[:cut])  # the last one is being written
+    assert [what for what, _ in read.read()] == ["began", "finished", "began", "began", "failed"]
+    assert read.complaints == []
+    file.write_text(words)
+    assert read.read() == [] and read.complaints == ["why"]
+    assert read.total == 5 and +read.waiting == {"base": 1, "notebook": 1}
+    assert [(job.title, job.seconds) for job in read.finished] == [("data", 3.0)]
+    assert [job.title for job in read.failed] == ["notebook 02_data"]
+    assert [job.title for job in read.running.values()] == ["notebook 01_reported_numbers"]
+
+
+SNAKEFILE = """\
+rule all:
+    input: "a b", "c"
+rule one:
+    output: "a b"
+    shell: ": alignbook.workbook.jobs arms x 'y z' --out . ; touch {output:q}"
+rule two:
+    output: "c"
+    shell: "exit 3"
+"""
+
+
+def test_snakemake_writes_its_events_down(tmp_path):
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    (tmp_path / "settings.json").write_text("{}")
+    here, settings = tmp_path, tmp_path / "settings.json"
+    command = command_line.snakemake(
+        {}, settings, here, here / "log", here / "events", [], "arm", 1
+    )
+    command[command.index("--snakefile") + 1] = str(tmp_path / "Snakefile")
+    assert subprocess.run(command, capture_output=True).returncode == 1
+    read = graph.Graph(tmp_path / "events")
+    read.read()
+    assert read.total == 2 and not read.running and not +read.waiting
+    assert [job.words for job in read.finished] == [["arms", "x", "y z"]]
+    assert [job.made for job in read.failed] == [["c"]]
+    assert "Missing output files" in read.failed[0].reason
+    assert any("exit status 3" in words for words in read.complaints)
+    assert "Error in rule two" in (tmp_path / "log").read_text()  # Snakemake's own words are kept
+
+
+def test_a_job_tells_how_far_it_is_twice_a_second_at_most(tmp_path, monkeypatch):
+    now, writes = [0.0], []
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress, "_told", {"at": -9.0, "part": None})
+    monkeypatch.setenv("ALIGNBOOK_LIFELINE", "x")
+    replace = os.replace
+    monkeypatch.setattr(progress.os, "replace", lambda *of: (writes.append(now[0]), replace(*of)))
+    words = ["arms", "chan-T3", "hard", "soft"]
+    with progress.told(tmp_path, words):
+        progress.show("nobody looks", 1, 2)
+    assert writes == [] and list(tmp_path.iterdir()) == []
+    (tmp_path / ".live").mkdir()
+    with progress.told(tmp_path, words):
+        progress.part(1, 2)
+        for step in range(100):
+            now[0] += 0.1
+            progress.show("training", step + 1, 100, loss=0.5, dev=71.25)
+        file = progress.state_file(tmp_path, words)
+        said = json.loads(file.read_text())
+        assert said["part"] == [1, 2] and said["label"] == "training" and said["step"] >= 95
+        assert (said["steps"], said["loss"], said["dev"]) == (100, 0.5, 71.25)
+    assert 15 <= len(writes) <= 21 and min(b - a for a, b in zip(writes, writes[1:])) > 0.49
+    assert list((tmp_path / ".live").iterdir()) == []
+    progress.show("training", 1, 2)  # afterwards: nobody is told
+    assert list((tmp_path / ".live").iterdir()) == [] and progress.BAR == {}
+
+
+def test_on_a_terminal_head_work_and_last_rows_are_drawn(view, clock):
+    view.happens(
+        RUN,
+        info(1, 0, "data"),
+        finished(1, 4),
+        info(2, 5, "base"),
+        info(3, 60, "arms", "chan-T3", "hard", rule="arms_chan_T3_0"),
+    )
+    tells(
+        view,
+        "arms",
+        "chan-T3",
+        "hard",
+        label="chan hard seed 1",
+        step=240,
+        steps=300,
+        loss=12.3456,
+        dev=71.04,
+        part=[0, 1],
+    )
+    tells(view, "base", label=f"base {HOSTILE}", step=3, steps=9)
+    clock.now += 75
+    view.turn(0)
+    lines = drawn(view, width=100)
+    assert lines[0].startswith("1 of 5 · 1 min 15 s · ")
+    assert "left  world, smoke profile" in lines[0]
+    base, arm = lines[1:3]
+    assert re.search(r"^base model +base a\\x1b\[2J.* 3/9 +1 min 10 s *$", base)
+    numbers = r"240/300 +loss 12.346, dev 71.0 +15 s"
+    assert re.search(rf"^chan-T3 hard +0 of 1, chan hard seed 1 +{numbers}", arm)
+    assert [line.strip() for line in lines[4:]] == [f"{i}.0 s  notebook {i}" for i in range(12, 20)]
+    assert all(each.isprintable() for line in lines for each in line)
+    base, arm = drawn(view, width=64)[1:3]
+    assert "…" in arm and arm.rstrip().endswith("240/300  loss 12.346, dev 71.0  15 s")
+    for width, height in ((30, 24), (12, 8), (60, 4)):
+        lines = drawn(view, width, height)
+        assert len(lines) < height and max(map(len, lines)) <= width
+        assert lines[0].startswith("1 of 5 · 1")
+
+
+def test_a_terminal_made_narrower_keeps_nothing_of_the_view_before(view):
+    view.happens(RUN, info(1, 0, "data"))
+    text = io.StringIO()
+    console = Console(
+        file=text,
+        force_terminal=True,
+        width=60,
+        height=24,
+        highlight=False,
+        color_system=None,
+        _environ={},
+    )
+    screen = live.Screen(view, console)
+    screen.say("x" * 50, False)
+    screen.draw(START)
+    head, job, *rest = screen.drawn  # cells of each line
+    assert 40 < head <= 60 and job <= 20 and rest == [0, 50]
+    text.truncate(text.seek(0))
+    console.width = 20
+    screen.draw(START)
+    assert text.getvalue().startswith("\x1b[4A\x1b[J\r\x1b[2K")  # two lines of three rows now
+    text.truncate(text.seek(0))
+    console.width = 40
+    screen.draw(START)
+    assert "\x1b[J" not in text.getvalue()
+    screen.close()
+
+
+def test_a_job_that_was_killed_is_shown_no_more(view, clock):
+    view.happens(RUN, info(2, 0, "notebook", "02_data"))
+    tells(view, "notebook", "02_data", label="boxes", step=1, steps=9)
+    assert view.at_work(START)[0][:3] == ("notebook 02_data", "boxes", "1/9")
+    view.happens(failed(2, 3))
+    assert [row[0] for row in view.at_work(START)] == ["the graph"]
+    assert view.head(START + 9).startswith("0 of 5 · 1 failed · 9 s")
+    assert [path.name for path in view.graph.file.parent.iterdir()] == ["events.jsonl"]
+    again = live.View(view.out, PLAN, "")  # what a killed main job left is gone with the next
+    (view.out / ".live/left.json").write_text("{}")
+    with again:
+        assert list((view.out / ".live").iterdir()) == []
+    assert not (view.out / ".live").exists()
+
+
+def test_off_a_terminal_a_line_a_step_and_one_every_half_minute(view, clock, capsys, monkeypatch):
+    flushed = []
+    flush = sys.stdout.flush
+    monkeypatch.setattr(sys.stdout, "flush", lambda: (flushed.append(1), flush()))
+    view.happens(RUN, info(1, 0, "data"))
+    view.say("  4.0 s  data world")
+    view.happens(finished(1, 4), info(2, 5, "arms", "chan-T3", "hard", rule="arms_chan_T3_0"))
+    tells(view, "arms", "chan-T3", "hard", label="chan hard", step=240, steps=300, loss=12.3)
+    for _ in range(130):
+        clock.now += 0.5
+        view.turn(0)
+    count = len(flushed)
+    begun, data, arm, *beats = capsys.readouterr().out.splitlines()
+    assert begun.startswith("0 of 5 · 0 s · ") and begun.endswith(" · data …")
+    assert data == "  4.0 s  data world"
+    assert arm.startswith("1 of 5 · 0 s · ") and arm.endswith(" · chan-T3 hard …")
+    assert len(beats) == 2 and count == 5
+    assert re.fullmatch(
+        r"… 1 of 5 · 30 s · .* left · chan-T3 hard: chan hard 240/300 loss 12.300", beats[0]
+    )
+    assert beats[1].startswith("… 1 of 5 · 1 min 0 s")
+    view.doing = "the report"
+    view.happens(finished(2, 70))
+    clock.now += 30
+    view.turn(0)
+    assert capsys.readouterr().out.splitlines()[-1].endswith(" · the report")
+
+
+def test_bars_and_control_characters_of_jobs_reach_nobody(view, capsys):
+    for line in (
+        "ä bar:  10%|#  | 1/9\r bar: 100%|###| 9/9",
+        "x\r        \r",
+        "  1.0 s  done\r",
+        "Loading: 5%\rready",
+        HOSTILE,
+        "",
+        "  tab\there",
+    ):
+        view.say(line)
+    view.say("failed: \x1b[1mwhy", wrong=True)
+    told = capsys.readouterr()
+    assert told.out == "  1.0 s  done\nready\nc d\n\n  tab here\n"
+    assert told.err == "failed: why\n"
+    assert (view.out / "jobs.log").read_text() == told.out + told.err
+
+
+SAYS = """\
+import os, sys, time
+print("  first", flush=True)
+os.write(1, b"  ha"); time.sleep(0.3); os.write(1, b"lf\\n")
+print("wrong", file=sys.stderr)
+os.write(1, b"  no line's end")
+raise SystemExit(5)
+"""
+
+
+def test_what_a_child_says_comes_when_it_is_said_and_its_code_is_returned(tmp_path, capsys):
+    with live.View(tmp_path, PLAN, "") as view:
+        assert command_line.finish([sys.executable, "-c", SAYS], view) == 5
+        assert command_line.finish([sys.executable, "-c", "import os; os.abort()"], view) == -6
+    told = capsys.readouterr()
+    assert told.out == "  first\n  half\n  no line's end\n" and told.err == "wrong\n"
+
+
+# A run on a terminal, of a job that never ends.
+WATCHED = """\
+import sys
+from pathlib import Path
+from test_live import PLAN, RUN, command_line, info, json, live
+
+try:
+    with live.View(Path(sys.argv[1]), PLAN, "world") as view:
+        view.graph.file.write_text("".join(json.dumps(each) + "\\n" for each in (
+            RUN, info(1, 0, "data"), info(2, 0, "notebook", "02_data"))))
+        command_line.finish([sys.executable, "-c", sys.argv[2]], view)
+except KeyboardInterrupt:
+    print("stopped", file=sys.stderr)
+    raise SystemExit(130)
+"""
+
+
+def test_ctrl_c_leaves_the_terminal_as_it_was(tmp_path):
+    (tmp_path / "watched.py").write_text(WATCHED)
+    waits = "import sys, time; print('it failed', file=sys.stderr, flush=True); time.sleep(60)"
+    top, terminal = pty.openpty()
+    paths = os.pathsep.join([str(ROOT / "lib"), str(ROOT / "tests")])
+    child = subprocess.Popen(
+        [sys.executable, str(tmp_path / "watched.py"), str(tmp_path), waits],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": paths, "TERM": "xterm-256color", "COLUMNS": "70"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    os.close(terminal)
+    seen, end = b"", time.monotonic() + 60
+    while seen.count(b"notebook 02_data") < 2 and time.monotonic() < end:
+        seen += os.read(top, 65536)
+    child.send_signal(signal.SIGINT)
+    try:
+        while more := os.read(top, 65536):
+            seen += more
+    except OSError:  # nobody has the terminal open any more
+        pass
+    os.close(top)
+    assert child.wait(20) == 130
+    text = seen.decode()
+    assert "0 of 5" in text and text.count("it failed") == 1 and "stopped" in text
+    hidden, shown = text.rindex("\x1b[?25l"), text.rindex("\x1b[?25h")
+    assert hidden < shown < text.rindex("stopped")
+    assert text.index("\x1b[?25h") < text.index("notebook 02_data")  # also if it's killed
+    assert "notebook 02_data" not in text[shown:]  # the view is gone
+
+
+# --- The time left -------------------------------------------------------------------------------
+
+
+def replayed(plan, events: list[dict], state, folder, end: float) -> list[tuple]:
+    """What was guessed at moments of a run: share of its time that is gone, seconds left, guess.
+
+    Parameters
+    ----------
+    events : Snakemake's, in order; state(job, now) : what a job at work says of itself.
+    end : when the report was there.
+    """
+    guesses, start, read = [], events[0]["time"], graph.Graph(folder / "none")
+    waiting = list(events)
+    for share in range(1, 20):
+        now = start + share / 20 * (end - start)
+        while waiting and waiting[0]["time"] <= now:
+            read.take(waiting.pop(0))
+        read.state = lambda job, now=now: state(job, now)
+        guesses.append((share / 20, end - now, timeleft.left(plan, read, now)))
+    return guesses
+
+
+def walked(plan, seconds: dict, chance) -> tuple[list[dict], float]:
+    """Events and end of a run whose jobs take `seconds[words]`: what Snakemake does, on paper."""
+    chosen = dict.fromkeys(
+        name
+        for book in plan.notebooks
+        for name in (exhibits.NOTEBOOKS[book].exhibits + exhibits.NOTEBOOKS[book].reads)
+    )
+    arms = {
+        f"arms_{name.replace('-', '_')}_{i}": ["arms", name, *some]
+        for name in chosen
+        for i, some in enumerate(exhibits.jobs(name, plan.data, plan.profile, "arm"))
+    }
+    timed = [["efficiency", name] for name in chosen if exhibits.EXHIBITS[name].timed]
+    books = [["notebook", name] for name in plan.notebooks if name not in timeleft.LAST]
+    last = [["notebook", name] for name in timeleft.LAST]
+    whenever = [*arms.values(), *books, ["collect"]]
+    chance.shuffle(whenever)
+    stages = [[["data"]], [["base"]], whenever, *([each] for each in timed), [["benchmark"]], last]
+    rules = {tuple(words): rule for rule, words in arms.items()}
+    stats, events, free, number = {}, [], [0.0] * plan.cores, 0
+    for stage in stages:
+        free = [max(free)] * plan.cores
+        for words in stage:
+            number += 1
+            rule = rules.get(tuple(words), words[0])
+            stats[rule] = stats.get(rule, 0) + 1
+            free.sort()
+            took = seconds[tuple(words)]
+            events += [info(number, free[0], *words, rule=rule), finished(number, free[0] + took)]
+            free[0] += took
+    events.sort(key=lambda event: event["time"])
+    stats["total"] = number
+    return [{**RUN, "stats": stats}, *events], START + max(free) + timeleft.OTHERS["report"]
+
+
+@pytest.mark.parametrize(
+    "seed, slower, chapters",
+    [
+        (1, 1.0, {}),
+        (2, 2.5, {}),
+        (3, 0.4, {"chan": 1.6}),
+        (4, 1.0, {"gsl": 1.6, "notebook": 0.5}),
+        (5, 1.0, {"efficiency": 1.3}),
+    ],
+)
+def test_the_time_left_of_a_laptop_run_is_right_within_three_tenths(
+    seed, slower, chapters, tmp_path
+):
+    plan = timeleft.Plan(profiles.get("laptop"), "world", list(exhibits.NOTEBOOKS), "arm", 2, {})
+    chance = random.Random(seed)
+
+    class Seconds(dict):
+        def __missing__(self, words):
+            usual = slower * chapters.get(timeleft.kind(words), 1) * chance.lognormvariate(0, 0.25)
+            self[words] = plan.seconds(words) * usual
+            return self[words]
+
+    def state(job, now):
+        if job.words[0] != "efficiency":
+            return {}
+        return {"step": int(100 * (now - job.began) / seconds[tuple(job.words)]), "steps": 100}
+
+    events, end = walked(plan, seconds := Seconds(), chance)
+    late = [
+        each for each in replayed(plan, events, state, tmp_path, end) if 1 / 3 <= each[0] <= 0.9
+    ]
+    wrong = {share: round(guess / true, 2) for share, true, guess in late}
+    assert all(abs(guess - true) < 0.3 * true for _, true, guess in late), wrong
+
+
+def test_jobs_wait_for_what_they_need_and_some_are_alone():
+    chain = [
+        ["notebook", "00_start_here"],
+        ["notebook", "13_chan_efficiency"],
+        ["efficiency", "chan-F3"],
+        ["arms", "chan-F3", "hard"],
+        ["base"],
+        ["data"],
+    ]
+    assert timeleft._walk(PLAN, [], [(10, words) for words in chain]) == 60
+    free = [["notebook", "01_reported_numbers"], ["benchmark"], ["notebook", "02_data"]]
+    two = [(10, words) for words in free]
+    assert timeleft._walk(PLAN, [(5, ["notebook", "60_explorer"])], two) == 20
+    alone = dataclasses.replace(PLAN, profile=profiles.get("laptop"))
+    assert timeleft._walk(alone, [(5, ["notebook", "60_explorer"])], two) == 25
+
+
+def test_a_reader_that_is_gone_ends_the_run_quietly():
+    code = (
+        "import sys; from alignbook import __main__ as line\n"
+        "line.run = lambda _: print('x')\nsys.exit(line.main([]))"
+    )
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-c", code], stdout=write, stderr=subprocess.PIPE)
+    os.close(write)
+    assert done.returncode == 141 and done.stderr == b""
+
+
+@pytest.mark.parametrize("name", ["smoke_run", "smoke_run_loaded"])
+def test_the_time_left_of_a_recorded_smoke_run_is_right_within_three_tenths(name, tmp_path):
+    """Runs on two cores that others used too: 4 and 7 times as long as alone. The files hold the
+    jobs, when they began and how long they took, and what they told of themselves.
+    """
+    ran = json.loads((ROOT / f"tests/expected/{name}.json").read_text())
+    jobs, events = ran["jobs"], []
+    for number, job in enumerate(jobs):
+        events += [
+            info(number, job["began"], *job["words"], rule=job["rule"]),
+            finished(number, job["began"] + job["seconds"]),
+        ]
+    events.sort(key=lambda event: event["time"])
+    said = {tuple(job["words"]): job["said"] for job in jobs}
+
+    def state(job, now):
+        told = [each for when, each in said[tuple(job.words)] if when <= now - START]
+        return told[-1] if told else {}
+
+    first = {**RUN, "stats": ran["stats"]}
+    guesses = replayed(PLAN, [first, *events], state, tmp_path, START + ran["end"])
+    late = [each for each in guesses if 1 / 3 <= each[0] <= 0.9]
+    wrong = {share: round(guess / true, 2) for share, true, guess in late}
+    assert all(abs(guess - true) < 0.3 * true for _, true, guess in late), wrong

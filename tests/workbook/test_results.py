@@ -1,0 +1,383 @@
+"""From runs to files: intervals by hand, tables as shown, figures with their data."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from alignbook import ROOT
+from alignbook.evidence import claims, printed_tables, verdicts
+from alignbook.show import base_models, datasheet, figures, run_tables, tables
+from alignbook.workbook import exhibits, needs, profiles, results
+
+
+def metrics(rows=("visual-codebook", "cross-attention"), seeds=3):
+    lines = [
+        (
+            "chan-T3",
+            row,
+            column,
+            f"test {column}",
+            seed,
+            10.0 * i + seed + j / 10,
+            100,
+            "world",
+            "smoke",
+            "test",
+            "p",
+        )
+        for i, row in enumerate(rows)
+        for j, column in enumerate(results.COLUMNS)
+        for seed in range(seeds)
+    ]
+    return pd.DataFrame(
+        lines,
+        columns=[
+            "exhibit",
+            "row",
+            "column",
+            "metric",
+            "seed",
+            "value",
+            "n",
+            "dataset",
+            "profile",
+            "split",
+            "protocol",
+        ],
+    )
+
+
+def test_summary_is_mean_and_interval_over_seeds():
+    summary = results.summarise(metrics())
+    line = summary[(summary.row == "cross-attention") & (summary.column == "RSUM")].iloc[0]
+    assert line["mean"] == pytest.approx(11.6) and line.seeds == 3
+    assert line.high - line["mean"] == pytest.approx(4.302653 / np.sqrt(3), abs=1e-3)
+
+
+def test_the_table_puts_each_number_beside_its_own():
+    printed = printed_tables.table("chan-T3")
+    table = tables.beside_paper(results.summarise(metrics()), printed, exhibits.CHAN_TABLE_3)
+    by_row = table.set_index([("", "group"), ("", "row")])
+    hard = by_row.loc[("Coding Types", "Visual Codebook")]
+    assert hard["RSUM", "paper"] == 433.4 and hard["RSUM", "ours"] == pytest.approx(1.6)
+    assert hard["t2i R@1", "paper"] == 41.7 and hard["t2i R@1", "ours"] == pytest.approx(1.3)
+    lse = by_row.loc[("Pooling Types", "LSE-Pooling")]
+    assert lse["RSUM", "ours"] == hard["RSUM", "ours"]  # one run, two rows
+    assert np.isnan(by_row.loc[("Pooling Types", "Max-Pooling")]["RSUM", "ours"])
+    assert hard["RSUM", "±"] == pytest.approx(4.302653 / np.sqrt(3), abs=1e-3)
+
+
+def test_the_printed_table_is_consistent_with_itself():
+    printed = printed_tables.table("chan-T3")
+    wide = printed.pivot(index=["group", "row"], columns="column", values="value")
+    six = wide[[c for c in results.COLUMNS if c != "RSUM"]]
+    assert wide.shape == (8, 7)
+    assert (abs(six.sum(axis=1) - wide["RSUM"]) <= 0.3 + 1e-9).all()  # six roundings of 0.05
+    assert (six["i2t R@1"] < six["i2t R@5"]).all() and (six["i2t R@5"] < six["i2t R@10"]).all()
+
+
+def test_tables_are_saved_aligned(tmp_path):
+    table = tables.beside_paper(
+        results.summarise(metrics()), printed_tables.table("chan-T3"), exhibits.CHAN_TABLE_3
+    )
+    tables.save(table, tmp_path, "t")
+    lines = (tmp_path / "tables/t.md").read_text().splitlines()
+    assert len({len(line) for line in lines}) == 1 and len(lines) == len(exhibits.CHAN_TABLE_3) + 2
+    assert "433.4" in lines[3]
+    saved = pd.read_csv(tmp_path / "tables/t.csv")
+    assert saved["RSUM ours"][1] == pytest.approx(1.6)
+    html = tables.show(table, "caption").to_html()
+    assert "433.4" in html and "–" in html and "nan" not in html
+
+
+def test_the_figure_keeps_its_data(tmp_path):
+    lines = run_tables.dot_lines(metrics(), printed_tables.table("chan-T3"), exhibits.CHAN_TABLE_3)
+    assert list(lines.label[:3]) == ["Coding Types", "Cross-Attention", "Visual Codebook"]
+    assert lines.loc[2, "paper"] == 433.4
+    assert lines.loc[2, "values"] == pytest.approx([0.6, 1.6, 2.6])
+    figure = figures.dots(lines, "title", "note")
+    left, right = figure.axes
+    bars, seeds, means = left.collections
+    drawn = sorted(each.tolist() for each in bars.get_segments())  # ours, and none of seaborn's
+    assert drawn == sorted(
+        [[low, -i], [high, -i]]
+        for i, low, high in lines[["low", "high"]].dropna().itertuples(name=None)
+    )
+    drawn = {(round(x, 6), round(y, 2)) for x, y in seeds.get_offsets()}
+    assert drawn == {(round(x, 6), -i - 0.27) for i, own in lines["values"].items() for x in own}
+    found = np.ma.filled(means.get_offsets(), np.nan)
+    assert {-y: x for x, y in found[np.isfinite(found[:, 0])]} == lines["mean"].dropna().to_dict()
+    figures.save(figure, tmp_path, "f", lines)
+    for ending in ("png", "svg", "csv"):
+        assert (tmp_path / f"figures/f.{ending}").stat().st_size > 100
+
+
+def test_figures_are_the_same_bytes_each_time(tmp_path):
+    for name in ("a", "b"):
+        lines = run_tables.dot_lines(
+            metrics(), printed_tables.table("chan-T3"), exhibits.CHAN_TABLE_3
+        )
+        figures.save(figures.dots(lines, "title", "note"), tmp_path, name)
+    a, b = ((tmp_path / f"figures/{n}.svg").read_bytes() for n in "ab")
+    assert a == b
+
+
+def judged(seeds=3):
+    """Verdicts on Table 3 where cross-attention is 10 better than hard coding, and nothing else."""
+    chosen = [claim for claim in claims.load() if claim.exhibit == "chan-T3"]
+    return *verdicts.judge(metrics(seeds=seeds), "laptop", chosen), *verdicts.on_paper(chosen)
+
+
+def test_the_verdict_table_names_both_tables_and_the_seeds_it_takes():
+    verdict, _, on_paper, _ = judged()
+    table = run_tables.verdict_table(verdict, on_paper).set_index(verdict.claim)
+    assert table.loc["chan-codings", "the paper's own table"] == "holds: 2 of 2"
+    assert table.loc["chan-hard-at-ninth", "the paper's own table"] == "no table"
+    assert table.loc["chan-poolings", "ours"] == "not run"
+    assert list(table["seeds that would decide"]) == ["", "", ""]
+    verdict = verdict.assign(needed=[7.0, np.inf, np.nan])
+    assert list(run_tables.verdict_table(verdict, on_paper)["seeds that would decide"]) == [
+        "7",
+        "over 200",
+        "",
+    ]
+    decided = run_tables.verdict_table(verdict.assign(verdict="reproduced"), on_paper)
+    assert list(decided["seeds that would decide"]) == ["", "", ""]
+
+
+def test_a_forest_puts_contrasts_under_their_claim_and_the_paper_beside(tmp_path):
+    _, contrasts, _, printed = judged()
+    groups = run_tables.forest_groups(contrasts, printed)
+    of_rsum = "CHAN", "difference of RSUM, points", 1
+    assert list(groups) == [of_rsum]
+    lines = groups[of_rsum]
+    assert list(lines.contrast) == ["chan-codings", "visual-codebook − cross-attention"]
+    assert np.isnan(lines.value[0]) and lines.value[1] == pytest.approx(-10)
+    assert lines.paper[1] == pytest.approx(14.8)
+    figures.save(figures.forest(lines, "title", "RSUM", "note"), tmp_path, "f", lines)
+    assert (tmp_path / "figures/f.svg").stat().st_size > 100
+    other = contrasts.assign(unit="×", column="", value=2.0)
+    gsl = contrasts.assign(claim="gsl-labels-separate", unit="AUC", column="label AUC")
+    also = contrasts.assign(column="1K RSUM")
+    found = run_tables.forest_groups(pd.concat([contrasts, other, gsl, also]), printed)
+    ratio = "CHAN", "ratio of several columns", 2
+    assert list(found) == [of_rsum, ratio, ("GSL", "difference of label AUC", 3)]
+    assert len(found[of_rsum]) == 3  # a heading, and one axis for both columns
+    figure = figures.forest(found[ratio], "title", ratio[1], "note", ratio[2])
+    assert "2.00 ×" in [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_image_recalls_average_to_the_run_s_recalls():
+    from alignbook.core import retrieval
+
+    scores = np.random.default_rng(0).normal(size=(40, 200))
+    scores[np.arange(200) // 5, np.arange(200)] += 1.5
+    shares = results.image_recalls(*retrieval.ranks(scores, 5))
+    whole = retrieval.evaluate(scores, 5)
+    for k in (1, 5, 10):
+        assert shares[f"i2t R@{k}"].mean() == pytest.approx(whole.i2t[k])
+        assert shares[f"t2i R@{k}"].mean() == pytest.approx(whole.t2i[k])
+    first = retrieval.ranks(scores, 5)[1][:5]
+    assert shares["t2i R@5"][0] == pytest.approx(100 * np.mean(first <= 5))
+
+
+def test_the_budget_counts_a_shared_run_once_and_compares_seconds_a_step():
+    timings = pd.DataFrame(
+        {
+            "exhibit": "chan-T3",
+            "row": ["max", "sum", "lse", "base-model"],
+            "run": ["a", "b", "a", "base"],
+            "steps": [250, 250, 250, 9999],
+            "training_seconds": [10.0, 30.0, 10.0, 9999.0],
+        }
+    )
+    book = SimpleNamespace(profile=SimpleNamespace(name="laptop"), kind="world")
+    line = run_tables.budget_table(book, timings).set_index("exhibit").loc["chan-T3"]
+    assert line.runs == 2 and line["core-seconds"] == 40
+    assert line["seconds a step"] == pytest.approx(40 / 500)
+    assert line["measured / planned"] == pytest.approx(40 / line["core-seconds planned"])
+    assert line[""] == ""
+    slow = run_tables.budget_table(book, timings.assign(training_seconds=9999.0))
+    assert list(slow[slow.exhibit == "chan-T3"][""]) == ["over budget"]
+    # gather sorts by name: F3, which plans nothing, and F4 before T3, where the run belongs.
+    shared = pd.concat([timings.assign(exhibit=name) for name in ("chan-F3", "chan-F4", "chan-T3")])
+    again = run_tables.budget_table(book, shared).set_index("exhibit")
+    assert again.loc["chan-T3"].runs == 2 and np.isnan(again.loc["chan-F4"].runs)
+    assert "chan-F3" not in again.index
+    # What has no plan is shown all the same.
+    other = SimpleNamespace(profile=SimpleNamespace(name="gpu"), kind="flickr30k")
+    line = run_tables.budget_table(other, timings).set_index("exhibit").loc["chan-T3"]
+    assert line.runs == 2 and np.isnan(line["core-seconds planned"])
+
+
+def planned_runs(line, profile):
+    """Runs of an exhibit, each counted once, and the mean of their steps."""
+    known = exhibits.EXHIBITS[line.exhibit]
+    if line.exhibit == "base-models":
+        return line.arms * profile.base_seeds, None
+    if line.exhibit.startswith("comalign"):
+        arms = exhibits.arms(line.exhibit, line.data)
+        tuned = profile.comalign_trials if profile.comalign_trials > 1 else 0
+        alone = [arm for arm in arms if arm in (*known.controls, *known.untrained)]
+        # Tables III to VI share their trials: dev chooses for the whole method.
+        trials = tuned * (
+            len(arms) - len(alone) if line.exhibit == "comalign-TI" else line.exhibit[9] == "T"
+        )
+        return len(alone) + trials + (len(arms) - len(alone)) * profile.seeds, None
+    if line.exhibit.startswith("covalign"):
+        assert line.arms == len(exhibits.arms(line.exhibit, line.data))
+        return needs.covalign_trainings(line.exhibit, profile, line.data), profile.covalign_steps
+    if line.exhibit.startswith("gsl"):
+        arms = exhibits.arms(line.exhibit, line.data)
+        single = known.later if line.profile in ("smoke", "laptop") else ()
+        single = [arm for arm in arms if arm in single]
+        # Trials are at one rate; δ = 0.5 and the plain switch are runs of another exhibit, too.
+        methods = {"gsl-F1": 7, "gsl-T1": 2, "gsl-T3": 4}.get(line.exhibit, 0)
+        trials = methods * profile.gsl_trials if profile.gsl_trials > 1 else 0
+        shared = line.exhibit in ("gsl-T1", "gsl-switches")
+        return len(single) + (len(arms) - len(single) - shared) * profile.seeds + trials, None
+    early = known.later if line.profile in ("smoke", "laptop") else ()
+    arms = [arm for arm in exhibits.arms(line.exhibit, line.data) if arm != exhibits.BASE_MODEL]
+    assert line.arms == len(arms)
+    single = [arm for arm in arms if arm in (*known.controls, *early)]
+    runs = len(single) + (len(arms) - len(single)) * (profile.chan_trials + profile.seeds)
+    long = sum(arm.endswith("-long") for arm in arms)
+    return runs, profile.chan_steps * (runs + 3 * long) / runs
+
+
+def test_the_budget_fits_the_profiles():
+    """Runs, steps and core-seconds of data/budget.csv follow from the profiles and the arms."""
+    budget = pd.read_csv(ROOT / "data/budget.csv")
+    training_nothing = {
+        "chan-F3",
+        "comalign-TII",
+        "comalign-F5",
+        "comalign-F6",
+        "covalign-F5",
+        "gsl-T2",
+        "gsl-F2",
+    }
+    assert set(budget.exhibit) == set(exhibits.EXHIBITS) - training_nothing
+    for line in budget.itertuples():
+        assert line.core_seconds == pytest.approx(
+            line.runs * line.steps * line.seconds_a_step, rel=0.02, abs=1
+        )
+        runs, steps = planned_runs(line, profiles.get(line.profile, line.data))
+        assert line.runs == runs, line
+        assert steps is None or line.steps == pytest.approx(steps, abs=1), line
+    laptop = budget[(budget.profile == "laptop") & (budget.data == "world")]
+    chapters = run_tables.chapter_budget().set_index("chapter")
+    assert chapters["core-seconds planned"].sum() == laptop.core_seconds.sum()
+    assert list(chapters[chapters[""] == "over"].index) == []
+    assert laptop.core_seconds.sum() <= 5000  # of 45 minutes on two cores, 5,400
+
+
+def test_a_table_of_two_test_sets_takes_the_columns_of_the_one_asked_for():
+    values = metrics(rows=("chan",))
+    both = pd.concat(
+        [
+            values.assign(column=f"{size} " + values.column, value=values.value + more)
+            for size, more in (("5K", 0.0), ("1K", 50.0))
+        ]
+    )
+    both["exhibit"] = "chan-T1"
+    printed = printed_tables.table("chan-T1")
+    for size, ours, theirs in (("5K", 1.6, 433.4), ("1K", 51.6, 525.0)):
+        table = tables.beside_paper(
+            results.summarise(both), printed, exhibits.CHAN_TABLE_1, prefix=f"{size} "
+        )
+        line = table.set_index([("", "group"), ("", "row")]).loc[("BUTD + BiGRU", "CHAN (ours)")]
+        assert line["RSUM", "ours"] == pytest.approx(ours) and line["RSUM", "paper"] == theirs
+        assert line["RSUM", "±"] == pytest.approx(4.302653 / np.sqrt(3), abs=1e-3)
+
+
+def test_sizes_are_read_from_the_arms_names():
+    values = metrics(rows=("hard-100", "hard-36", "soft-9"))
+    table = run_tables.sizes_table(values)
+    assert list(zip(table.coding, table.K)) == [
+        ("hard coding", 36),
+        ("hard coding", 100),
+        ("cross-attention", 9),
+    ]
+    assert table.RSUM[0] == pytest.approx(11.6) and table.seeds[0] == 3
+
+
+def test_the_curve_of_tau_holds_everything_else_still(monkeypatch):
+    plain = {"coding": "soft", "scale": 10.0, "margin": 0.05, "steps": 250}
+    made = {
+        "τ=1/1": plain | {"temperature": 1.0},
+        "τ=1/4": plain | {"temperature": 0.25},
+        "cross-attention": plain | {"temperature": 0.05, "scale": 5.0},
+        "cross-attention-long": plain | {"temperature": 0.05, "steps": 1000},
+        "visual-codebook": plain | {"coding": "hard", "temperature": 0.0},
+        "base-model": {"recipe": "world-clip"},
+    }
+    stored = {
+        name: SimpleNamespace(config=config, metrics={"test RSUM": float(i)})
+        for i, (name, config) in enumerate(made.items())
+    }
+    monkeypatch.setattr(run_tables.runs, "stored", stored.get)
+    arms = pd.DataFrame({"role": "report", "seed": 0, "arm": list(made), "key": list(made)})
+    curve = run_tables.tau_table(arms)
+    assert list(zip(curve["1/τ"], curve.RSUM)) == [(1, 0), (4, 1), (1, 4), (4, 4)]
+    stored["visual-codebook"].config["margin"] = 0.1  # dev chose another one
+    assert set(run_tables.tau_table(arms).coding) == {"cross-attention"}
+
+
+def test_presets_side_by_side_list_every_difference():
+    from alignbook.papers.chan import model as chan
+
+    table = run_tables.preset_table(chan.PRESETS, chan.DIFFERENCES).set_index("setting")
+    assert table.loc["margin", ["paper, bigru", "official, bigru"]].tolist() == ["0.005", "0.05"]
+    assert "dim" not in table.index and table.loc["divided", "why"]
+
+
+def test_plain_tables_align_decimals_and_keep_words_left():
+    frame = pd.DataFrame({"what": ["a<b", "c"], "x": [1.0, np.nan], "n": [1000, 2]})
+    assert "1.00 |" in tables.markdown(frame, {"x": 2})
+    html = tables.plain(frame, "A & B", "not comparable", decimals={"x": 2}).to_html()
+    assert "1.00" in html and "–" in html and "1,000" in html
+    assert "A &amp; B" in html and "not comparable" in html
+
+
+def test_permuted_captions_are_at_chance():
+    from alignbook.core import retrieval
+
+    n = 300
+    scores = np.random.default_rng(0).normal(0, 0.1, (n, 5 * n)).astype(np.float32)
+    scores[np.arange(5 * n) // 5, np.arange(5 * n)] += 1
+    table = base_models.recall_table(scores, 5)
+    assert table.loc["base model", "RSUM"] == 600
+    chance = retrieval.evaluate(np.random.default_rng(3).random((n, 5 * n))).rsum
+    assert table.loc["captions permuted", "RSUM"] < 3 * chance
+    assert table.loc["chance (random scores)", "RSUM"] < 3 * chance
+
+
+def test_splits_that_share_a_picture_are_found():
+    dataset = SimpleNamespace(
+        splits={"train": np.array([0, 1]), "test": np.array([1])},
+        captions=["a"] * 10,
+        images=np.zeros((2, 1)),
+        captions_per_image=5,
+        names=["a.jpg", "b.jpg"],
+        folder="data/x",
+    )
+    with pytest.raises(ValueError, match="b.jpg is in two splits"):
+        datasheet.check_splits(dataset)
+
+
+def test_all_printed_rows_stand_in_their_order_and_ours_below():
+    printed = printed_tables.table("chan-T1")
+    rows = run_tables.with_the_rest(printed, exhibits.CHAN_TABLE_1)
+    assert [line[:2] for line in rows[:2]] == [
+        ("ResNet-152 + BiGRU", "VSE++"),
+        ("ResNet-152 + BiGRU", "VSE∞"),
+    ]
+    assert rows[0][2] == "vse++" and rows[1][2] is None
+    assert {line for line in rows if line[2]} == set(exhibits.CHAN_TABLE_1)
+    assert len(rows) == len(set(zip(printed.group, printed.row))) + 4  # ours alone
+    values = metrics(rows=("chan",))
+    both = values.assign(column="5K " + values.column, exhibit="chan-T1")
+    table = tables.beside_paper(results.summarise(both), printed, rows, prefix="5K ")
+    assert table["RSUM", "paper"].notna().sum() > 10 and table["RSUM", "ours"].notna().sum() == 1
