@@ -1,0 +1,35 @@
+"""The library's own source, shown in a notebook beside the lines that were built there."""
+
+import ast
+import inspect
+import textwrap
+
+
+def of(thing, docstring: bool = False) -> str:
+    """Source of a function, method or class, indented as at the top of a file.
+
+    Parameters
+    ----------
+    thing : function, method or class of Python.
+    docstring : whether its docstring stays; the notebook has said it already.
+
+    Examples
+    --------
+    >>> print(of(of).splitlines()[0])
+    def of(thing, docstring: bool = False) -> str:
+    """
+    source = textwrap.dedent(inspect.getsource(thing))
+    node = ast.parse(source).body[0]
+    if docstring or not ast.get_docstring(node):
+        return source
+    lines, words = source.splitlines(), node.body[0]
+    return "\n".join(lines[: words.lineno - 1] + lines[words.end_lineno :]).rstrip() + "\n"
+
+
+def show(thing, docstring: bool = False):
+    """What a notebook displays of `of`: coloured Python, and the file and line it stands in."""
+    from IPython.display import Code
+
+    file = inspect.getsourcefile(thing).partition("lib/")[2] or inspect.getsourcefile(thing)
+    place = f"# lib/{file}, line {inspect.getsourcelines(thing)[1]}\n"
+    return Code(place + of(thing, docstring), language="python")
