@@ -1,5 +1,5 @@
 # The graph: data -> base -> arms -> notebooks, and all numbers in one file. The command line
-# (lib/alignbook/__main__.py) starts it in results/<data>-<profile>/ with settings.json as the
+# (lib/alignbook/workbook/walker.py) starts it in results/<data>-<profile>/ with settings.json as the
 # configuration. A job starts again when the settings or the code behind it changed: both are
 # params, and Snakemake compares those. Snakemake deletes what a failed job made, but not its log:
 # so the executed notebook is one.
@@ -9,13 +9,13 @@ import os
 import sys
 from pathlib import Path
 
-from alignbook import PACKAGE, ROOT
+from alignbook import ROOT
+from alignbook.core.names import row_and_target, slug
 from alignbook.store import contents
-from alignbook.workbook import named_files, profiles
-from alignbook.__main__ import results_folder, write_settings
-from alignbook.workbook.exhibits import EXHIBITS, NOTEBOOKS, jobs, resolve, row_and_target, slug
-from alignbook.workbook.exhibits import arms as arms_of
 from alignbook.store.fingerprint import code_hash, key
+from alignbook.workbook import chapters, named_files, profiles
+from alignbook.workbook.exhibits import EXHIBITS, NOTEBOOKS, arms as arms_of, jobs, paper, resolve
+from alignbook.workbook.folders import results_folder, write_settings
 
 NAMES = named_files.COMPARED
 plain = not config.keys() >= {*NAMES}  # not from the command line
@@ -40,18 +40,17 @@ TIMED = [name for name in EXHIBITS if EXHIBITS[name].timed]  # alone on the mach
 READ = ("chan-F3", "gsl-T2")  # of them, those that other notebooks take times from
 FROM_DATA = {"world-clip-large", "world-coca"}  # arms that don't wait for the profile's base model
 MEASURING = sorted((ROOT / "benchmarks").glob("*.py"))
-PRINTED = Path(os.path.relpath(PACKAGE / "evidence/printed"))
+PRINTED = [os.path.relpath(file) for kind in ("csv", "yaml")
+           for file in sorted((ROOT / "lib/alignbook/papers").glob(f"*/printed/*.{kind}"))]
 BUDGET = os.path.relpath(ROOT / "data/budget.csv")
 PYTHON = sys.executable
 JOB = "exec {PYTHON:q} -m alignbook.workbook.warm alignbook.workbook.jobs"
 
-DATA = ("alignbook.world", "alignbook.datasets", "alignbook.workbook.profiles")
-BASE = (*DATA, "alignbook.backbones.base", "alignbook.backbones.region_features", "alignbook.workbook.workbook")
-RUNS = ("alignbook.store.runs", *(f"alignbook.workbook.{name}" for name in ("jobs", "results", "exhibits")))
-SHOWING = ("show.tables", "show.figures", "evidence.printed_tables", "evidence.print_checks",
-           "workbook.results", "evidence.claims", "evidence.statistics", "evidence.verdicts",
-           "show.run_tables", "show.datasheet", "show.base_models", "workbook.workbook")
-PRESENTATION = tuple(f"alignbook.{name}" for name in SHOWING)
+# What data and base models are made by. What they hold, and what the runs behind a list are keyed by,
+# is said by the files that depend on it: those of others are no part of a job's own code.
+DATA = ("alignbook.world" if KIND == "world" else "alignbook.datasets.by_name",
+        "alignbook.workbook.profiles")
+BASE = ("alignbook.backbones.base", "alignbook.backbones.region_features", *DATA[1:])
 
 
 def file_of(exhibit, arm):
@@ -74,8 +73,11 @@ def beforehand(some):
     return ["base.json", *(file_of("base-models", base) for base in sorted(others))]
 
 
-def exhibit_code(exhibit):
-    return code_hash(*BASE, EXHIBITS[exhibit].module, *RUNS)
+def exhibit_code(exhibit, part="arms"):
+    """Code of what is trained or measured for an exhibit, and of what is chosen and listed."""
+    own = chapters.module(exhibit, part)
+    catalogue = [chapters.module(exhibit, "catalogue")] if "papers" in own else []
+    return code_hash(own, *catalogue, "alignbook.workbook.results", "alignbook.workbook.profiles")
 
 
 def notebook_inputs(wildcards):
@@ -92,8 +94,7 @@ def notebook_inputs(wildcards):
 def reported_files(name):
     """What a notebook reads besides: the papers' numbers where it shows some, and the budget."""
     notebook = NOTEBOOKS[name]
-    files = sorted(str(path) for path in PRINTED.rglob("*") if path.is_file())
-    return (files if notebook.printed else []) + ([BUDGET] if notebook.reads else [])
+    return (PRINTED if notebook.printed else []) + ([BUDGET] if notebook.reads else [])
 
 
 def notebook_files(wildcards):
@@ -103,10 +104,9 @@ def notebook_files(wildcards):
 
 
 def notebook_code(wildcards):
-    notebook = NOTEBOOKS[wildcards.notebook]
-    shown = [EXHIBITS[name].module for name in notebook.exhibits + notebook.reads]
-    trained = [*BASE, *shown, "alignbook.store.runs"] if shown or "base" in notebook.needs else []
-    return code_hash(*DATA, *trained, *PRESENTATION, *notebook.modules)
+    """Code that shows what a notebook shows."""
+    imported = chapters.imported_by(ROOT / "notebooks" / f"{wildcards.notebook}.ipynb")
+    return code_hash(*imported, counts=chapters.shows)
 
 
 wildcard_constraints:
@@ -146,22 +146,23 @@ rule base:
 
 
 if config["spread"] == "chapter":
-    for module in dict.fromkeys(EXHIBITS[name].module for name in SHOWN if arms(name)):
-        whole = [file for name in SHOWN if EXHIBITS[name].module == module for file in arms(name)]
+    for chapter in dict.fromkeys(paper(name) for name in SHOWN if arms(name)):
+        own = [name for name in SHOWN if paper(name) == chapter]
+        whole = [file for name in own for file in arms(name)]
 
         rule:
             name:
-                f"whole_{module.rpartition('.')[2]}"
+                f"whole_{chapter}"
             input:
                 "base.json",
             output:
                 whole,
             params:
                 settings=SETTINGS,
-                code=code_hash(*BASE, module, *RUNS),
+                code=exhibit_code(own[0]),
             threads: 1
             # Base models, which others start from, then the longest, so that no core waits at the end.
-            priority: 1000 if module == EXHIBITS["base-models"].module else len(whole)
+            priority: 1000 if chapter == paper("base-models") else len(whole)
             shell:
                 "OMP_NUM_THREADS={threads} " + JOB + " whole {output:q} --out ."
 
@@ -193,7 +194,7 @@ rule efficiency:
         "efficiency/{exhibit}.csv",
     params:
         settings=SETTINGS,
-        code=lambda wildcards: code_hash(*BASE, EXHIBITS[wildcards.exhibit].timed, "alignbook.store.runs"),
+        code=lambda wildcards: exhibit_code(wildcards.exhibit, "cost"),
     threads: 1 if config["profile"] == "smoke" else workflow.cores  # alone on the machine
     shell:
         "OMP_NUM_THREADS=1 " + JOB + " efficiency {wildcards.exhibit} --out ."
@@ -204,7 +205,7 @@ rule benchmark:
         "benchmarks/kernels.csv",
     params:
         small=config["profile"] == "smoke",
-        code=code_hash("alignbook.core.kernels", "alignbook.core.similarity", "alignbook.core.bfloat16"),
+        code=code_hash("alignbook.core.kernels", "alignbook.core.similarity"),
         files=key(*(path.read_text("utf-8") for path in MEASURING)),
     threads: 1 if config["profile"] == "smoke" else workflow.cores  # alone on the machine
     shell:
@@ -240,7 +241,7 @@ rule collect:
         "images.parquet",
     params:
         settings=SETTINGS,
-        code=code_hash(*RUNS, "alignbook.evidence.statistics"),
+        code=code_hash("alignbook.workbook.results", "alignbook.evidence.statistics"),
         exhibits=" ".join(SHOWN),
     shell:
         JOB + " collect {params.exhibits} --out ."

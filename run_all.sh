@@ -104,7 +104,7 @@ needed_packages() {
       name = $0
       sub(/==.*/, "", name)
       gpu = name ~ /^(triton$|cuda-|nvidia-)/ && name !~ /^nvidia-(cuda-runtime|cuda-cupti|ml-py)$/
-      tests = name ~ /^(hypothesis|playwright|pytest|triton)$/
+      tests = name ~ /^(ast-serialize|grimp|hypothesis|import-linter|librt|mypy|mypy-extensions|pathspec|playwright|pytest|ruff|triton)$/
       wanted = !gpu && !tests || gpu && parts ~ / gpu / || tests && parts ~ / tests /
     }
     wanted' "$root/requirements.lock"

@@ -30,11 +30,10 @@ import numpy as np
 import pandas as pd
 import torch
 from alignbook import ROOT
-from alignbook.core import bfloat16, kernels, losses, retrieval, similarity
-from alignbook.papers.chan import model as chan
+from alignbook.core import kernels, losses, similarity
 from alignbook.papers.chan import rivals
-from alignbook.papers.chan.cost import Peak, settle
 from alignbook.show import tables
+from alignbook.store.stopwatch import Peak, settle
 from torch.nn import functional as F
 
 from benchmarks import peers
@@ -42,7 +41,6 @@ from benchmarks import peers
 ROLES = {"ours": "ours", "peer": "peers", "floor": "floors", "quotient": "one row over another"}
 ELSEWHERE = " on cuda"  # in a CPU's table
 SCALE, TEMPERATURE, MARGIN = 10.0, 1 / 9, 0.05
-LATENT, OWN = 24, 0.6  # of planted data: dimensions of meaning; share of an own region in a word
 COLUMNS = [
     "device",
     "threads",
@@ -112,7 +110,6 @@ class Row:
     bars: dict[int, float] = field(default_factory=dict)
     most_mb: float = np.inf
     dtype: str = "fp32"
-    tells: Callable = lambda s: ""  # asked after it was timed: what else the table says of it
     skip: str = ""  # why it isn't run here
     slow: bool = False  # on a CPU it is warmed up in small
 
@@ -136,7 +133,7 @@ class Quotient:
 
 def pairs(size: Size, d: int, device: str) -> SimpleNamespace:
     """Regions and words of width d as an encoder leaves them; `unit` by type at length 1, packed
-    too, with room for their product; a batch whose gradient is wanted; and planted ones.
+    too, with room for their product; and a batch whose gradient is wanted.
     """
     draw = torch.Generator().manual_seed(0)
     regions = torch.randn(size.images, size.regions, d, generator=draw).to(device)
@@ -158,23 +155,7 @@ def pairs(size: Size, d: int, device: str) -> SimpleNamespace:
         )
     some = [x[: size.batch].clone().requires_grad_() for x in (regions, words)]
     s.batch = SimpleNamespace(regions=some[0], words=some[1], lengths=s.lengths[: size.batch])
-    s.planted = planted(size, d, device, draw)
     return s
-
-
-def planted(size: Size, d: int, device: str, draw) -> SimpleNamespace:
-    """Images and captions, `each` to an image, that a model might have encoded: vectors of few
-    dimensions, so that scores differ, and in each word something of a region of its own image.
-    """
-    each = size.captions // size.images
-    regions = torch.randn(size.images, size.regions, LATENT, generator=draw)
-    chosen = torch.randint(size.regions, (size.captions, size.longest), generator=draw)
-    own = regions[torch.arange(size.captions)[:, None] // each, chosen]
-    words = OWN * own + torch.randn(own.shape, generator=draw)
-    lengths = torch.randint(size.shortest, size.longest + 1, (size.captions,), generator=draw)
-    basis = torch.randn(LATENT, d, generator=draw)
-    regions, words = ((x @ basis).to(device) for x in (regions, words))
-    return SimpleNamespace(regions=regions, words=words, lengths=lengths, each=each)
 
 
 def sets(size: Size, d: int, device: str) -> SimpleNamespace:
@@ -228,35 +209,6 @@ def batch_forward(coding, s):
 def batch_step(coding, s):
     s.batch.regions.grad = s.batch.words.grad = None
     batch_loss(coding, s).backward()
-
-
-def mixed_evaluation(s):
-    """From encoded regions and words to scores with float32's recalls."""
-    p, s.again = s.planted, 0
-
-    def score_again(regions, words, pairs=None):
-        s.again += len(p.regions) * len(p.words) if pairs is None else len(pairs[0])
-        return hard(regions, words, scale=SCALE, pairs=pairs)
-
-    model = SimpleNamespace(config=chan.Config(scale=SCALE), similarity=score_again)
-    s.mixed = bfloat16.evaluate(
-        model, p.regions, [(p.words, p.lengths)], p.each, "mixed evaluation"
-    )
-
-
-def same_recalls(s) -> str:
-    """That the scores just made have float32's recalls; ValueError if they haven't."""
-    p = s.planted
-    exact = hard(p.regions, p.words, word_lengths=p.lengths, scale=SCALE)
-    ours, theirs = (retrieval.evaluate(each.cpu(), p.each) for each in (s.mixed, exact))
-    if (ours.i2t, ours.t2i) != (theirs.i2t, theirs.t2i):
-        raise ValueError(
-            f"not float32's recalls: {ours.i2t}, {ours.t2i} for {theirs.i2t}, {theirs.t2i}"
-        )
-    return (
-        f"same recalls (R@1 {theirs.i2t[1]:.1f}, {theirs.t2i[1]:.1f} %); "
-        f"{100 * s.again / exact.numel():.1f} % of the pairs also in float32"
-    )
 
 
 def sets_product(s, dtype="fp32"):
@@ -356,7 +308,6 @@ def rows_of_pairs(device: str, small: bool) -> list[Row]:
         Row("soft coding, Gram", partial(whole, soft), bars={256: 1.8, 1024: 1.5}),
         Row("soft coding, dense gradient", partial(dense_step, soft), bars=both(4), slow=True),
         Row("kernels.soft_coding alone", gram),
-        Row("mixed evaluation", mixed_evaluation, bars=both(0.5), tells=same_recalls, **in_half),
         *maxima("product"),
         Row("padded shards, as released", shards, role="peer"),
         Row("attended vectors, blocks", attended, role="peer", slow=True),
@@ -479,7 +430,7 @@ def interleaved(listed: list[Row], little, s, device: str = "cpu", with_memory=F
                 ms = timed(row.work, s, device)
                 line |= {"MB": watch.taken() / 2**20} if watch else {}
                 after, just = of_floor(row.floor), row.floor
-                line |= {"note": row.tells(s), "ms": ms, "floor": (before + after) / 2}
+                line |= {"ms": ms, "floor": (before + after) / 2}
             except Exception as error:
                 line["note"], just = reason(error), None
     means = {name: float(np.mean(times)) for name, times in spent.items() if times}

@@ -69,7 +69,7 @@ def test_two_steps_at_full_size(inputs, tmp_path, arm):
     given = inputs if "bert" in arm else inputs[:2]
     torch.manual_seed(0)
     before, _ = chan.build(config, *given)
-    found = chan.compute(config, 0, given, tmp_path, "cpu")
+    found = chan.compute(config, given, 0, tmp_path, "cpu")
     assert found["steps"] == 2 and 0 <= found["test RSUM"] <= 600
     losses, after = np.load(tmp_path / "loss.npy"), load_file(tmp_path / "weights.safetensors")
     assert np.isfinite(losses).all() and losses[0] > losses[1] > 0  # all of a batch, then 2 a pair
@@ -89,7 +89,7 @@ def test_two_steps_of_gsl_at_full_size(inputs, tmp_path, monkeypatch):
     config = replace(
         config, images=8, test_images=2, batch=8, warm_up_epochs=1, epochs=2, epoch_steps=1
     )
-    found = gsl.compute(config, 0, inputs[:2], tmp_path, "cpu")
+    found = gsl.compute(config, inputs[:2], 0, tmp_path, "cpu")
     assert (found["warm-up steps"], found["steps"]) == (1, 2) and 0 <= found["test RSUM"] <= 600
     assert np.isfinite(np.load(tmp_path / "loss.npy")).all() and found["parameters"] > 2 * 12e6
     after = load_file(tmp_path / "weights.safetensors")
@@ -121,7 +121,7 @@ def test_two_steps_of_covalign_at_full_size(tmp_path):
     assert matcher.source.grid == (14, 14) and matcher.source.image_width == 768
     before = {name: value.clone() for name, value in matcher.state_dict().items()}
     del matcher
-    found = covalign.compute(config, 0, [dataset, Drawn(), Drawn()], tmp_path, "cpu")
+    found = covalign.compute(config, [dataset, Drawn(), Drawn()], 0, tmp_path, "cpu")
     assert found["steps"] == 2 and found["parameters"] > 170e6  # 86 M of the ViT, 86 M of BERT
     assert np.isfinite(np.load(tmp_path / "loss.npy")).all() and 0 <= found["test RSUM"] <= 600
     after = load_file(tmp_path / "weights.safetensors")

@@ -19,6 +19,7 @@ import yardstick
 from alignbook.backbones import base
 from alignbook.core import retrieval
 from alignbook.datasets import precomp
+from alignbook.papers.comalign import inputs
 from alignbook.papers.comalign.components import parser
 from alignbook.store import runs
 from alignbook.workbook import (
@@ -140,7 +141,7 @@ def test_smoke_run_makes_everything(finished):
         assert execute.failure(finished.smoke / f"notebooks/{name}.ipynb") is None
         assert f" notebook {name}" in finished.said  # its line of progress
     for name, exhibit in exhibits.EXHIBITS.items():
-        assert {f"arms/{name}/{exhibits.slug(arm)}.csv" for arm in exhibit.arms} <= made
+        assert {f"arms/{name}/{exhibits.slug(arm)}.csv" for arm in exhibit.names("world")} <= made
     assert {"tables/chan-T3.csv", "tables/chan-T3.md", "figures/chan-T3.png"} <= made
     assert {"metrics.csv", "summary.csv", "timings.csv", "runs.csv"} <= made
     assert "results/world-smoke" in finished.said
@@ -341,7 +342,7 @@ def test_comalign_on_photographs_it_has_never_seen(twin, realdata, tmp_path, mon
     """Heads and base model of Flickr8k, grid boxes; COCO's instances, and SugarCrepe's probes."""
     monkeypatch.setattr(runs, "STORE", twin.root / "results/store")
     monkeypatch.setattr(workbook, "ROOT", twin.root)
-    parser.load(workbook.open("smoke").parser()).to_disk(tmp_path / "english")
+    parser.load(inputs.parsed_by(workbook.open("smoke"))).to_disk(tmp_path / "english")
     settings = [
         f"comalign_source=flickr8k={realdata / 'flickr8k'}",
         f"probes={realdata}",

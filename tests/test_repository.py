@@ -9,8 +9,7 @@ import tomllib
 
 import pytest
 import yaml
-from alignbook import __main__ as command_line
-from alignbook.workbook import api
+from alignbook.workbook import api, command
 from conftest import ROOT
 
 PACKAGE = ROOT / "lib/alignbook"
@@ -135,10 +134,10 @@ def asked(text: str) -> list[list[str]]:
 def test_what_is_asked_of_run_all_is_known_there(path):
     found = asked(path.read_text(encoding="utf-8"))
     assert found
-    uses = re.findall(r"(?m)^  \./run_all\.sh (\w+)", command_line.EPILOG)
+    uses = re.findall(r"(?m)^  \./run_all\.sh (\w+)", command.EPILOG)
     for arguments in found:
         if not arguments or arguments[0] not in uses:
-            command_line.parser().parse_args(arguments)  # ends with exit code 2 if it's unknown
+            command.parser().parse_args(arguments)  # ends with exit code 2 if it's unknown
 
 
 def test_the_workflow_runs_smoke_and_tests_without_private_data():

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from alignbook.backbones import bert, pretrained
+from alignbook.backbones import bert, weight_files
 from alignbook.core import training
 from alignbook.errors import DataError
 from alignbook.store import runs
@@ -45,7 +45,7 @@ def data(train=TOLD, dev=TOLD * 4, test=("a zebra",)):
 
 def trained(folder, config=SMALL, seed=0, dataset=None):
     folder.mkdir(exist_ok=True)
-    return bert.compute(config, seed, [dataset or data()], folder, "cpu")
+    return bert.compute(config, [dataset or data()], seed, folder, "cpu")
 
 
 @pytest.fixture(scope="module")
@@ -323,7 +323,7 @@ def test_a_vocabulary_alone_is_read_lower_cased_unless_it_holds_capitals(source,
 
 
 def test_a_name_is_looked_for_under_data_weights(source, folder, monkeypatch):
-    monkeypatch.setattr(pretrained, "WEIGHTS", folder.parent)
+    monkeypatch.setattr(weight_files, "WEIGHTS", folder.parent)
     same_as_source("own", source[1])
     assert bert.Pretrained("own").label == bert.Pretrained(str(folder)).label == "bert:own"
     (problem,) = bert.Pretrained("bert-base-uncased").problems()
@@ -518,7 +518,7 @@ def test_a_run_is_loaded_as_it_was_trained(tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "STORE", tmp_path)
     monkeypatch.setattr(runs, "code_hash", lambda module: "code")
     dataset, config = data(), replace(SMALL, steps=2)
-    run = runs.get(config, 3, dataset)
+    run = runs.get(config, 3, (dataset,))
     model, pieces = bert.load(run, dataset)
     assert not model.training and training.checksum(model) == run.metrics["checksum"]
     assert run.metrics["parameters"] == sum(p.numel() for p in model.parameters())

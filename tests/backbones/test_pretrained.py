@@ -8,7 +8,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 import torch
-from alignbook.backbones import pretrained
+from alignbook.backbones import pretrained, weight_files
 from alignbook.errors import DataError
 from PIL import Image
 from safetensors.torch import load_file, save_file
@@ -237,7 +237,7 @@ def registry(monkeypatch, tmp_path):
     monkeypatch.setitem(factory._MODEL_CONFIGS, "tiny-quickgelu", VIT)
     monkeypatch.setitem(releases._PRETRAINED, "tiny", {**quick, "late": release})
     monkeypatch.setitem(releases._PRETRAINED, "tiny-quickgelu", quick)
-    monkeypatch.setattr(pretrained, "WEIGHTS", tmp_path / "weights")
+    monkeypatch.setattr(weight_files, "WEIGHTS", tmp_path / "weights")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     (tmp_path / "weights").mkdir()
     return tmp_path
@@ -849,5 +849,5 @@ def test_problems_reads_no_weights(folders, monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("weights were read")
 
-    monkeypatch.setattr(pretrained, "_tensors", refuse)
+    monkeypatch.setattr(weight_files, "tensors", refuse)
     assert pretrained.problems(f"openclip:{folders['vit']}") == []

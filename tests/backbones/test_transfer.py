@@ -1,12 +1,13 @@
 """What a base model does elsewhere: right answers counted right, pictures where they belong."""
 
 import numpy as np
+import pandas
 import pytest
 import torch
 from alignbook import world
 from alignbook.backbones import base, transfer
 from alignbook.core import compositional
-from alignbook.datasets import gold
+from alignbook.datasets import aro, svo, swaps
 from alignbook.datasets.by_name import prepare
 from alignbook.workbook import profiles
 from PIL import Image
@@ -44,8 +45,8 @@ def seeing(monkeypatch):
 def test_probes_are_the_accuracies_of_a_loop(homes, seeing):
     rng = np.random.default_rng(0)
     home = homes[0]
-    tables = {name: gold.caption_probes(home, name) for name in ("attribute", "relation")}
-    table, right, wrong = gold.image_probes(home)
+    tables = {name: swaps.caption_probes(home, name) for name in ("attribute", "relation")}
+    table, right, wrong = swaps.image_probes(home)
     said = {text for t, _ in tables.values() for text in (*t.caption, *t.negative)}
     told = {text: rng.random(3) for text in sorted(said | set(table.caption))}
     found = transfer.probes(Seeing(told), None, home)
@@ -54,13 +55,13 @@ def test_probes_are_the_accuracies_of_a_loop(homes, seeing):
         a, b = picture.mean((0, 1)), told[caption]
         return a @ b / np.linalg.norm(a) / np.linalg.norm(b)
 
-    for name, (swaps, pictures) in tables.items():
+    for name, (probes, pictures) in tables.items():
         hits = [
             cosine(picture, row.caption) > cosine(picture, row.negative)
-            for row, picture in zip(swaps.itertuples(), pictures, strict=True)
+            for row, picture in zip(probes.itertuples(), pictures, strict=True)
         ]
         expected = 100 * np.mean(hits)
-        assert found[f"{name} swap"] == (pytest.approx(expected), len(swaps))
+        assert found[f"{name} swap"] == (pytest.approx(expected), len(probes))
         assert 0 < expected < 100
     hits = np.array(
         [
@@ -80,19 +81,30 @@ def test_pictures_of_probes_are_those_of_their_scenes(homes):
     config = world.Config(train_images=10, dev_images=60, test_images=40)
     scenes = [world.scene(config, "test", i) for i in range(40)]
     expected, others = world.svo(scenes)
-    table, right, wrong = gold.image_probes(home)
+    table, right, wrong = swaps.image_probes(home)
     assert len(table) == len(expected)
     for i, row in enumerate(expected.itertuples()):
         assert np.array_equal(right[i], home.images[home.splits["test"][row.image]])
         assert np.array_equal(wrong[i], world.picture(others[row.negative_image]))
         assert table.caption[i] == row.caption
-    swaps, pictures = gold.caption_probes(home, "relation")
-    assert len(swaps) == len(world.relation_swaps(scenes)) == len(pictures)
-    for row, picture in zip(swaps.itertuples(), pictures, strict=True):
+    probes, pictures = swaps.caption_probes(home, "relation")
+    assert len(probes) == len(world.relation_swaps(scenes)) == len(pictures)
+    for row, picture in zip(probes.itertuples(), pictures, strict=True):
         number = int(row.image.removeprefix("test-").removesuffix(".png"))
         scene = Image.fromarray(home.images[home.splits["test"][number]])
         cut = np.asarray(scene.crop((row.x0, row.y0, row.x1, row.y1)).resize((64, 64)), float)
         assert np.abs(cut - picture).mean() < 4
+
+
+def test_the_files_of_the_field_hold_the_same_probes(homes):
+    for home in homes:
+        gold = home.folder / "gold"
+        for kind, name in (("relation", "relation"), ("attribute", "attribution")):
+            pandas.testing.assert_frame_equal(
+                swaps.caption_probes(home, kind)[0], aro.read(gold / "aro", name)
+            )
+        found = svo.read(gold / "svo", gold / "images")
+        pandas.testing.assert_frame_equal(swaps.image_probes(home)[0], found)
 
 
 def test_compute_counts_what_was_asked(homes, seeing, monkeypatch):
@@ -111,14 +123,14 @@ def test_compute_counts_what_was_asked(homes, seeing, monkeypatch):
     monkeypatch.setattr(base, "load", lambda run, dataset: (Model(Anything()), None))
     bar = []
     monkeypatch.setattr(transfer.progress, "show", lambda label, *done: bar.append(done))
-    found = transfer.compute(transfer.Config(), 0, (Run(), *homes), None, "cpu")
+    found = transfer.compute(transfer.Config(), (Run(), *homes), 0, None, "cpu")
     assert bar == [(1, 3), (2, 3), (3, 3)]
     assert found["steps"] == 3 and found["test RSUM"] == 1.0
     asked = found["asked"]
     assert (asked["B test i2t R@5"], asked["B test t2i R@1"]) == (40, 200)
     assert asked["B test RSUM"] == 240
     for prefix, home in zip(("", "B "), homes, strict=True):
-        table, _ = gold.caption_probes(home, "attribute")
+        table, _ = swaps.caption_probes(home, "attribute")
         assert asked[f"{prefix}test attribute swap"] == len(table)
         assert 0 <= found[f"{prefix}test attribute swap"] <= 100
     assert set(asked) <= set(found)

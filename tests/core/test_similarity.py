@@ -394,15 +394,6 @@ def test_packed_fragments_are_padded_ones(codebook, temperature):
         codebook=codebook,
     )
     close(coded(temperature, *packed, codebook=codebook), expected)
-    pairs = torch.tensor([0, 2, 1]), torch.tensor([3, 0, 1])
-    close(coded(temperature, *packed, codebook=codebook, pairs=pairs), expected[pairs])
-
-
-def test_no_pairs_have_no_similarities():
-    regions, words, *_ = example(2, 3, 4, 5, 6)
-    nothing = torch.zeros(0, dtype=torch.int64)
-    for temperature in (None, 0.5):
-        assert coded(temperature, regions, words, pairs=(nothing, nothing)).shape == (0,)
 
 
 def test_packed_fragments_that_do_not_fit():
@@ -481,39 +472,6 @@ def test_gradients(pooling, codebook, temperature):
         )
 
     assert torch.autograd.gradcheck(function, (regions.requires_grad_(), words.requires_grad_()))
-
-
-@pytest.mark.parametrize("temperature", [None, 0.3])
-@pytest.mark.parametrize("codebook", CODEBOOKS)
-@pytest.mark.parametrize("pooling", POOLINGS)
-@pytest.mark.parametrize("ragged", [True, False])
-def test_pairs_are_entries_of_the_whole(ragged, pooling, codebook, temperature):
-    """Of single pairs, one of them twice, value and gradient are those of the whole matrix."""
-    regions, words, region_lengths, word_lengths = example(4, 5, 3, 6, 7, seed=6, ragged=ragged)
-    if ragged:  # padding may hold anything here too
-        regions[torch.arange(3) >= region_lengths[:, None]] = math.nan
-        words[torch.arange(6) >= word_lengths[:, None]] = math.inf
-    options = {
-        "region_lengths": region_lengths,
-        "word_lengths": word_lengths,
-        "codebook": codebook,
-        "pooling": pooling,
-        "scale": 3.0,
-    }
-    pairs = torch.tensor([0, 3, 1, 3, 2, 0]), torch.tensor([4, 0, 1, 0, 3, 2])
-    weight = torch.arange(1.0, 7.0)
-    found = []
-    for entries in (
-        lambda *x: coded(temperature, *x, **options)[pairs],
-        lambda *x: coded(temperature, *x, pairs=pairs, **options),
-    ):
-        leaves = regions.clone().requires_grad_(), words.clone().requires_grad_()
-        scores = entries(*leaves)
-        assert scores.shape == (6,)
-        (scores * weight).sum().backward()
-        found.append((scores.detach(), leaves[0].grad, leaves[1].grad))
-    for actual, expected in zip(found[1], found[0]):
-        close(actual, expected)
 
 
 # --- Fine-grained matching -----------------------------------------------------------------------

@@ -6,12 +6,14 @@ import math
 import numpy as np
 import pytest
 import yaml
+from alignbook.core.names import COLUMNS, PROFILES, row_and_target
 from alignbook.evidence import claims, printed_tables
 from alignbook.evidence.claims import Contrast, Side, Term
 from alignbook.papers.gsl import coteaching
-from alignbook.workbook import exhibits, profiles, results
+from alignbook.workbook import chapters, exhibits
+from conftest import ROOT
 
-ENTRY = {"id": "some", "paper": "chan", "exhibit": "X", "says": "something", "where": "there"}
+ENTRY = {"id": "some", "exhibit": "X", "says": "something", "where": "there"}
 
 
 @pytest.fixture
@@ -245,7 +247,7 @@ def test_a_wrong_claim_is_refused_by_name(read, fault):
         read(entry | {"id": "the-claim"})
 
 
-@pytest.mark.parametrize("key", ["paper", "exhibit", "says", "where", "test"])
+@pytest.mark.parametrize("key", ["exhibit", "says", "where", "test"])
 def test_a_missing_key_is_named(tmp_path, key):
     entry = {name: value for name, value in (ENTRY | GREATER).items() if name != key}
     (tmp_path / "c.yaml").write_text(yaml.safe_dump({"claims": [entry]}))
@@ -271,21 +273,41 @@ def test_a_file_that_holds_no_claims_is_refused(tmp_path, text, said):
 
 
 def test_an_id_is_there_once(read):
-    with pytest.raises(ValueError, match="claims-0.yaml: twin stands there twice"):
+    with pytest.raises(ValueError, match="claims-0.yaml: twin stands in .*claims-0.yaml already"):
         read(GREATER | {"id": "twin"}, GREATER | {"id": "single"}, ORDERED | {"id": "twin"})
 
 
-# --- The workbook's own file ---------------------------------------------------------------------
+def test_an_id_is_there_once_in_all_files(tmp_path):
+    files = [tmp_path / name / "printed/claims.yaml" for name in ("one", "two")]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        file.write_text(yaml.safe_dump({"claims": [ENTRY | GREATER]}))
+    assert [claims.load(file)[0].paper for file in files] == ["one", "two"]
+    with pytest.raises(
+        ValueError, match="two/printed/claims.yaml: some stands in one/printed/claims.yaml"
+    ):
+        claims.load(*files)
+
+
+# --- The papers' own files ---------------------------------------------------------------------
 
 
 def test_the_claims_of_four_papers():
     listed = claims.load()
     assert len({claim.id for claim in listed}) == len(listed) > 30
-    assert {claim.paper for claim in listed} == {"chan", "comalign", "covalign", "gsl"}
+    papers = list(dict.fromkeys(claim.paper for claim in listed))
+    assert papers == ["chan", "comalign", "covalign", "gsl"] == list(printed_tables.PAPERS)
     for claim in listed:
         assert claim.id.startswith(f"{claim.paper}-") and claim.exhibit.startswith(claim.paper)
         assert claim.says.endswith((".", ")")) and claim.where
-        assert claim.least in profiles.NAMES
+        assert claim.least in PROFILES
+
+
+def test_papers_have_the_names_and_titles_that_are_cited():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["references"]
+    headers = [printed_tables.read(file)["paper"] for file in printed_tables.files("claims.yaml")]
+    assert [header["name"] for header in headers] == list(printed_tables.PAPERS.values())
+    assert [header["title"] for header in headers] == [work["title"] for work in cited]
 
 
 FOUND_NOISE = coteaching.identification(np.array([[0.1, 0.9]] * 2), np.array([True, False]), 0.5)
@@ -301,13 +323,13 @@ def test_claims_name_arms_and_columns_that_are_there():
             if term.exhibit not in exhibits.EXHIBITS:
                 continue
             found = exhibits.EXHIBITS[term.exhibit]
-            rows = {exhibits.row_and_target(arm)[0] for arm in (*found.arms, *found.photographs)}
+            rows = {row_and_target(arm)[0] for arm in found.names()}
             assert term.row in rows, (claim.id, term)
-            recall = term.column.endswith(results.COLUMNS)
+            recall = term.column.endswith(COLUMNS)
             if term.column in FOUND_NOISE:
                 continue
             modules = (
-                found.module,
+                chapters.module(term.exhibit),
                 "alignbook.papers.chan.cost",
                 "alignbook.papers.comalign.matched_pairs",
                 "alignbook.papers.comalign.components.probes",
@@ -321,12 +343,8 @@ def test_claims_name_arms_and_columns_that_are_there():
     assert looked_at >= 8
 
 
-def printed_rows():
-    return yaml.safe_load(claims.FILE.read_text(encoding="utf-8"))["printed"]
-
-
 def test_printed_rows_are_in_the_tables():
-    for exhibit, rows in printed_rows().items():
+    for exhibit, rows in claims.printed_names()[0].items():
         cells = printed_tables.table(exhibit)
         there = set(zip(cells.group, cells.row))
         # A table may lack a rival of its twin, which shares the list; never an arm of ours.
@@ -343,12 +361,8 @@ def test_printed_rows_are_in_the_tables():
 LACKING = {"comalign-TII": {"pyramidclip"}, "gsl-T3": {"ncr", "gsc", "esc"}}
 
 
-def printed_columns():
-    return yaml.safe_load(claims.FILE.read_text(encoding="utf-8"))["printed_columns"]
-
-
 def test_printed_columns_are_in_the_tables():
-    for exhibit, names in printed_columns().items():
+    for exhibit, names in claims.printed_names()[1].items():
         there = set(printed_tables.table(exhibit).column)
         assert set(names.values()) <= there and not set(names) & there, exhibit
         assert len(set(names.values())) == len(names)
@@ -379,7 +393,7 @@ UNPRINTED = {
 
 
 def test_every_number_of_a_claim_is_printed_or_known_not_to_be():
-    rows, columns, transcribed = printed_rows(), printed_columns(), printed_tables.exhibits()
+    (rows, columns), transcribed = claims.printed_names(), printed_tables.exhibits()
     assert set(rows) <= set(transcribed)
     missing = set()
     for term in {t for one in claims.load() for contrast in one.contrasts for t in contrast.terms}:

@@ -23,6 +23,8 @@ from alignbook.evidence.rounding import (
     verdict,
     written,
 )
+from alignbook.papers.chan.printed import FLICKR30K, LISTED, leads
+from alignbook.workbook import audit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +42,7 @@ def tables(monkeypatch):
 
 @pytest.fixture(scope="module")
 def found():
-    return print_checks.audit()
+    return audit.checks()
 
 
 def keys(rows) -> set[tuple]:
@@ -296,7 +298,7 @@ def test_formulas_are_shown_without_their_markup(found):
         *found.printed,
         *found.recomputed,
         *found.how,
-        *print_checks.uncheckable().printed,
+        *audit.uncheckable().printed,
     ):
         assert not re.search(r"[\\{$]", text.replace("{B_c, B_n}", "")), text
     assert print_checks.plain(r"p_i^k \leq \delta") == "p ≤ δ"
@@ -312,13 +314,13 @@ def test_no_other_way_to_reckon_gives_chans_percentages():
     )
     near = [
         name
-        for name, value in print_checks.leads(hard, soft).items()
+        for name, value in leads(hard, soft).items()
         if abs(value - F("4.1")) < 0.1
     ]
     assert near == ["mean of six leads in percent of the lower recall"]
     for better, worse in ((hard, textual), (soft, textual)):
         assert all(
-            abs(value - F("10.4")) > 0.3 for value in print_checks.leads(better, worse).values()
+            abs(value - F("10.4")) > 0.3 for value in leads(better, worse).values()
         )
 
 
@@ -336,24 +338,24 @@ def test_only_1014_images_explain_the_recalls_on_flickr30k():
 
 
 def test_the_table_is_well_formed(found):
-    assert list(found.columns) == print_checks.COLUMNS
+    assert list(found.columns) == list(print_checks.Check._fields)
     assert not found.duplicated(["exhibit", "row", "check"]).any()
     assert set(found.agrees) == {YES, WITHIN, NO}
     assert (found.map(len) > 0).all(axis=None) and not found.how.str.contains("\n").any()
     assert list(found.exhibit) == sorted(found.exhibit)
     assert set(found.exhibit) == {*printed_tables.exhibits(), "comalign", "comalign-F2", "gsl"}
-    assert found.equals(print_checks.audit())
+    assert found.equals(audit.checks())
 
 
 def test_counts_add_up(found):
-    counts = print_checks.summary(found)
+    counts = audit.summary(found)
     assert list(counts.index) == ["CHAN", "ComAlign", "CoV-Align", "GSL"]
     assert list(counts.columns) == [YES, WITHIN, NO] and counts.to_numpy().sum() == len(found)
     assert list(counts.loc["GSL"]) == [16, 2, 6]
 
 
 def test_what_cannot_be_checked_is_not_accused(found):
-    listed = print_checks.uncheckable()
+    listed = audit.uncheckable()
     assert list(listed.columns) == ["exhibit", "printed", "why"]
     assert (listed.map(len) > 0).all(axis=None)
     assert not set(listed.printed) & set(found.printed)
@@ -540,7 +542,7 @@ PLANTED = [
 )
 def test_a_planted_error_is_found_and_nothing_else(tables, exhibit, row, column, text, expected):
     plant(tables, exhibit, row, column, text)
-    now = print_checks.audit()
+    now = audit.checks()
     assert keys(now[now.agrees == NO]) ^ WRONG == expected
 
 
@@ -563,7 +565,7 @@ def test_a_planted_error_is_found_and_nothing_else(tables, exhibit, row, column,
 )
 def test_a_planted_rounding_is_not_accused(tables, exhibit, row, column, text, check):
     plant(tables, exhibit, row, column, text)
-    now = print_checks.audit()
+    now = audit.checks()
     assert keys(now[now.agrees == NO]) == WRONG
     assert keys(now[now.agrees == WITHIN]) ^ EXPLAINED == {check}
 
@@ -579,7 +581,7 @@ def test_a_corrected_print_is_not_accused(tables):
     table.loc[table.row == "λ_v=1 λ_g=1 λ_c=5", "mark"] = "default"
     stars = tables["chan-T2"]
     stars.loc[stars.row == "NAAF", "mark"] = "ensemble"
-    now = print_checks.audit()
+    now = audit.checks()
     gone = {("gsl-T1", "0.6", "RSUM"), ("gsl-T2", "ESC", "increase")}
     gone |= {("covalign-T5", group, "the weight that varies") for group in swapped}
     gone |= {
@@ -590,7 +592,7 @@ def test_a_corrected_print_is_not_accused(tables):
 
 
 def test_corrected_words_are_not_accused(monkeypatch):
-    lines = print_checks.prose()
+    lines = printed_tables.prose()
     corrected = {
         "chan-split": "split practice of [11,21]",
         "chan-bfan": "BFAN* [25]",
@@ -608,12 +610,12 @@ def test_corrected_words_are_not_accused(monkeypatch):
     }
     for key, text in corrected.items():
         lines[key]["printed"] = text
-    monkeypatch.setattr(print_checks, "prose", lambda: lines)
-    now = print_checks.audit()
+    monkeypatch.setattr(printed_tables, "prose", lambda: lines)
+    now = audit.checks()
     gone = WRONG - keys(now[now.agrees == NO])
     assert keys(now[now.agrees == NO]) < WRONG and len(gone) == len(corrected)
     lines["chan-ensembles"]["printed"] = "methods [10, 21, 28]"  # two rows of one sentence
-    now = print_checks.audit()
+    now = audit.checks()
     assert len(WRONG - keys(now[now.agrees == NO])) == len(corrected) + 2
 
 
@@ -625,7 +627,7 @@ def sentences(found) -> list[str]:
     cell = {each: print_checks.grid(each) for each in printed_tables.exhibits()}
     codings = ("Visual Codebook", "Cross-Attention", "Textual Codebook")
     hard, soft, textual = (cell["chan-T3"][f"Coding Types: {name}"] for name in codings)
-    lead, loss = print_checks.leads(hard, soft), print_checks.leads(hard, textual)
+    lead, loss = leads(hard, soft), leads(hard, textual)
     mean = "mean of six leads in percent of the lower recall"
     row = found.set_index(["exhibit", "row", "check"]).recomputed
     left = row["chan-T2", "text, §4.1", "images left to train on"]
@@ -692,7 +694,7 @@ def sentences(found) -> list[str]:
         f"{written(loss['percent of the lower RSUM'])} % of the lower one, "
         f"{written(loss['points of RSUM'])} points",
         f"leaves {left} pictures for training, where the usual split has "
-        f"{print_checks.FLICKR30K['train']:,}",
+        f"{FLICKR30K['train']:,}",
         "and twice reference 34",
         f"({more['coco t2i R@1'].text} against {pyramid['coco t2i R@1'].text})",
         "five of eight numbers",
@@ -795,21 +797,21 @@ def test_every_figure_of_the_notebook_is_computed(found):
 
 
 def test_every_figure_of_the_text_is_used(monkeypatch):
-    used, lines = set(), print_checks.prose()
+    used, lines = set(), printed_tables.prose()
 
     class Recording(dict):
         def __getitem__(self, key):
             used.add(key)
             return super().__getitem__(key)
 
-    monkeypatch.setattr(print_checks, "prose", lambda: Recording(lines))
-    print_checks.audit()
+    monkeypatch.setattr(printed_tables, "prose", lambda: Recording(lines))
+    audit.checks()
     assert used == set(lines)
 
 
 @pytest.mark.realdata
 def test_the_figures_stand_in_the_texts(seeds):
-    for line in print_checks.prose().values():
+    for line in printed_tables.prose().values():
         assert line["printed"] in seeds[line["exhibit"].partition("-")[0]], line
         words = line["about"].split()
         for i in range(len(words) - 6):
@@ -830,12 +832,12 @@ def test_what_is_said_of_the_words_is_so(seeds):
     assert "two-layer transformer models for improving" in comalign
     assert "removed images from the Visual Genome dataset present in MSCOCO" in comalign
     assert "retrieval on our validation set" in comalign and "normaliz" not in comalign
-    title = print_checks.prose()["comalign-38"]["printed"]
+    title = printed_tables.prose()["comalign-38"]["printed"]
     assert all(re.search(rf"- \[{n}\] Zeng, Y.*{title}", comalign) for n in (37, 38))
     assert comalign.count("[37]") == comalign.count("[38]") == 2  # in the text and in the list
     assert r"\max_{1 \leq l \leq C'} \{x_k^T x'_l\}" in comalign
     assert "different coefficients of coarse-grained contrastive loss" in comalign
-    for name, number in print_checks.LISTED.items():
+    for name, number in LISTED.items():
         assert re.search(rf"^{re.escape(name)} ?\*? ?\[{number}\]", seeds["chan"], re.M)
     line = {n: re.search(rf"^- {n}: (.*)", seeds["gsl"], re.M)[1] for n in (8, 9, 11, 12, 15)}
     assert r"k \in A, B" in line[8] and "k = num" in line[11] and "_c^k" in line[12]
@@ -847,7 +849,7 @@ def test_the_usual_split_of_flickr30k(realdata):
     text = (realdata / "flickr30k" / "dataset_flickr30k.json").read_text(encoding="utf-8")
     parts = re.findall(r'"split": ?"(train|val|test)"', text)
     assert (
-        len(parts) == print_checks.FLICKR30K["all"]
-        and parts.count("train") == print_checks.FLICKR30K["train"]
+        len(parts) == FLICKR30K["all"]
+        and parts.count("train") == FLICKR30K["train"]
     )
     assert (parts.count("val"), parts.count("test")) == (1014, 1000)

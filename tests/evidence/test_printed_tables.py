@@ -394,20 +394,22 @@ def test_drops_are_from_the_best_sum_to_the_lower_of_their_section():
 @pytest.fixture
 def write(tmp_path, monkeypatch):
     """Write the lines of an exhibit "x-T1" where the module looks."""
-    monkeypatch.setattr(printed_tables, "FOLDER", tmp_path)
+    monkeypatch.setattr(printed_tables, "ROOMS", tmp_path)
+    folder = tmp_path / "x/printed"
+    folder.mkdir(parents=True)
     header = "group,row,column,value,mark"
 
     def put(*lines, header=header):
-        (tmp_path / "x-T1.csv").write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
+        (folder / "x-T1.csv").write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
 
     return put
 
 
 def test_an_exhibit_that_is_not_there(write):
     write("a,b,c,1,")
-    (printed_tables.FOLDER / "prose.csv").write_text("not a table\n")
+    (printed_tables.ROOMS / "x/printed/prose.csv").write_text("not a table\n")
     assert printed_tables.exhibits() == ["x-T1"]
-    for name in ("y-T1", "../x-T1", f"../{printed_tables.FOLDER.name}/x-T1", "prose"):
+    for name in ("y-T1", "../x-T1", "../printed/x-T1", "prose"):
         with pytest.raises(FileNotFoundError, match=r"there are: x-T1$"):
             printed_tables.table(name)
 

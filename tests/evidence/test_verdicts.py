@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from alignbook.core.names import COLUMNS
 from alignbook.evidence import claims, printed_tables, statistics, verdicts
 from alignbook.evidence.claims import Term
+from alignbook.evidence.contrasts import Numbers
 from alignbook.workbook import results
 from scipy import stats
 
@@ -25,7 +27,7 @@ OWN = {
 
 
 def claim(test="greater", **entry):
-    return claims._claim(**(ENTRY | {"test": test} | entry))
+    return claims.Entry(**(ENTRY | {"test": test} | entry)).claim()
 
 
 def table(arms, exhibit="X", column="RSUM"):
@@ -715,12 +717,12 @@ def searched(seeds=3, images=60):
 
 
 def test_the_recalls_are_those_that_are_collected():
-    assert (*verdicts.RECALLS, "RSUM") == results.COLUMNS
+    assert (*verdicts.RECALLS, "RSUM") == COLUMNS
 
 
 def test_shares_of_the_images_average_to_the_contrast():
     metrics, images = searched()
-    numbers = verdicts._Numbers(metrics, images)
+    numbers = Numbers(metrics, images)
     chosen = [
         claim(
             pairs=[["a", "b"], [["a", "b"], 17], [{"a": 2, "b": -1}, "b @ t2i R@5"]],
@@ -803,7 +805,7 @@ def test_images_of_other_seeds_or_test_sets_are_not_used():
         lines = contrasts_of(metrics, claim(**PAIR), images=some)
         assert np.isfinite(lines.p[0]) and np.isnan([lines.query_low[0], lines.query_high[0]]).all()
         pair = claim(**PAIR).contrasts[0]
-        assert verdicts._Numbers(metrics, some).per_image(pair, [0, 1, 2]) is None
+        assert Numbers(metrics, some).per_image(pair, [0, 1, 2]) is None
 
 
 # --- What must not matter ------------------------------------------------------------------------

@@ -5,10 +5,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from alignbook.explorer import explorer
-from alignbook.explorer import widget as explorer_widget
-from alignbook.explorer.explorer import HARD, SOFT
-from test_explorer import WORDS, Sample, gallery, send
+from alignbook.explorer import gallery, widget
+from alignbook.explorer.gallery import HARD, SOFT
+from test_explorer import WORDS, Sample, send, small_gallery
 
 
 @pytest.fixture
@@ -31,7 +30,7 @@ def thousand():
         array=stored.get, metrics={"width": 64, "side": 8}, config={"levels": [1, 2, 3, 4, 5]}
     )
     return [
-        gallery([dataset, features], dim=128, regions=k, coding=coding)
+        small_gallery([dataset, features], dim=128, regions=k, coding=coding)
         for coding in ("hard", "soft")
     ]
 
@@ -49,18 +48,18 @@ MOVES = {  # what the page sends
 @pytest.mark.timed
 def test_a_move_takes_less_than_200_ms_with_a_thousand_pictures(thousand, monkeypatch):
     monkeypatch.setattr(
-        explorer,
+        gallery,
         "places",
-        lambda book: {"world A": explorer.Place(book, "A", {HARD: {0: 0}, SOFT: {0: 1}})},
+        lambda book: {"world A": gallery.Place(book, "A", {HARD: {0: 0}, SOFT: {0: 1}})},
     )
-    monkeypatch.setattr(explorer, "opened", lambda book, domain, key: thousand[key])
-    widget, took = explorer_widget.Explorer("book"), {name: [] for name in MOVES}
+    monkeypatch.setattr(gallery, "opened", lambda book, domain, key: thousand[key])
+    view, took = widget.Explorer("book"), {name: [] for name in MOVES}
     for k in range(1, 16):
         for name, move in MOVES.items():
             began = time.perf_counter()
-            send(widget, **move(k, thousand[0]))
+            send(view, **move(k, thousand[0]))
             took[name].append(1000 * (time.perf_counter() - began))
-            assert widget.note == ""
+            assert view.note == ""
     medians = {name: round(float(np.median(each))) for name, each in took.items()}
     print(medians)
     assert max(medians.values()) < 200, medians

@@ -108,75 +108,93 @@ ARITHMETIC = [
 ]
 
 CHECKS = [
-    (name, "evidence/print_checks.py", snippet, replacement)
-    for name, snippet, replacement in [
-        (
-            "decimals as each cell has them",
-            "printed(cell.printed, cell.decimals)",
-            "printed(cell.printed)",
-        ),
-        ("rows of gains taken for recalls", 'if not name.endswith("gain"):', "if True:"),
-        (
-            "highest: of itself too",
-            "key.startswith(among) and key != name]",
-            "key.startswith(among)]",
-        ),
-        ("highest: over the worst", "best = max(others", "best = min(others"),
-        (
-            "queries: rounding forgotten",
-            "YES if full[0] else WITHIN",
-            "WITHIN if full[0] else WITHIN",
-        ),
-        ("queries: truncation is no excuse", "WITHIN if full[1] else NO", "NO if full[1] else NO"),
-        ("recalls may fall", "each == sorted(each) for each in values", "True for each in values"),
-        (
-            "gain: of the base alone",
-            'difference, [new, old], f"{new.text} − {old.text}, in points"',
-            'difference, [old, new], f"{new.text} − {old.text}, in points"',
-        ),
-        (
-            "CoCa may fall everywhere",
-            'all(c.startswith("f30k t2i") for c in coca)',
-            'any(c.startswith("f30k t2i") for c in coca)',
-        ),
-        (
-            "drop: from the mark Default",
-            "best, rows = rsum[1, 1, 5], []",
-            "best, rows = rsum[1, 1, 1], []",
-        ),
-        ("default: whatever is marked", "YES if fixed == {marked} else NO", "NO if fixed else YES"),
-        (
-            "default: from the group that varies it",
-            'if not name.startswith("Varying λ_c")}',
-            'if name.startswith("Varying λ_c")}',
-        ),
-        ("ensembles: whoever is listed", "and name not in starred]", "]"),
-        ("ensembles: cited or not", "if str(n) in cited and", "if"),
-        (
-            "ensembles: stars of one table",
-            'printed_tables.table("chan-T1"), printed_tables.table("chan-T2")',
-            'reported.table("chan-T1")',
-        ),
-        (
-            "ways to reckon: near enough",
-            "* 10**target.decimals * 2 <= 1]",
-            "* 10**target.decimals <= 6]",
-        ),
-        ("ways to reckon: of the same figure", "written(elsewhere[way])", "written(ways[way])"),
-        ("labels: of noisy pairs", '"^c" not in refined', '"^n" not in refined'),
-        ("formulas keep their markup", "text = text.replace(tex, sign)", "text = text"),
-        ("drop: to the highest", 'lowest = min((row["RSUM"]', 'lowest = max((row["RSUM"]'),
-        (
-            "directions: one row suffices",
-            "not (all(here) and all(others))",
-            "not (any(here) and any(others))",
-        ),
-        (
-            "time: less for more",
-            "percent_below if seconds.value < base.value else percent_above",
-            "percent_above if seconds.value < base.value else percent_below",
-        ),
-    ]
+    (name, file, snippet, replacement)
+    for file, mutants in {
+        "evidence/print_checks.py": [
+            (
+                "decimals as each cell has them",
+                "printed(cell.printed, cell.decimals)",
+                "printed(cell.printed)",
+            ),
+            ("rows of gains taken for recalls", 'if not name.endswith("gain"):', "if True:"),
+            (
+                "highest: of itself too",
+                "key.startswith(among) and key != name]",
+                "key.startswith(among)]",
+            ),
+            ("highest: over the worst", "best = max(others", "best = min(others"),
+            (
+                "queries: rounding forgotten",
+                "YES if full[0] else WITHIN",
+                "WITHIN if full[0] else WITHIN",
+            ),
+            (
+                "queries: truncation is no excuse",
+                "WITHIN if full[1] else NO",
+                "NO if full[1] else NO",
+            ),
+            (
+                "recalls may fall",
+                "each == sorted(each) for each in values",
+                "True for each in values",
+            ),
+            ("formulas keep their markup", "text = text.replace(tex, sign)", "text = text"),
+        ],
+        "papers/chan/printed/__init__.py": [
+            ("ensembles: whoever is listed", "and name not in starred]", "]"),
+            ("ensembles: cited or not", "if str(n) in cited and", "if"),
+            (
+                "ensembles: stars of one table",
+                'printed_tables.table("chan-T1"), printed_tables.table("chan-T2")',
+                'printed_tables.table("chan-T1")',
+            ),
+            (
+                "ways to reckon: near enough",
+                "* 10**target.decimals * 2 <= 1]",
+                "* 10**target.decimals <= 6]",
+            ),
+            ("ways to reckon: of the same figure", "written(elsewhere[way])", "written(ways[way])"),
+        ],
+        "papers/comalign/printed/__init__.py": [
+            (
+                "gain: of the base alone",
+                "judge(exhibit, base + GAIN, column, number, difference, [new, old], how)",
+                "judge(exhibit, base + GAIN, column, number, difference, [old, new], how)",
+            ),
+            (
+                "CoCa may fall everywhere",
+                'all(c.startswith("f30k t2i") for c in coca)',
+                'any(c.startswith("f30k t2i") for c in coca)',
+            ),
+        ],
+        "papers/covalign/printed/__init__.py": [
+            ("drop: from the mark Default", "best = rsum[1, 1, 5]", "best = rsum[1, 1, 1]"),
+            (
+                "default: whatever is marked",
+                "YES if fixed == {marked} else NO",
+                "NO if fixed else YES",
+            ),
+            (
+                "default: from the group that varies it",
+                'if not name.startswith("Varying λ_c")}',
+                'if name.startswith("Varying λ_c")}',
+            ),
+            ("drop: to the highest", 'lowest = min((row["RSUM"]', 'lowest = max((row["RSUM"]'),
+            (
+                "directions: one row suffices",
+                "not (all(here) and all(others))",
+                "not (any(here) and any(others))",
+            ),
+        ],
+        "papers/gsl/printed/__init__.py": [
+            ("labels: of noisy pairs", '"^c" not in refined', '"^n" not in refined'),
+            (
+                "time: less for more",
+                "percent_below if seconds.value < base.value else percent_above",
+                "percent_above if seconds.value < base.value else percent_below",
+            ),
+        ],
+    }.items()
+    for name, snippet, replacement in mutants
 ]
-
 MUTANTS = [(*mutant, "test_print_checks.py") for mutant in ARITHMETIC + CHECKS]

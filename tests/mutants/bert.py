@@ -186,7 +186,7 @@ MUTANTS = [
         ),
         (
             "names and shapes unchecked",
-            "pretrained._compare(weights, {name: value.shape for name, value in state.items()}, "
+            "weight_files.compare(weights, {name: value.shape for name, value in state.items()}, "
             "model)",
             "state = model.state_dict() | state",
         ),
@@ -212,6 +212,6 @@ MUTANTS = [
         ("special tokens taken for capitals", ' and word[:1] != "[")', ")"),
         ("early names unknown", '.replace("LayerNorm.gamma", "LayerNorm.weight")', ""),
         ("heads taken for the encoder", 'if name.startswith("bert.") or not whole:', "if True:"),
-        ("a name is no place", "else pretrained.WEIGHTS / place", "else place"),
+        ("a name is no place", "else weight_files.WEIGHTS / place", "else place"),
     ),
 ]

@@ -288,10 +288,14 @@ MUTANTS = [
         ("no warm-up", "if step < rise:", "if False:"),
         ("cosine upwards", "0.5 * (1 + math.cos", "0.5 * (1 - math.cos"),
         ("generator not restored", 'torch.set_rng_state(state["rng"])', "pass"),
-        ("optimiser not restored", 'optimizer.load_state_dict(state["optimizer"])', "pass"),
-        ("schedule not restored", 'scheduler.load_state_dict(state["scheduler"])', "pass"),
-        ("a step done twice", '"step": step + 1, "losses"', '"step": step, "losses"'),
-        ("divergence unnoticed", "if not np.isfinite(losses[-1]):", "if False:"),
+        ("optimiser not restored", 'self.optimizer.load_state_dict(state["optimizer"])', "pass"),
+        ("schedule not restored", 'self.scheduler.load_state_dict(state["scheduler"])', "pass"),
+        (
+            "a step done twice",
+            "range(len(course.losses), steps)",
+            "range(max(0, len(course.losses) - 1), steps)",
+        ),
+        ("divergence unnoticed", "if not np.isfinite(loss):", "if False:"),
         ("checksum over names only", "digest.update(tensor.detach()", "(tensor.detach()"),
         (
             "looks draw numbers",
@@ -300,7 +304,11 @@ MUTANTS = [
         ),
         ("looks leave the evaluation mode", "        part.training = mode", "        pass"),
         ("looks have gradients", "fork_rng(devices), torch.no_grad():", "fork_rng(devices):"),
-        ("the curve begins anew after a kill", '= state["dev"], state', "= [], state"),
+        (
+            "the curve begins anew after a kill",
+            'list(state["sketches"]), state["dev"]',
+            'list(state["sketches"]), []',
+        ),
         ("looks come a step early", "-(-steps * k // DEV_LOOKS)", "steps * k // DEV_LOOKS"),
     ),
     *_of(

@@ -110,18 +110,18 @@ MUTANTS = [
         ("names with their folder", 'names[row].rpartition("/")[2]', "names[row]"),
     ),
     *_of(
-        "workbook/workbook.py",
+        "papers/comalign/inputs.py",
         (
             "the source has the target's boxes",
-            'comalign_source="", boxes=boxes)',
-            'comalign_source="")',
+            'book.on(spec, "boxes", comalign_source="")',
+            'book.on(spec, comalign_source="")',
         ),
         (
             "the source has a source",
-            'self.profile, comalign_source="", boxes',
-            "self.profile, boxes",
+            'book.on(spec, "boxes", comalign_source="")',
+            'book.on(spec, "boxes")',
         ),
-        ("boxes as the profile says", "said or self.profile.boxes", "self.profile.boxes"),
+        ("boxes as the profile says", "places or book.profile.boxes", "book.profile.boxes"),
         ("detections by their kind", 'return "detections", ', 'return "instances", '),
     ),
     *_of(
@@ -151,7 +151,7 @@ MUTANTS = [
     ),
     *_of(
         "workbook/exhibits.py",
-        ("the world lacks parses", 'if data == "world" or profile is None:', "if profile is None:"),
+        ("the world lacks parses", "if data != \"world\" or field == \"boxes\"]", "]"),
         ("nothing is lacking", '== "none"]', '== "nothing"]'),
         ("the other target", '{"world": "", "coco": "f30k"}', '{"world": "", "coco": "coco"}'),
     ),

@@ -106,37 +106,6 @@ MUTANTS = [
             "text_to_image.masked_fill(~negative, 0).amax(dim=0)",
         ),
         # By pairs.
-        (
-            "by pairs: easiest negative",
-            "candidates.max(dim=1).indices, candidates.max(dim=0).indices",
-            "candidates.min(dim=1).indices, candidates.min(dim=0).indices",
-        ),
-        (
-            "by pairs: directions exchanged",
-            "caption, image = candidates",
-            "image, caption = candidates",
-        ),
-        (
-            "by pairs: rows and columns exchanged",
-            "torch.cat((each, each, image)), torch.cat((each, caption, each))",
-            "torch.cat((each, caption, each)), torch.cat((each, each, image))",
-        ),
-        (
-            "by pairs: margin of the columns for rows",
-            "row_margin + other_caption",
-            "column_margin + other_caption",
-        ),
-        (
-            "by pairs: sign",
-            "column_margin + other_image - positive",
-            "column_margin - other_image + positive",
-        ),
-        ("by pairs: no negative is one", ".masked_fill(~negative.any(dim=1), 0)", ""),
-        (
-            "by pairs: the whole matrix with gradient",
-            "with torch.no_grad():\n        everything",
-            "if True:\n        everything",
-        ),
         # Negatives and reductions.
         (
             "negatives: pairs of one image kept",

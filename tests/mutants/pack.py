@@ -1,56 +1,74 @@
 """Wrong versions of packing; every one must fail its test file."""
 
-FILE, TESTS = "workbook/pack.py", "test_pack.py"
+TESTS = "test_pack.py"
 
 MUTANTS = [
-    (name, FILE, snippet, replacement, TESTS)
-    for name, snippet, replacement in [
-        ("hashes are not compared", 'if digest.hexdigest() != entry["sha256"]:', "if False:"),
+    (name, f"workbook/{module}.py", snippet, replacement, TESTS)
+    for name, module, snippet, replacement in [
+        (
+            "hashes are not compared",
+            "pack_archive",
+            'if digest.hexdigest() != entry["sha256"]:',
+            "if False:",
+        ),
         (
             "missing members are no matter",
+            "pack_archive",
             "    if wanted:\n        raise",
             "    if False:\n        raise",
         ),
-        ("links are taken", "if entry is None or not info.isreg():", "if entry is None:"),
+        (
+            "links are taken",
+            "pack_archive",
+            "if entry is None or not info.isreg():",
+            "if entry is None:",
+        ),
         (
             "another result under a key is no matter",
+            "pack_archive",
             "    if apart:\n        raise",
             "    if False:\n        raise",
         ),
         (
             "runs that are there are replaced",
+            "pack_archive",
             'if not (store / key / "run.json").exists():',
             "if True:",
         ),
         (
             "a broken pack leaves its parts",
+            "pack_archive",
             "                shutil.rmtree(aside, ignore_errors=True)\n                with",
             "                with",
         ),
         (
             "photographs' runs travel",
+            "pack_choice",
             'if others := ", ".join(sorted(origins - {"world", *kinds})):',
             'if others := "":',
         ),
         (
             "photographs' features travel",
-            'elif origins != {"world"} and (store',
-            "elif False and (store",
+            "pack_choice",
+            'if origins != {"world"} and (store',
+            "if False and (store",
         ),
         (
             "inputs stay behind",
+            "pack_choice",
             'named = [*record.get("inputs", ()), *record.get("asked", ())]',
             'named = record.get("asked", ())',
         ),
         (
             "what a run asked for stays behind",
+            "pack_choice",
             'named = [*record.get("inputs", ()), *record.get("asked", ())]',
             'named = record.get("inputs", ())',
         ),
-        ("stale runs travel", "    if everything:", "    if True:"),
+        ("stale runs travel", "pack_choice", "    if everything:", "    if True:"),
     ]
 ] + [
-    (name, "workbook/manifest.py", snippet, replacement, TESTS)
+    (name, "workbook/pack_manifest.py", snippet, replacement, TESTS)
     for name, snippet, replacement in [
         ("names may lead out of the store", 'FILE = _of(r"\\w[\\w.-]*("', 'FILE = _of(r".*("'),
         (

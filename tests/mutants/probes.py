@@ -46,8 +46,8 @@ MUTANTS = [
     (
         "box: width for the right edge",
         "datasets/aro.py",
-        "x, y, x + w, y + h, item,",
-        "x, y, w, h, item,",
+        "_kind(entry, kind), x, y, x + w, y + h",
+        "_kind(entry, kind), x, y, w, h",
         "test_probes.py",
     ),
     (
@@ -108,7 +108,7 @@ MUTANTS = [
     ),
     (
         "gold: whole pictures",
-        "datasets/gold.py",
+        "datasets/swaps.py",
         "_open(dataset, list(table.image), boxes)",
         "_open(dataset, list(table.image))",
         "test_transfer.py",

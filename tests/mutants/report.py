@@ -2,70 +2,111 @@
 
 MUTANTS = (
     [
-        (name, "workbook/report.py", snippet, replacement, "test_report.py")
-        for name, snippet, replacement in [
+        (name, f"workbook/{module}.py", snippet, replacement, "test_report.py")
+        for name, module, snippet, replacement in [
             (
                 "report: a failure is not named",
+                "report_notebooks",
                 "    if failure := execute.failure(path):",
                 "    if failure := None:",
             ),
             (
                 "report: an unfinished notebook is whole",
+                "report_notebooks",
                 'return "" if done else',
                 'return "" if True else',
             ),
-            ("report: never current", "return stamp.exists() and", "return False and"),
-            ("report: always current once built", " and stamp.read_text() == made_from(out)", ""),
-            ("report: verdicts don't count", '"starts.json", "claims.csv", ', '"starts.json", '),
+            ("report: never current", "report", "return stamp.exists() and", "return False and"),
+            (
+                "report: always current once built",
+                "report",
+                " and stamp.read_text() == made_from(out)",
+                "",
+            ),
+            (
+                "report: verdicts don't count",
+                "report",
+                '"starts.json", "claims.csv", ',
+                '"starts.json", ',
+            ),
             (
                 "report: the old one goes first",
+                "report",
                 '            aside = out / ".report"\n',
                 '            aside = out / ".report"\n'
                 '            shutil.rmtree(out / "report", ignore_errors=True)\n',
             ),
             (
                 "report: places are shown",
+                "report_notebooks",
                 '        text = re.sub(rf"{re.escape(place)}',
                 '        re.sub(rf"{re.escape(place)}',
             ),
-            ("report: parameters are not folded", '[*tags, "hide-input"]', "[*tags]"),
+            (
+                "report: parameters are not folded",
+                "report_notebooks",
+                '[*tags, "hide-input"]',
+                "[*tags]",
+            ),
             (
                 "report: views without a kernel",
+                "report_notebooks",
                 '.pop("application/vnd.jupyter.widget-view+json", None)',
                 '.get("application/vnd.jupyter.widget-view+json", None)',
             ),
-            ("report: figures as large as in print", 'if "width" in said:', "if False:"),
-            ("report: no alt texts", '    app.connect("doctree-read", set_alts)\n', ""),
-            ("report: summaries are fetched", '"html_show_search_summary": False,', ""),
-            ("report: the index below the letter", r"{\\\1 \2\\hspace{0em}}", r"{\\\1 \2}"),
-            ("report: dots are unknown", 'tex.replace("…", r"\\ldots ")', "tex"),
+            (
+                "report: figures as large as in print",
+                "report_sphinx",
+                'if "width" in said:',
+                "if False:",
+            ),
+            (
+                "report: no alt texts",
+                "report_sphinx",
+                '    app.connect("doctree-read", set_alts)\n',
+                "",
+            ),
+            ("report: summaries are fetched", "report", '"html_show_search_summary": False,', ""),
+            (
+                "report: the index below the letter",
+                "report_sphinx",
+                r"{\\\1 \2\\hspace{0em}}",
+                r"{\\\1 \2}",
+            ),
+            ("report: dots are unknown", "report_sphinx", 'tex.replace("…", r"\\ldots ")', "tex"),
             (
                 "report: shared runs count twice",
+                "report_front",
                 'own[~own.run.isin(counted)].drop_duplicates("run")',
                 "own",
             ),
             (
                 "report: images' interval over seeds",
+                "report_front",
                 'interval(each, "query_"), "seeds"',
                 'interval(each), "seeds"',
             ),
             (
                 "report: a decimal whatever the unit",
-                "    places = claims.DECIMALS.get(contrast.unit, 1)\n    return",
+                "report_front",
+                "    places = DECIMALS.get(contrast.unit, 1)\n    return",
                 "    places = 1\n    return",
             ),
             (
                 "report: a decimal whatever the unit, of bounds",
-                "    places = claims.DECIMALS.get(contrast.unit, 1)\n    low",
+                "report_front",
+                "    places = DECIMALS.get(contrast.unit, 1)\n    low",
                 "    places = 1\n    low",
             ),
             (
                 "report: no label on the world",
+                "report_front",
                 "return run_tables.comparable(book) + smoke",
                 'return "" + smoke',
             ),
             (
                 "report: the oldest results",
+                "report",
                 "return max(found, key=found.get)",
                 "return min(found, key=found.get)",
             ),
@@ -183,31 +224,41 @@ MUTANTS = (
         ]
     ]
     + [
-        (name, "explorer/explorer.py", snippet, replacement, "test_explorer.py")
-        for name, snippet, replacement in [
-            ("explorer: a tie counts for it", ">= scores[own].max()", "> scores[own].max()"),
+        (name, f"explorer/{module}.py", snippet, replacement, "test_explorer.py")
+        for name, module, snippet, replacement in [
+            (
+                "explorer: a tie counts for it",
+                "matching",
+                ">= scores[own].max()",
+                "> scores[own].max()",
+            ),
             (
                 "explorer: own ones first in a tie",
+                "matching",
                 "np.lexsort((own, -scores))",
                 "np.lexsort((~own, -scores))",
             ),
             (
                 "explorer: LogSumExp's shares without λ",
+                "matching",
                 "shares = (scale * scores).softmax(0)",
                 "shares = scores.softmax(0)",
             ),
             (
                 "explorer: the mixture's words not of unit length",
+                "matching",
                 "unit(omega @ unit(codewords))",
                 "unit(omega @ codewords)",
             ),
             (
                 "explorer: always divided by λ",
+                "matching",
                 "scores if config.divided or config.pooling",
                 "scores if True or config.pooling",
             ),
             (
                 "explorer: what other code made",
+                "gallery",
                 "runs.is_stored(key) and runs.is_of_this_code(runs.stored(key))",
                 "runs.is_stored(key)",
             ),

@@ -45,8 +45,16 @@ MUTANTS = [
             "fields[:5] if len(fields) >= len(HEADER) else HEADER",
         ),
         ("lines counted without the header", "enumerate(lines[1:], 2)", "enumerate(lines[1:], 1)"),
-        ("whatever lies there is an exhibit", 'FOLDER.glob("*-T*.csv")', 'FOLDER.glob("*.csv")'),
-        ("any path", "if exhibit not in exhibits():", "if not path.exists():"),
-        ("known exhibits are not named", "; there are: {', '.join(exhibits())}", ""),
+        (
+            "whatever lies there is an exhibit",
+            'sorted(path.stem for path in files("*-T*.csv"))',
+            'sorted(path.stem for path in files("*.csv"))',
+        ),
+        (
+            "any path",
+            "if exhibit not in found:",
+            "if not any(ROOMS.glob(f'*/printed/{exhibit}.csv')):",
+        ),
+        ("known exhibits are not named", "; there are: {', '.join(sorted(found))}", ""),
     ]
 ]

@@ -43,39 +43,6 @@ MUTANTS = [
             "vectors=unit(codebooks.vectors)",
             "vectors=codebooks.vectors",
         ),
-        # Single pairs, attended.
-        (
-            "Eq. 4: temperature multiplies",
-            "(scores / temperature).masked",
-            "(scores * temperature).masked",
-        ),
-        ("Eq. 4: sign", "(scores / temperature).masked", "(-scores / temperature).masked"),
-        ("Eq. 4: axis", "hidden.softmax(dim=2)", "hidden.softmax(dim=1).nan_to_num()"),
-        (
-            "Eq. 4: mask forgotten",
-            "(scores / temperature).masked_fill(~valid[:, None], -math.inf)",
-            "(scores / temperature)",
-        ),
-        (
-            "Eq. 2: the words' mixture by unweighted scores",
-            "along = (weights * scores).sum(dim=2)",
-            "along = scores.mean(dim=2)",
-        ),
-        (
-            "Eq. 1: length of the mixture forgotten",
-            "along / squared.clamp(min=torch.finfo(squared.dtype).eps).sqrt()",
-            "along",
-        ),
-        (
-            "Eq. 1: square root forgotten",
-            "squared.clamp(min=torch.finfo(squared.dtype).eps).sqrt()",
-            "squared.clamp(min=torch.finfo(squared.dtype).eps)",
-        ),
-        (
-            "Eq. 1: codewords taken as orthogonal",
-            "(weights @ (codewords @ codewords.mT) * weights)",
-            "(weights * weights)",
-        ),
         # Eq. 3 and the other poolings.
         (
             "Eq. 3: 1/scale forgotten",
@@ -156,53 +123,6 @@ MUTANTS = [
         ("blocks: too large", "ends[first] + BLOCK) - 1", "ends[first] + BLOCK)"),
         ("blocks: offsets of the whole", "here - here[0]", "here"),
         ("blocks: sets skipped", "        first = stop\n", "        first = stop + 1\n"),
-        # Single pairs.
-        (
-            "pairs: roles exchanged",
-            'pairs[::-1] if codebook == "visual" else pairs',
-            'pairs if codebook == "visual" else pairs[::-1]',
-        ),
-        (
-            "pairs: queries of the first sets",
-            "_places(queries.offsets, own)",
-            "_places(queries.offsets, own * 0)",
-        ),
-        (
-            "pairs: codewords of the first sets",
-            "_places(codebooks.offsets, other)",
-            "_places(codebooks.offsets, other * 0)",
-        ),
-        (
-            "pairs: padded codewords win",
-            "cosines.masked_fill(~valid[:, None], -math.inf).max(2)",
-            "cosines.masked_fill(~valid[:, None], 0).max(2)",
-        ),
-        ("pairs: worst codeword", "-math.inf).max(2)", "math.inf).min(2)"),
-        (
-            "pairs: padded queries count",
-            "offsets = F.pad(real.sum(1).cumsum(0), (1, 0))\n    return pool(scores[real]",
-            "offsets = F.pad((real.sum(1) * 0 + real.shape[1]).cumsum(0), (1, 0))\n    return pool(scores.flatten()",
-        ),
-        (
-            "pairs: queries not normalised",
-            "unit(queries.vectors[places])",
-            "queries.vectors[places]",
-        ),
-        (
-            "pairs: codewords not normalised",
-            "unit(codebooks.vectors[codewords])",
-            "codebooks.vectors[codewords]",
-        ),
-        (
-            "pairs: places of the next set",
-            "begin + each.minimum(lengths - 1)",
-            "begin + each.minimum(lengths)",
-        ),
-        (
-            "pairs: all are as long as the longest",
-            "return each < lengths, begin",
-            "return each < lengths.max(), begin",
-        ),
         # Fine-grained matching.
         ("matching: x's mask for y", '_masked(y, y_mask, "y")', '_masked(y, None, "y")'),
         (

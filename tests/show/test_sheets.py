@@ -95,7 +95,7 @@ def test_popular_things_answer_without_words(four, monkeypatch):
     ]
     columns = ["kind", "caption", "subject", "negative_subject", "object", "negative_object"]
     table = pd.DataFrame(probes, columns=columns)
-    monkeypatch.setattr("alignbook.datasets.gold.image_probes", lambda dataset: (table, 0, 0))
+    monkeypatch.setattr("alignbook.datasets.swaps.image_probes", lambda dataset: (table, 0, 0))
     assert datasheet.popularity(four).to_dict() == {"subject": 50.0, "verb": 50.0, "object": 75.0}
 
 

@@ -10,11 +10,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from alignbook import __main__ as command_line
 from alignbook.core import training
 from alignbook.datasets import by_name
 from alignbook.store import contents, durable, runs
-from alignbook.workbook import salvage
+from alignbook.workbook import folders, main_job, salvage
 from test_datasets import Settings
 from test_training import Stop, train
 
@@ -52,8 +51,11 @@ damaged = pytest.mark.parametrize("damage", DAMAGE, ids=lambda each: each.__name
 class Toy:
     width: int = 3
 
+    def compute(self, inputs, seed, folder, device):
+        return compute(self, inputs, seed, folder, device)
 
-def compute(config, seed, inputs, folder, device):
+
+def compute(config, inputs, seed, folder, device):
     np.save(folder / "ranks_i2t.npy", np.arange(config.width))
     (folder / "weights.safetensors").write_bytes(b"weights" * config.width)
     return {"dev RSUM": 10.0 * config.width}
@@ -237,8 +239,8 @@ def out(store, tmp_path, monkeypatch, capsys):
     ):
         durable.write(out / file, text, sealed=not file.endswith(".done"))
     (out / "notebooks/10_chan.ipynb").write_text('{"cells": []}\n')
-    command_line.write_settings(out / "settings.json", SETTINGS)
-    command_line.note_start(out, 1.0, 2, SimpleNamespace(finished=[]))
+    folders.write_settings(out / "settings.json", SETTINGS)
+    main_job.note_start(out, 1.0, 2, SimpleNamespace(finished=[]))
     note(out, *MADE)
     salvage.mend(out)
     assert all((out / file).exists() for file in MADE) and not any(capsys.readouterr())
@@ -297,13 +299,13 @@ def test_settings_and_starts_are_begun_anew(out, capsys, damage):
     for name in ("settings.json", "starts.json"):
         damage(out / name)
     assert salvage.settings_of(out) is None
-    command_line.note_start(out, 2.0, 2, SimpleNamespace(finished=[]))
+    main_job.note_start(out, 2.0, 2, SimpleNamespace(finished=[]))
     told = capsys.readouterr().err
     assert told.count("cut or altered; set aside, it is begun anew\n") == 2
     assert [each["seconds"] for each in json.loads((out / "starts.json").read_text())] == [2.0]
     salvage.mend(out)  # nobody knows any more with which settings the lists were made
     assert not (out / "arms/chan-T3/hard.csv").exists()
-    command_line.write_settings(out / "settings.json", SETTINGS)
+    folders.write_settings(out / "settings.json", SETTINGS)
     assert salvage.settings_of(out) == SETTINGS
 
 

@@ -102,6 +102,22 @@ def test_follows_imports_but_not_to_presentation(package):
     assert "alignbook.show.tables" in fingerprint.modules_behind("alignbook.show.tables")
 
 
+MODELS = sorted((fingerprint.PACKAGE / "papers").glob("*/model.py"))
+BACKBONES = sorted((fingerprint.PACKAGE / "backbones").glob("[!_]*.py"))
+
+
+@pytest.mark.parametrize("path", [*MODELS, *BACKBONES], ids=lambda path: "/".join(path.parts[-2:]))
+def test_no_reader_of_probes_is_behind_what_trains(path):
+    """An edit of them, of a writer of the gold, or of another paper retrains nothing."""
+    module = path.relative_to(fingerprint.PACKAGE.parent).with_suffix("").as_posix()
+    behind = fingerprint.modules_behind(module.replace("/", "."))
+    others = ("svo", "aro", "sugarcrepe", "visual_genome", "karpathy", "flickr8k", "gold")
+    assert not {f"alignbook.datasets.{name}" for name in others} & {*behind}
+    papers = {name.split(".")[2] for name in behind if name.count(".") > 1 and ".papers." in name}
+    assert papers <= {path.parent.name}
+    assert module.replace("/", ".") in behind
+
+
 def test_unknown_module_is_refused(package):
     with pytest.raises(ModuleNotFoundError, match="alignbook.nowhere"):
         fingerprint.code_hash("alignbook.nowhere")

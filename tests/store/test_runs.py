@@ -18,8 +18,11 @@ CALLS = []
 class Toy:
     width: int = 3
 
+    def compute(self, inputs, seed, folder, device):
+        return compute(self, inputs, seed, folder, device)
 
-def compute(config, seed, inputs, folder, device):
+
+def compute(config, inputs, seed, folder, device):
     CALLS.append((config, seed))
     np.save(folder / "gradients.npy", np.full((2, 4), float(config.width + seed)))
     if config.width == -2:
@@ -42,8 +45,8 @@ def data(fingerprint="d"):
 
 
 def test_a_stored_run_is_not_computed_again(store):
-    first = runs.get(Toy(), 0, data())
-    again = runs.get(Toy(), 0, data())
+    first = runs.get(Toy(), 0, (data(),))
+    again = runs.get(Toy(), 0, (data(),))
     assert first.key == again.key and len(CALLS) == 1
     assert again.metrics["dev RSUM"] == 30 and again.config == {"width": 3}
     assert again.array("gradients").shape == (2, 4)
@@ -51,39 +54,39 @@ def test_a_stored_run_is_not_computed_again(store):
 
 def test_nothing_is_left_of_input_that_is_refused(store):
     with pytest.raises(DataError):
-        runs.get(Toy(-2), 0, data())
+        runs.get(Toy(-2), 0, (data(),))
     assert not list((store / ".partial").iterdir())
     with pytest.raises(RuntimeError):
-        runs.get(Toy(-1), 0, data())  # what a crash leaves is gone on with
+        runs.get(Toy(-1), 0, (data(),))  # what a crash leaves is gone on with
     assert len(list((store / ".partial").iterdir())) == 1
 
 
 def test_whatever_the_result_depends_on_changes_the_key(store, monkeypatch):
     keys = {
-        runs.get(Toy(), 0, data()).key,
-        runs.get(Toy(4), 0, data()).key,
-        runs.get(Toy(), 1, data()).key,
-        runs.get(Toy(), 0, data("other")).key,
-        runs.get(Toy(), 0, data(), device="cuda:0").key,
+        runs.get(Toy(), 0, (data(),)).key,
+        runs.get(Toy(4), 0, (data(),)).key,
+        runs.get(Toy(), 1, (data(),)).key,
+        runs.get(Toy(), 0, (data("other"),)).key,
+        runs.get(Toy(), 0, (data(),), device="cuda:0").key,
     }
     monkeypatch.setattr(runs, "code_hash", lambda module: "changed")
-    keys.add(runs.get(Toy(), 0, data()).key)
+    keys.add(runs.get(Toy(), 0, (data(),)).key)
     monkeypatch.setattr(runs, "_versions", lambda: {"torch": "0"})
-    keys.add(runs.get(Toy(), 0, data()).key)
+    keys.add(runs.get(Toy(), 0, (data(),)).key)
     assert len(keys) == 7
 
 
 def test_the_key_holds_the_key_of_an_input_run(store):
-    a, b = runs.get(Toy(1), 0, data()), runs.get(Toy(2), 0, data())
-    assert runs.get(Toy(), 0, a).key != runs.get(Toy(), 0, b).key
+    a, b = runs.get(Toy(1), 0, (data(),)), runs.get(Toy(2), 0, (data(),))
+    assert runs.get(Toy(), 0, (a,)).key != runs.get(Toy(), 0, (b,)).key
 
 
 def test_a_broken_run_is_not_taken_for_whole(store):
     with pytest.raises(RuntimeError):
-        runs.get(Toy(-1), 0, data())
+        runs.get(Toy(-1), 0, (data(),))
     assert not [p for p in store.iterdir() if not p.name.startswith(".")]
     with pytest.raises(RuntimeError):  # tried again, not found
-        runs.get(Toy(-1), 0, data())
+        runs.get(Toy(-1), 0, (data(),))
 
 
 def test_a_missing_run_says_what_to_do(store):
@@ -92,8 +95,8 @@ def test_a_missing_run_says_what_to_do(store):
 
 
 def test_the_record_says_where_a_result_comes_from(store):
-    record = runs.get(Toy(), 5, data()).record
-    assert record["seed"] == 5 and record["inputs"] == ["d"] and "torch" in record["versions"]
+    record = runs.get(Toy(), 5, (data(),)).record
+    assert record["format"] == runs.FORMAT and record["seed"] == 5 and record["inputs"] == ["d"] and "torch" in record["versions"]
     json.dumps(record)
 
 
@@ -101,50 +104,50 @@ def test_the_record_names_the_runs_that_a_run_asked_for(store, monkeypatch):
     module = sys.modules[__name__]
     alone = module.compute
 
-    def compute_with_another(config, seed, inputs, folder, device):
+    def compute_with_another(config, inputs, seed, folder, device):
         if config.width < 10:
-            return alone(config, seed, inputs, folder, device)
-        asked.append(runs.get(Toy(config.width // 10), seed, *inputs).key)
+            return alone(config, inputs, seed, folder, device)
+        asked.append(runs.get(Toy(config.width // 10), seed, inputs).key)
         return {"dev RSUM": 0.0}
 
     monkeypatch.setattr(module, "compute", compute_with_another)
     asked = []
-    whole = runs.get(Toy(555), 0, data())  # asks for 55, which asks for 5
-    fifth, fiftieth = (runs.get(Toy(width), 0, data()) for width in (5, 55))
+    whole = runs.get(Toy(555), 0, (data(),))  # asks for 55, which asks for 5
+    fifth, fiftieth = (runs.get(Toy(width), 0, (data(),)) for width in (5, 55))
     assert asked == [fifth.key, fiftieth.key]
     assert whole.record["asked"] == [fiftieth.key]
     assert fiftieth.record["asked"] == [fifth.key] and fifth.record["asked"] == []
-    assert runs.get(Toy(551), 0, data()).record["asked"] == [fiftieth.key]  # stored already
+    assert runs.get(Toy(551), 0, (data(),)).record["asked"] == [fiftieth.key]  # stored already
     with pytest.raises(RuntimeError):
-        runs.get(Toy(-1), 0, data())
-    assert runs.get(Toy(6), 0, data()).record["asked"] == []
+        runs.get(Toy(-1), 0, (data(),))
+    assert runs.get(Toy(6), 0, (data(),)).record["asked"] == []
 
 
 def test_best_on_dev_takes_the_largest_and_the_first_of_equals(store):
-    config, trials = runs.best_on_dev([Toy(2), Toy(7), Toy(5)], 1000, data())
+    config, trials = runs.best_on_dev([Toy(2), Toy(7), Toy(5)], 1000, (data(),))
     assert config == Toy(7) and len(trials) == 3 and {s for _, s in CALLS} == {1000}
 
 
 def test_what_another_process_computes_comes_last(store):
     """Two that want the same runs share them; each has all of them in the order asked for."""
-    elsewhere = runs.get(Toy(4), 0, data())
+    elsewhere = runs.get(Toy(4), 0, (data(),))
     (elsewhere.folder / "run.json").rename(store / "kept")
     CALLS.clear()
     as_ever = compute
     with open(store / ".locks" / elsewhere.key, "w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(BlockingIOError):
-            runs.get(Toy(4), 0, data(), wait=False)
+            runs.get(Toy(4), 0, (data(),), wait=False)
 
-        def compute_and_see(config, seed, inputs, folder, device):
+        def compute_and_see(config, inputs, seed, folder, device):
             if config.width == 5:  # the other process is done with its run meanwhile
                 (store / "kept").rename(elsewhere.folder / "run.json")
                 fcntl.flock(held, fcntl.LOCK_UN)
-            return as_ever(config, seed, inputs, folder, device)
+            return as_ever(config, inputs, seed, folder, device)
 
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(sys.modules[__name__], "compute", compute_and_see)
-            found = runs.several([(Toy(4), 0), (Toy(2), 0), (Toy(5), 0)], data())
+            found = runs.several([(Toy(4), 0), (Toy(2), 0), (Toy(5), 0)], (data(),))
     assert [run.config["width"] for run in found] == [4, 2, 5]
     assert CALLS == [(Toy(2), 0), (Toy(5), 0)]
 
@@ -176,7 +179,7 @@ def test_table_3_rows_and_arms_name_each_other():
     for name in profiles.NAMES:
         profile = profiles.get(name, "coco" if name == "paper" else "world")
         arms = chan_arms.arms("chan-T3", profile)
-        assert {*arms, exhibits.BASE_MODEL} == set(exhibits.EXHIBITS["chan-T3"].arms)
+        assert {*arms, exhibits.BASE_MODEL} == set(exhibits.EXHIBITS["chan-T3"].names())
         trials = {len(c) for a, (c, _) in arms.items() if a not in exhibits.CONTROLS}
         assert trials == {profile.chan_trials}  # equal numbers for every method
         for candidates, changes in arms.values():

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from alignbook import __main__ as command_line
+from alignbook import ROOT
 from alignbook.datasets import by_name, karpathy, noise_index, precomp
 from alignbook.store import contents, fingerprint, runs
-from alignbook.workbook import checks, named_files, profiles, workbook
+from alignbook.workbook import checks, folders, main_job, named_files, profiles, workbook
 from PIL import Image
 
 
@@ -259,7 +259,7 @@ def test_a_file_counts_by_what_it_holds(case, tmp_path):
 
 def test_every_setting_that_names_files_is_looked_at():
     """A new setting of text is a choice of words, or is in the table of settings that name files."""
-    words = {"name", "fit", "chan_evaluation", "covalign_tokens", "gsl_similarity", "gsl_warm_up"}
+    words = {"name", "fit", "covalign_tokens", "gsl_similarity", "gsl_warm_up"}
     texts = {field.name for field in dataclasses.fields(profiles.Profile) if field.type is str}
     assert texts - words == set(named_files.WORDS)
     assert {name for _, settings, *_ in TABLE.values() for name in settings} >= set(
@@ -269,8 +269,8 @@ def test_every_setting_that_names_files_is_looked_at():
 
 def test_snakemake_compares_all_of_it():
     """Every rule that works on data or settings has them, by content, among its params."""
-    graph = (command_line.ROOT / "Snakefile").read_text()
-    assert "\nSETTINGS = named.compared(config)\n" in graph
+    graph = (ROOT / "Snakefile").read_text()
+    assert "\nSETTINGS = named_files.compared(config)\n" in graph
     for rule in graph.split("rule ")[1:]:
         others = rule.startswith(("all:", "benchmark:"))  # which read no setting that names files
         assert others or "settings=SETTINGS," in rule or "rule:" in rule.split()[-1], rule
@@ -311,7 +311,8 @@ def test_a_place_counts_from_where_one_stands(tmp_path, monkeypatch):
 
 
 def test_a_part_made_with_other_files_goes_to_a_folder_of_its_own(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(command_line, "ROOT", tmp_path)
+    for module in (folders, main_job):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
     out = tmp_path / "results/world-smoke"
     (out / "notebooks").mkdir(parents=True)
     (out / "notebooks/40_gsl.done").touch()
@@ -326,11 +327,9 @@ def test_a_part_made_with_other_files_goes_to_a_folder_of_its_own(tmp_path, monk
     }
     (out / "settings.json").write_text(json.dumps(said))
     moved = said | {"set": {"gsl_noise_index": "/there"}}
-    assert command_line.set_apart(moved, ["40_gsl"]) == moved
+    assert folders.set_apart(moved, ["40_gsl"]) == moved
     replaced = said | {"files": {"gsl_noise_index": "two"}}
-    assert (
-        command_line.set_apart(replaced, ["40_gsl"])["apart"] == f"-{named_files.short(replaced)}"
-    )
+    assert folders.set_apart(replaced, ["40_gsl"])["apart"] == f"-{named_files.short(replaced)}"
 
 
 # --- Hashes that are kept ------------------------------------------------------------------------
@@ -455,7 +454,7 @@ def test_other_noise_gives_other_numbers(tmp_path, monkeypatch):
             epochs=1,
             epoch_steps=2,
         )
-        run = runs.get(config, 0, dataset, book.features(), book.base(), None, given)
+        run = runs.get(config, 0, (dataset, book.features(), book.base(), None, given))
         found.append(
             (
                 run.key,

@@ -18,7 +18,7 @@ from alignbook.errors import DataError
 from alignbook.papers.gsl import show
 from alignbook.show import datasheet, figures, tables
 from alignbook.store import verbatim
-from alignbook.workbook import checks, execute, jobs, pack, report
+from alignbook.workbook import checks, execute, jobs, pack, report, report_front, report_notebooks
 from PIL import Image
 from test_report import fill, written
 
@@ -160,7 +160,7 @@ def test_saved_tables_and_pages_of_the_report_show_text(tmp_path, monkeypatch):
     book = SimpleNamespace(
         out=tmp_path, kind="flickr8k", profile=SimpleNamespace(name="smoke", seeds=1)
     )
-    page = rendered(f"# Title\n\n{saved}\n\n{report.circumstances(book)}", tmp_path)
+    page = rendered(f"# Title\n\n{saved}\n\n{report_front.circumstances(book)}", tmp_path)
     article = Page(page.partition("</article>")[0])
     assert not {"script", "img", "em", "s", "b", "code"} & {*article.tags}
     assert "math" not in article.tags and not ACTING.search(article.text)
@@ -177,9 +177,9 @@ def test_what_stopped_a_notebook_is_text_and_never_empty(tmp_path):
     )
     written(tmp_path / "a.ipynb", nbformat.v4.new_code_cell("check()", outputs=[error]))
     assert "\nrun_all" not in execute.failure(tmp_path / "a.ipynb")
-    quoted = report.prepared(tmp_path / "a.ipynb", "").cells[0].outputs[0].traceback
+    quoted = report_notebooks.prepared(tmp_path / "a.ipynb", "").cells[0].outputs[0].traceback
     assert quoted == [r"red \u202e", "star"]  # without its colours
-    wrong = report.problem(tmp_path / "a.ipynb", False)
+    wrong = report_notebooks.problem(tmp_path / "a.ipynb", False)
     assert "frac" in wrong and "\n" not in wrong and not ACTING.search(wrong)
     page = rendered(f"# Title\n\n:::{{error}}\n{wrong}\n:::", tmp_path)
     page = Page(page.partition("</article")[0])

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from alignbook.workbook import api, report
+from alignbook.workbook import api, report, report_front, report_notebooks
 from conftest import ROOT
 from test_report import Page, fill, no_network_module  # noqa: F401
 
@@ -25,12 +25,12 @@ def out(tmp_path_factory):
 def built(out, no_network_module):  # noqa: F811
     """Its report, with pages of two modules; autodoc takes a quarter of a minute for all."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(api, "ROOMS", {"Similarities": ("similarity",), "Numbers": ("intervals",)})
+        patch.setattr(api, "ROOMS", {"Core": ("core.similarity",), "Evidence": ("evidence.statistics",)})
         yield report.build(out).parent
 
 
 def test_a_page_has_signatures_docstrings_and_examples(built):
-    page = Page(built / "api/similarity.html")
+    page = Page(built / "api/core.similarity.html")
     text = re.sub(r"\s+", " ", page.text)
     for said in (
         "hard_coding( regions, words, *,",
@@ -86,20 +86,22 @@ def test_pages_that_are_right_are_taken_over(out, built, monkeypatch):
     (out / "claims.csv").write_bytes(whole + b"\n")
     report.build(out)
     assert len(made) == 1 and api.TITLE not in made
-    assert (built / "api/similarity.html").is_file()
+    assert (built / "api/core.similarity.html").is_file()
     monkeypatch.setattr(api, "made_from", lambda: "another docstring")
     assert not report.is_current(out)
     report.build(out)
-    assert api.TITLE in made and not (built / "api/similarity.html").exists()
+    assert api.TITLE in made and not (built / "api/core.similarity.html").exists()
 
 
 def test_the_smoke_profile_goes_without(tmp_path, monkeypatch):
     out = fill(tmp_path / "world-smoke")
     monkeypatch.setattr(api, "put", lambda *_: 1 / 0)
     monkeypatch.setattr(report, "render", lambda folder, *_: (folder / "html").mkdir() or [])
-    assert not report.has_api(out)
+    assert not report_notebooks.has_api(out)
     report.build(out)
-    assert "api/index.html" not in report.front(report.opened(out), {"02_data": ""}, None, None)
+    assert "api/index.html" not in report_front.front(
+        report.opened(out), {"02_data": ""}, None, None
+    )
 
 
 def test_bars_are_bars():

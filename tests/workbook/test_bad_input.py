@@ -27,7 +27,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from alignbook import __main__ as command_line
 from alignbook.backbones import pretrained, region_features
 from alignbook.datasets import (
     archives,
@@ -47,7 +46,7 @@ from alignbook.datasets import (
 )
 from alignbook.errors import DataError
 from alignbook.store import runs
-from alignbook.workbook import checks, pack
+from alignbook.workbook import checks, command, folders, main_job, pack_archive, pack_choice
 from PIL import Image
 
 ALL = SimpleNamespace(
@@ -300,6 +299,7 @@ RECORD = {
     "inputs": [],
     "device": "cpu",
     "dtype": "float32",
+    "format": 1,
     "code": "c" * 64,
     "versions": {"torch": "1"},
     "finished": "now",
@@ -316,12 +316,14 @@ def write_pack(folder):
     (store / RUN / "run.json").write_text(json.dumps(RECORD | {"key": RUN}))
     (store / RUN / "metrics.json").write_text(json.dumps({"steps": 1, "training seconds": 1.5}))
     (store / STORED).write_bytes(b"weights" * 99)
-    pack.write(folder / "runs.tar.gz", pack.describe(store, pack.Choice([RUN])), store)
+    pack_archive.write(
+        folder / "runs.tar.gz", pack_archive.describe(store, pack_choice.Choice([RUN])), store
+    )
     shutil.rmtree(store)
 
 
 def read_pack(folder, made):
-    pack.read(folder / "runs.tar.gz", made)
+    pack_archive.read(folder / "runs.tar.gz", made)
     return {str(path.relative_to(made)): path.read_bytes() for path in made.rglob("*.*")}
 
 
@@ -380,11 +382,12 @@ def read_command(folder, made):
     """The command line as it stands in a file; {folder} is where that lies."""
     words = shlex.split((folder / "command").read_text().replace("{folder}", str(folder)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command_line, "ROOT", made)
+        for module in (folders, main_job):
+            patch.setattr(module, "ROOT", made)
         enough = folder / "enough"  # images of a split; the good input has fewer than usual
         patch.setattr(by_name, "FEWEST", int(enough.read_text()) if enough.is_file() else 1)
         made.mkdir(exist_ok=True)
-        notebooks, settings = checks.check(command_line.parser().parse_args(words))
+        notebooks, settings = checks.check(command.parser().parse_args(words))
     return settings["profile"], settings["set"]
 
 

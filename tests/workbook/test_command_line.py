@@ -12,8 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from alignbook import __main__ as command_line
-from alignbook.workbook import exhibits, graph
+from alignbook.workbook import command, exhibits, folders, graph, main_job, telling, walker
 from conftest import ROOT, copy_workbook
 
 CHAPTER = [
@@ -116,7 +115,7 @@ def test_help_tells_everything(copy):
 
 
 def test_the_command_line_imports_nothing_heavy():
-    code = "import sys, alignbook.__main__; print(*sys.modules)"
+    code = "import sys, alignbook.__main__, alignbook.workbook.main_job; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     loaded = set(done.stdout.split())
     assert loaded
@@ -141,7 +140,7 @@ def test_dry_run_lists_jobs_and_leaves_nothing(copy):
 
 def test_dry_run_spreads_arms(copy):
     done = copy.run("--dry-run", "--spread", "arm", "--profile", "smoke", "chan-T3")
-    for arm in exhibits.EXHIBITS["chan-T3"].arms:
+    for arm in exhibits.EXHIBITS["chan-T3"].names():
         assert f"arms/chan-T3/{exhibits.slug(arm)}.csv " in done.stdout
 
 
@@ -168,15 +167,15 @@ def test_the_paper_profile_goes_on_with_what_is_there(monkeypatch, capsys):
         return needs.Plan("the list", "coco_precomp=/there")
 
     monkeypatch.setattr(needs, "plan", plan)
-    asked = command_line.parser().parse_args(
+    asked = command.parser().parse_args(
         ["--profile", "paper", "--seeds", "2", "--set", "chan_steps=5", "chan"]
     )
-    assert command_line.list_needs(asked) is None
+    assert main_job.list_needs(asked) is None
     assert asked.data == "coco_precomp=/there" and capsys.readouterr().out == ""
     settings = {"chan_steps": "5", "seeds": "2"}
     assert asked_of == [(CHAPTER, "world", settings)]
     asked.dry_run = True
-    assert command_line.list_needs(asked) is None
+    assert main_job.list_needs(asked) is None
     assert capsys.readouterr().out == "the list\n"
 
 
@@ -215,10 +214,11 @@ def test_the_smoke_profile_goes_first_until_it_is_whole(tmp_path, monkeypatch, d
     (smoke / "notebooks").mkdir(parents=True)
     for name in done:
         (smoke / name).touch()
-    monkeypatch.setattr(command_line, "ROOT", tmp_path)
-    monkeypatch.setattr(command_line, "check", lambda _: (["02_data"], ASKED))
-    monkeypatch.setattr(command_line, "walk", lambda each, *_: walked.append(each["profile"]) or 0)
-    assert command_line.run(command_line.parser().parse_args([])) == 0
+    for module in (folders, main_job):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(main_job, "check", lambda _: (["02_data"], ASKED))
+    monkeypatch.setattr(main_job, "walk", lambda each, *_: walked.append(each["profile"]) or 0)
+    assert main_job.run(command.parser().parse_args([])) == 0
     assert walked == rounds
 
 
@@ -227,10 +227,11 @@ def test_what_is_left_out_is_left_out_of_the_first_round_too(tmp_path, monkeypat
     said = {"parser": "none", "boxes": "/boxes.json", "chan_steps": "900"}
     settings, walked = {"profile": "laptop", "data": "flickr8k=/here", "seeds": 5, "set": said}, []
     (tmp_path / "results").mkdir()
-    monkeypatch.setattr(command_line, "ROOT", tmp_path)
-    monkeypatch.setattr(command_line, "check", lambda _: (["02_data"], settings))
-    monkeypatch.setattr(command_line, "walk", lambda each, *_: walked.append(each) or 0)
-    assert command_line.run(command_line.parser().parse_args([])) == 0
+    for module in (folders, main_job):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(main_job, "check", lambda _: (["02_data"], settings))
+    monkeypatch.setattr(main_job, "walk", lambda each, *_: walked.append(each) or 0)
+    assert main_job.run(command.parser().parse_args([])) == 0
     small = {"profile": "smoke", "seeds": None, "set": {"parser": "none", "boxes": "/boxes.json"}}
     assert walked == [settings | small, settings]
 
@@ -266,22 +267,23 @@ def filled(root: Path, **said) -> Path:
 def test_a_part_with_other_settings_goes_to_a_folder_of_its_own(
     tmp_path, monkeypatch, capsys, part, changes, apart
 ):
-    monkeypatch.setattr(command_line, "ROOT", tmp_path)
+    for module in (folders, main_job):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
     asked = ASKED | changes
-    assert command_line.set_apart(asked, part) == asked  # nothing is there
+    assert folders.set_apart(asked, part) == asked  # nothing is there
     out = filled(tmp_path)
-    found = command_line.set_apart(asked, part)
+    found = folders.set_apart(asked, part)
     assert found == (asked | {"apart": found["apart"]} if apart else ASKED)
-    folder = command_line.results_folder(found)
+    folder = folders.results_folder(found)
     assert (folder == out) != apart and folder.name.startswith("world-laptop")
     assert (f"go to results/{folder.name}\n" in capsys.readouterr().out) == apart
     names = [
-        command_line.results_folder(command_line.set_apart(ASKED | {"seeds": n}, part)).name
+        folders.results_folder(folders.set_apart(ASKED | {"seeds": n}, part)).name
         for n in (5, 6, 5)
     ]
     assert names[0] == names[2] != names[1]
     (out / "notebooks/10_chan.done").unlink()  # nothing is done there
-    assert command_line.set_apart(asked, part) == asked
+    assert folders.set_apart(asked, part) == asked
 
 
 @pytest.mark.parametrize(
@@ -310,9 +312,10 @@ def test_a_part_with_other_settings_goes_to_a_folder_of_its_own(
 def test_what_a_part_does_not_need_is_as_the_folder_has_it(
     tmp_path, monkeypatch, part, there, asked, found
 ):
-    monkeypatch.setattr(command_line, "ROOT", tmp_path)
+    for module in (folders, main_job):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
     filled(tmp_path, data="flickr30k=/here", set=there)
-    settings = command_line.set_apart(ASKED | {"data": "flickr30k=/here", "set": asked}, part)
+    settings = folders.set_apart(ASKED | {"data": "flickr30k=/here", "set": asked}, part)
     assert settings["set"] == (asked if found is None else found)
     assert ("apart" in settings) == (found is None)
 
@@ -323,15 +326,14 @@ def test_a_whole_start_and_one_of_a_part_choose_their_folder(tmp_path, monkeypat
     for name in ("10_chan", "00_start_here"):
         (out / f"notebooks/{name}.done").touch()
     (out / "settings.json").write_text(json.dumps(ASKED | {"profile": "smoke", "seeds": 3}))
-    monkeypatch.setattr(command_line, "ROOT", tmp_path)
+    for module in (folders, main_job):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(main_job, "check", lambda _: (["02_data"], ASKED | {"profile": "smoke"}))
     monkeypatch.setattr(
-        command_line, "check", lambda _: (["02_data"], ASKED | {"profile": "smoke"})
-    )
-    monkeypatch.setattr(
-        command_line, "walk", lambda each, *_: walked.append(command_line.results_folder(each)) or 0
+        main_job, "walk", lambda each, *_: walked.append(folders.results_folder(each)) or 0
     )
     for targets in ([], ["02_data"]):
-        assert command_line.run(command_line.parser().parse_args(targets)) == 0
+        assert main_job.run(command.parser().parse_args(targets)) == 0
     assert walked[0] == out != walked[1] and walked[1].name.startswith("world-smoke-")
 
 
@@ -345,9 +347,9 @@ def test_targets():
 
 
 def test_starts_are_noted_with_their_time_and_machine(tmp_path, monkeypatch):
-    monkeypatch.setattr(command_line, "results_folder", lambda _: tmp_path)
+    monkeypatch.setattr(folders, "results_folder", lambda _: tmp_path)
     said = {"profile": "laptop", "data": "world", "seeds": None, "set": {}, "device": "cpu"}
-    monkeypatch.setattr(command_line.warm, "keep", contextlib.nullcontext)
+    monkeypatch.setattr(main_job.warm, "keep", contextlib.nullcontext)
     done = graph.Job(["notebook", "02_data"], ["x"], "", 0.0, 7.04)
     for jobs, code in (([], 0), ([done], 0), ([], 1)):
 
@@ -355,8 +357,8 @@ def test_starts_are_noted_with_their_time_and_machine(tmp_path, monkeypatch):
             seen.graph.total, seen.graph.finished = len(jobs) + code, jobs
             return code
 
-        monkeypatch.setattr(command_line, "finish", finish)
-        assert command_line.walk(said, [], None, 3) == code
+        monkeypatch.setattr(walker, "finish", finish)
+        assert main_job.walk(said, [], None, 3) == code
     starts = json.loads((tmp_path / "starts.json").read_text())
     assert len(starts) == 2 and all(each["cores"] == 3 and each["seconds"] < 60 for each in starts)
     assert [each["jobs"] for each in starts] == [{"notebook 02_data": 7.0}, {}]
@@ -382,14 +384,14 @@ def test_what_only_the_world_has_is_not_made_for_every_data_set():
 def test_failures_are_told_with_what_they_were_to_make(tmp_path, capsys):
     walked = graph.Graph(tmp_path / "events")
     walked.failed.append(graph.Job(["arms", "a", "b"], ["arms/a/b.csv", "c"], "", 0.0))
-    command_line.tell_failures(tmp_path, tmp_path / "log", walked)
+    telling.tell_failures(tmp_path, tmp_path / "log", walked)
     assert "failed:\n  arms/a/b.csv and 1 more\n" in capsys.readouterr().err
     (tmp_path / "log").write_text("killed before it began")
     walked = graph.Graph(tmp_path / "events")
-    command_line.tell_failures(tmp_path, tmp_path / "log", walked)
+    telling.tell_failures(tmp_path, tmp_path / "log", walked)
     assert "killed before it began" in capsys.readouterr().err
     walked.complaints.append("SyntaxError in file Snakefile, line 3")
-    command_line.tell_failures(tmp_path, tmp_path / "log", walked)
+    telling.tell_failures(tmp_path, tmp_path / "log", walked)
     assert "SyntaxError in file Snakefile" in capsys.readouterr().err
 
 

@@ -82,7 +82,7 @@ def test_curves_are_of_what_was_trained_and_reported(out):
     first = found["chan-T3"][0]
     assert first.row == next(
         arm
-        for arm in exhibits.EXHIBITS["chan-T3"].arms
+        for arm in exhibits.EXHIBITS["chan-T3"].names()
         if arm in {"visual-codebook", "cross-attention"}
     )
     rate = next(c.points for c in found["chan-T3"] if c.run == "hard0" and c.kind == "rate")

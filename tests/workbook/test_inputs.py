@@ -12,7 +12,7 @@ from alignbook.datasets import prepared as store
 from alignbook.errors import DataError
 from alignbook.show import datasheet
 from alignbook.store import runs
-from alignbook.workbook import jobs, pack, results, workbook
+from alignbook.workbook import jobs, pack_choice, results, workbook
 from open_clip.transform import PreprocessCfg, image_transform_v2
 from PIL import Image
 from test_pretrained import huggingface  # noqa: F401  a folder as transformers saves it
@@ -117,7 +117,7 @@ def test_photographs_of_another_size_are_refused(place, huggingface):  # noqa: F
 
     source = pretrained.parse(f"huggingface:{huggingface}")
     with pytest.raises(DataError, match="224 × 224 pixels, .* looks at 32 × 32: .*--set size=32"):
-        pretrained.compute(pretrained.Config(""), 0, (Photographs, source), place, "cpu")
+        pretrained.compute(pretrained.Config(""), (Photographs, source), 0, place, "cpu")
 
 
 def test_tables_and_numbers_of_precomp_files(place):
@@ -131,4 +131,4 @@ def test_tables_and_numbers_of_precomp_files(place):
     jobs.collect(book, "base-models", "chan-T3")
     assert set(pd.read_csv(book.out / "metrics.csv").exhibit) == {"chan-T3"}
     jobs.base(book)
-    assert pack.keys_of(book.out) == set(pd.read_csv(book.out / "runs.csv").run)
+    assert pack_choice.keys_of(book.out) == set(pd.read_csv(book.out / "runs.csv").run)

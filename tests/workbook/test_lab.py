@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from alignbook import __main__ as command_line
+from alignbook.workbook import command, lab
 from conftest import ROOT, listens
 
 
@@ -44,8 +44,8 @@ from conftest import ROOT, listens
     ],
 )
 def test_lab_is_not_opened_to_others(arguments, capsys, monkeypatch):
-    monkeypatch.setattr(command_line.os, "execv", lambda *_: pytest.fail("Lab was started"))
-    assert command_line.main(["lab", *arguments]) == 2
+    monkeypatch.setattr(lab.os, "execv", lambda *_: pytest.fail("Lab was started"))
+    assert command.main(["lab", *arguments]) == 2
     said = capsys.readouterr().err
     assert arguments[-1 if "=" in arguments[-1] else 0].partition("=")[0] in said
     assert "127.0.0.1" in said and "JUPYTER_TOKEN" in said
@@ -72,9 +72,9 @@ def test_every_setting_of_jupyter_that_may_let_others_in_is_known():
     from jupyterlab.labapp import LabApp
 
     for kind in {*LabApp.classes, *ServerApp.classes, LabApp, ServerApp}:
-        if kind.__name__ not in command_line.OPENING:
+        if kind.__name__ not in lab.OPENING:
             names = {name for name in kind.class_traits(config=True) if SUSPECT.search(name)}
-            assert names - command_line.OPENING - set(HARMLESS) == set(), kind
+            assert names - lab.OPENING - set(HARMLESS) == set(), kind
 
 
 def ask(url: str) -> tuple[int, str]:

@@ -15,9 +15,8 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from alignbook import __main__ as command_line
 from alignbook.store import progress
-from alignbook.workbook import exhibits, graph, live, profiles, timeleft
+from alignbook.workbook import exhibits, graph, live, profiles, timeleft, walker
 from conftest import ROOT
 from rich.console import Console
 
@@ -153,9 +152,7 @@ def test_snakemake_writes_its_events_down(tmp_path):
     (tmp_path / "Snakefile").write_text(SNAKEFILE)
     (tmp_path / "settings.json").write_text("{}")
     here, settings = tmp_path, tmp_path / "settings.json"
-    command = command_line.snakemake(
-        {}, settings, here, here / "log", here / "events", [], "arm", 1
-    )
+    command = walker.snakemake(settings, here, here / "log", here / "events", [], "arm", 1)
     command[command.index("--snakefile") + 1] = str(tmp_path / "Snakefile")
     assert subprocess.run(command, capture_output=True).returncode == 1
     read = graph.Graph(tmp_path / "events")
@@ -336,8 +333,8 @@ raise SystemExit(5)
 
 def test_what_a_child_says_comes_when_it_is_said_and_its_code_is_returned(tmp_path, capsys):
     with live.View(tmp_path, PLAN, "") as view:
-        assert command_line.finish([sys.executable, "-c", SAYS], view) == 5
-        assert command_line.finish([sys.executable, "-c", "import os; os.abort()"], view) == -6
+        assert walker.finish([sys.executable, "-c", SAYS], view) == 5
+        assert walker.finish([sys.executable, "-c", "import os; os.abort()"], view) == -6
     told = capsys.readouterr()
     assert told.out == "  first\n  half\n  no line's end\n" and told.err == "wrong\n"
 
@@ -346,13 +343,13 @@ def test_what_a_child_says_comes_when_it_is_said_and_its_code_is_returned(tmp_pa
 WATCHED = """\
 import sys
 from pathlib import Path
-from test_live import PLAN, RUN, command_line, info, json, live
+from test_live import PLAN, RUN, info, json, live, walker
 
 try:
     with live.View(Path(sys.argv[1]), PLAN, "world") as view:
         view.graph.file.write_text("".join(json.dumps(each) + "\\n" for each in (
             RUN, info(1, 0, "data"), info(2, 0, "notebook", "02_data"))))
-        command_line.finish([sys.executable, "-c", sys.argv[2]], view)
+        walker.finish([sys.executable, "-c", sys.argv[2]], view)
 except KeyboardInterrupt:
     print("stopped", file=sys.stderr)
     raise SystemExit(130)
@@ -363,7 +360,7 @@ def test_ctrl_c_leaves_the_terminal_as_it_was(tmp_path):
     (tmp_path / "watched.py").write_text(WATCHED)
     waits = "import sys, time; print('it failed', file=sys.stderr, flush=True); time.sleep(60)"
     top, terminal = pty.openpty()
-    paths = os.pathsep.join([str(ROOT / "lib"), str(ROOT / "tests")])
+    paths = os.pathsep.join([str(ROOT / "lib"), str(ROOT / "tests"), str(ROOT / "tests/workbook")])
     child = subprocess.Popen(
         [sys.executable, str(tmp_path / "watched.py"), str(tmp_path), waits],
         stdin=terminal,
@@ -504,8 +501,8 @@ def test_jobs_wait_for_what_they_need_and_some_are_alone():
 
 def test_a_reader_that_is_gone_ends_the_run_quietly():
     code = (
-        "import sys; from alignbook import __main__ as line\n"
-        "line.run = lambda _: print('x')\nsys.exit(line.main([]))"
+        "import sys; from alignbook.workbook import command, main_job\n"
+        "main_job.run = lambda _: print('x')\nsys.exit(command.main([]))"
     )
     read, write = os.pipe()
     os.close(read)

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import pytest
 from alignbook import ROOT
 from alignbook.datasets import by_name
-from alignbook.workbook import exhibits, profiles
-from alignbook.workbook import needs as paper
+from alignbook.workbook import exhibits, needs, profiles
 from alignbook.workbook.needs import File, Needs, Resource
 
 CHAN = ["11_chan_ablations"]
@@ -19,19 +18,24 @@ CHAN = ["11_chan_ablations"]
 
 
 def test_every_notebook_has_its_needs_and_every_need_is_known():
-    assert list(paper.NOTEBOOKS) == list(exhibits.NOTEBOOKS)
+    assert list(needs.NOTEBOOKS) == list(exhibits.NOTEBOOKS)
     fields = {field.name for field in dataclasses.fields(profiles.Profile)}
-    for needs in paper.NOTEBOOKS.values():
-        assert {*needs.others, *needs.optional} <= set(paper.RESOURCES)
-        if needs.data:  # what a notebook of printed numbers alone has not
-            assert needs.data in paper.RESOURCES and needs.data in by_name.NAMES
-        assert set(needs.settings) <= fields
-    assert set(paper.COSTS) == set(exhibits.EXHIBITS)
+    for each in needs.NOTEBOOKS.values():
+        assert {*each.others, *each.optional} <= set(needs.RESOURCES)
+        if each.data:  # what a notebook of printed numbers alone has not
+            assert each.data in needs.RESOURCES and each.data in by_name.NAMES
+        assert set(each.settings) <= fields
+
+
+def test_every_exhibit_has_a_cost():
+    for name in exhibits.EXHIBITS:
+        hours, basis = needs.cost(name, profiles.get("paper", "coco"), "coco")
+        assert hours >= 0 and basis, name
 
 
 def test_every_resource_says_where_it_is_had_and_what_for():
-    used = {each for n in paper.NOTEBOOKS.values() for each in (n.data, *n.others, *n.optional)}
-    for name, known in paper.RESOURCES.items():
+    used = {each for n in needs.NOTEBOOKS.values() for each in (n.data, *n.others, *n.optional)}
+    for name, known in needs.RESOURCES.items():
         assert known.where and known.files and (known.used_by or name in used), name
         assert "://" not in known.where and "www" not in known.where
         assert all(0 < file.least <= file.size for file in known.files), name
@@ -41,7 +45,7 @@ def test_sizes_of_features_are_computed():
     files = {
         f"{name} {file.name}": file
         for name in ("coco_precomp", "f30k_precomp", "noise_index")
-        for file in paper.RESOURCES[name].files
+        for file in needs.RESOURCES[name].files
     }
     assert files["coco_precomp train_ims.npy"].size == 113287 * 36 * 2048 * 4 + 128
     assert files["coco_precomp testall_ims.npy"].least == 5000 * 36 * 2048 * 4 + 128
@@ -53,7 +57,7 @@ def test_sizes_of_features_are_computed():
 @pytest.mark.realdata
 def test_sizes_fit_the_files_there_are(realdata):
     for name in ("coco_precomp", "f30k_precomp", "sugarcrepe"):
-        for file in paper.RESOURCES[name].files:
+        for file in needs.RESOURCES[name].files:
             path = realdata / name / file.name
             assert not path.exists() or path.stat().st_size >= file.least, path
 
@@ -76,7 +80,7 @@ def test_cost_of_table_3_by_hand():
     )
     # Eight arms of three trials and two seeds, and nine controls once.
     pairs, images, texts = 10 * 10 * 4 * 25 * 100, 10 * 4 * 100 * 2448, 10 * 25 * 6 * 100 * 400
-    hours, basis = paper.chan_exhibit("chan-T3", profile, "coco_precomp")
+    hours, basis = needs.cost("chan-T3", profile, "coco_precomp")
     assert hours == pytest.approx(49 * 6 * (pairs + images + texts) / 1e13)
     assert basis.startswith("49 trainings with BiGRU × 3,600 steps") and "BERT" not in basis
 
@@ -88,22 +92,22 @@ def test_bert_arms_are_reckoned_with_their_own_batches():
         {"seeds": "2", "chan_trials": "3", "chan_steps": "100", "chan_batch": "256"},
     )
     # Four matchers of five runs, and one official arm, with either text encoder.
-    basis = paper.chan_exhibit("chan-T1", profile, "coco_precomp")[1]
+    basis = needs.cost("chan-T1", profile, "coco_precomp")[1]
     assert "21 trainings with BiGRU × 100 steps" in basis
     assert "21 trainings with BERT × 200 steps" in basis
 
 
 def test_what_is_not_made_on_the_data_costs_nothing():
-    text = paper.plan(["10_chan"], "world").text
+    text = needs.plan(["10_chan"], "world").text
     assert "chan-T1: " in text and "chan-T2: " not in text
     # Figure 4 has K up to 36 where the published features end: 4, 9, 18 and 36, for two codings.
     plain = profiles.get("paper", "coco_precomp", {"seeds": "1", "chan_trials": "1"})
-    assert "8 trainings" in paper.chan_exhibit("chan-F4", plain, "coco_precomp")[1]
+    assert "8 trainings" in needs.cost("chan-F4", plain, "coco_precomp")[1]
 
 
 def test_one_trial_is_none():
     one = profiles.get("paper", "coco_precomp", {"seeds": "2", "chan_trials": "1"})
-    assert paper.chan_exhibit("chan-T3", one, "coco_precomp")[1].startswith(
+    assert needs.cost("chan-T3", one, "coco_precomp")[1].startswith(
         "25 trainings"
     )  # nothing to choose between
 
@@ -115,9 +119,9 @@ def test_one_trial_is_none():
 def small(tmp_path, monkeypatch):
     """The tables in small, and a project folder to put things into."""
     three = (File("a.npy", 10, 10), File("b.bin|c.bin", 5e9, 2), File("pictures/|Images/", 1e6))
-    monkeypatch.setattr(paper, "ROOT", tmp_path)
+    monkeypatch.setattr(needs, "ROOT", tmp_path)
     monkeypatch.setattr(
-        paper,
+        needs,
         "RESOURCES",
         {
             "coco_precomp": Resource(
@@ -136,7 +140,7 @@ def small(tmp_path, monkeypatch):
         },
     )
     monkeypatch.setattr(
-        paper,
+        needs,
         "NOTEBOOKS",
         {
             "02_data": Needs("coco_precomp"),
@@ -164,14 +168,14 @@ def wrong(found) -> dict[str, str]:
 
 def test_files_are_there_missing_or_cut_short(small):
     folder = small / "data/coco_precomp"
-    assert wrong(paper.look("coco_precomp")) == dict.fromkeys(
+    assert wrong(needs.look("coco_precomp")) == dict.fromkeys(
         ("a.npy", "b.bin", "pictures/"), "missing"
     )
     fill(folder, "a.npy", "c.bin", "Images/")
-    assert paper.look("coco_precomp").ready and paper.look("coco_precomp").missing == 0
+    assert needs.look("coco_precomp").ready and needs.look("coco_precomp").missing == 0
     (folder / "a.npy").write_bytes(b"012345678")
     (folder / "Images/0.jpg").unlink()
-    found = paper.look("coco_precomp")
+    found = needs.look("coco_precomp")
     assert wrong(found) == {"a.npy": "cut short: 0 KB there", "pictures/": "empty folder"}
     assert not found.ready and found.missing == 10 + 1e6
 
@@ -179,13 +183,13 @@ def test_files_are_there_missing_or_cut_short(small):
 def test_a_data_set_that_is_there_is_read_too(small, monkeypatch):
     checked = []
     monkeypatch.setattr(by_name, "check", lambda spec: checked.append(spec) or ["row 7 is bad"])
-    paper.look("coco_precomp")
+    needs.look("coco_precomp")
     assert checked == []  # not before its files are there
     fill(small / "else", "a.npy", "b.bin", "pictures/")
-    found = paper.look("coco_precomp", small / "else")
+    found = needs.look("coco_precomp", small / "else")
     assert checked == [f"coco_precomp={small}/else"]
     assert not found.ready and found.problems == ("row 7 is bad",)
-    assert "row 7 is bad" in paper.plan(CHAN, f"coco_precomp={small}/else").text
+    assert "row 7 is bad" in needs.plan(CHAN, f"coco_precomp={small}/else").text
 
 
 def test_weights_that_are_there_are_looked_into(small, monkeypatch):
@@ -193,9 +197,9 @@ def test_weights_that_are_there_are_looked_into(small, monkeypatch):
     model = SimpleNamespace(problems=lambda spec: asked.append(spec) or ["another activation"])
     monkeypatch.setitem(sys.modules, "alignbook.backbones.pretrained", model)
     monkeypatch.setattr("alignbook.backbones.pretrained", model, raising=False)
-    assert not paper.look("model").ready and asked == []
+    assert not needs.look("model").ready and asked == []
     fill(small / "data/weights", "m.bin")
-    assert paper.look("model").problems == ("another activation",)
+    assert needs.look("model").problems == ("another activation",)
     assert asked == [f"checkpoint:{small}/data/weights/m.bin"]
 
 
@@ -203,7 +207,7 @@ def test_weights_that_are_there_are_looked_into(small, monkeypatch):
 
 
 def test_what_is_missing_is_told_with_size_place_and_source(small):
-    plan = paper.plan(CHAN)
+    plan = needs.plan(CHAN)
     assert plan.data is None
     lines = plan.text.splitlines()
     head = next(line for line in lines if line.startswith("11_chan"))
@@ -219,27 +223,27 @@ def test_what_is_missing_is_told_with_size_place_and_source(small):
 
 def test_with_its_data_a_notebook_is_ready_and_can_start(small):
     fill(small / "data/coco_precomp", "a.npy", "b.bin", "Images/")
-    plan = paper.plan(CHAN)
+    plan = needs.plan(CHAN)
     assert plan.data == f"coco_precomp={small}/data/coco_precomp"
     assert "✓ ready" in plan.text and "✓ coco_precomp" in plan.text
     assert "missing: 0 KB for these notebooks" in plan.text
-    assert paper.plan(["02_data", *CHAN]).data == plan.data
+    assert needs.plan(["02_data", *CHAN]).data == plan.data
 
 
 def test_data_elsewhere(small):
     fill(small / "else", "a.npy", "b.bin", "Images/")
-    assert paper.plan(CHAN, f"coco_precomp={small}/else").data == f"coco_precomp={small}/else"
-    assert paper.plan(CHAN).data is None
-    other = paper.plan(CHAN, f"coco_precomp={small}/other")
+    assert needs.plan(CHAN, f"coco_precomp={small}/else").data == f"coco_precomp={small}/else"
+    assert needs.plan(CHAN).data is None
+    other = needs.plan(CHAN, f"coco_precomp={small}/other")
     assert other.data is None and f"put into {small}/other/" in other.text
 
 
 def test_data_of_ones_own_stands_in_but_not_for_pictures(small):
     (small / "photos").mkdir()
-    plan = paper.plan(CHAN, f"flickr8k={small}/photos")
+    plan = needs.plan(CHAN, f"flickr8k={small}/photos")
     assert plan.data == f"flickr8k={small}/photos"
     fill(small / "else", "a.npy", "b.bin", "Images/")
-    plan = paper.plan(["03_base_models"], f"coco_precomp={small}/else")
+    plan = needs.plan(["03_base_models"], f"coco_precomp={small}/else")
     assert plan.data is None and "✗ coco, model missing" in plan.text
 
 
@@ -255,25 +259,25 @@ def test_notebooks_on_different_data_start_one_by_one(small, monkeypatch):
         "coco/x",
         "weights/m.bin",
     )
-    plan = paper.plan(["03_base_models", *CHAN])
+    plan = needs.plan(["03_base_models", *CHAN])
     assert plan.text.count("✓ ready") == 2 and plan.data is None
     assert "start them one by one" in plan.text
-    assert paper.plan(["03_base_models"]).data == f"coco={small}/data/coco"
+    assert needs.plan(["03_base_models"]).data == f"coco={small}/data/coco"
 
 
 def test_settings_are_the_profiles_with_what_is_changed(small):
-    assert "chan_dim=8" in paper.plan(CHAN, overrides={"chan_dim": "8"}).text
+    assert "chan_dim=8" in needs.plan(CHAN, overrides={"chan_dim": "8"}).text
     with pytest.raises(ValueError, match="zzz"):
-        paper.plan(CHAN, overrides={"zzz": "7"})
+        needs.plan(CHAN, overrides={"zzz": "7"})
     with pytest.raises(ValueError, match="nodata"):
-        paper.plan(CHAN, "nodata=here")
+        needs.plan(CHAN, "nodata=here")
 
 
 def test_the_list_fits_a_terminal_and_names_no_address():
-    text = paper.plan(list(exhibits.NOTEBOOKS)).text
+    text = needs.plan(list(exhibits.NOTEBOOKS)).text
     assert max(map(len, text.splitlines())) <= 100
     assert "://" not in text and str(ROOT) not in text
-    for name in (*exhibits.NOTEBOOKS, *paper.RESOURCES):
+    for name in (*exhibits.NOTEBOOKS, *needs.RESOURCES):
         assert name in text
 
 

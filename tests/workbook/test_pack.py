@@ -15,8 +15,7 @@ from alignbook.errors import DataError
 from alignbook.store import durable
 from alignbook.store.fingerprint import key as fingerprint_key
 from alignbook.store.runs import key_of
-from alignbook.workbook import manifest as manifests
-from alignbook.workbook import pack
+from alignbook.workbook import pack, pack_archive, pack_choice, pack_manifest
 
 WORLD, PHOTOS = "a" * 64, "b" * 64
 STALE, PHOTO_BASE, PHOTO_FEATURES, PHOTO_ARM = (digit * 16 for digit in "5678")
@@ -31,6 +30,7 @@ def record_of(inputs, module="alignbook.papers.chan.model", seed=0, seconds=1.5)
         "inputs": list(inputs),
         "device": "cpu",
         "dtype": "float32",
+        "format": 1,
         "code": "c" * 64,
         "versions": {"torch": "1", "numpy": "2"},
         "finished": "now",
@@ -97,9 +97,11 @@ def root(tmp_path, monkeypatch):
 
 def packed(root: Path, **asked) -> Path:
     """A pack of a project folder's runs."""
-    choice = pack.choose(root, **asked)
+    choice = pack_choice.choose(root, **asked)
     target = root.parent / f"pack-{len(list(root.parent.glob('pack-*')))}.tar.gz"
-    pack.write(target, pack.describe(root / "results/store", choice), root / "results/store")
+    pack_archive.write(
+        target, pack_archive.describe(root / "results/store", choice), root / "results/store"
+    )
     return target
 
 
@@ -127,10 +129,10 @@ def repacked(path: Path, members) -> Path:
 
 
 def test_what_results_refer_to_is_packed_with_its_inputs(root):
-    choice = pack.choose(root)
+    choice = pack_choice.choose(root)
     assert choice.keys == PACKED
     assert [each["folder"] for each in choice.results] == ["world-laptop", "world-smoke"]
-    reasons = " ".join(pack.stays(choice))
+    reasons = " ".join(pack_choice.stays(choice))
     assert "3 runs on flickr8k" in reasons and "1 runs that no results folder" in reasons
     assert "/some/where" not in json.dumps(choice.results)  # where photographs lie is private
 
@@ -138,26 +140,26 @@ def test_what_results_refer_to_is_packed_with_its_inputs(root):
 def test_inputs_come_along_though_no_results_folder_names_them(root):
     (root / "results/world-laptop/base.json").unlink()
     (root / "results/world-smoke/base.json").unlink()
-    assert pack.choose(root, ["laptop"]).keys == sorted([BASE, FEATURES, ARM])
+    assert pack_choice.choose(root, ["laptop"]).keys == sorted([BASE, FEATURES, ARM])
 
 
 def test_what_a_run_asked_for_while_it_was_computed_comes_along(root):
     """A warm-up that several runs share, for one."""
     warm_up, own = "9" * 16, root / "results/store" / ARM / "run.json"
     add_run(root, warm_up, [WORLD, FEATURES, BASE])
-    assert warm_up not in pack.choose(root).keys
+    assert warm_up not in pack_choice.choose(root).keys
     own.write_text(json.dumps(json.loads(own.read_text()) | {"asked": [warm_up]}))
-    assert pack.choose(root, ["laptop"]).keys == sorted([BASE, FEATURES, ARM, warm_up])
+    assert pack_choice.choose(root, ["laptop"]).keys == sorted([BASE, FEATURES, ARM, warm_up])
 
 
 def test_only_the_results_asked_for(root):
-    choice = pack.choose(root, profiles=["laptop"])
+    choice = pack_choice.choose(root, profiles=["laptop"])
     assert choice.keys == sorted([BASE, FEATURES, ARM])
-    assert "1 runs of other results" in " ".join(pack.stays(choice))
+    assert "1 runs of other results" in " ".join(pack_choice.stays(choice))
     with pytest.raises(DataError, match="overnight.*world-laptop"):
-        pack.choose(root, profiles=["overnight"])
+        pack_choice.choose(root, profiles=["overnight"])
     with pytest.raises(DataError, match="coco"):
-        pack.choose(root, kinds=["coco"])
+        pack_choice.choose(root, kinds=["coco"])
 
 
 def test_all_means_stale_runs_too_but_no_photographs(root):
@@ -167,28 +169,30 @@ def test_all_means_stale_runs_too_but_no_photographs(root):
         (root / f"data/{name}-1").mkdir(parents=True)
         told = json.dumps({"name": name, "fingerprint": digit * 64})
         (root / f"data/{name}-1/meta.json").write_text(told)
-    choice = pack.choose(root, everything=True)
+    choice = pack_choice.choose(root, everything=True)
     assert choice.keys == sorted(["0" * 16, *PACKED, STALE])
-    assert "1 runs on coco" in " ".join(pack.stays(choice))
+    assert "1 runs on coco" in " ".join(pack_choice.stays(choice))
 
 
 def test_weights_of_photographs_travel_if_asked_and_their_features_never(root):
-    choice = pack.choose(root, kinds=["flickr8k"])
+    choice = pack_choice.choose(root, kinds=["flickr8k"])
     assert choice.keys == [PHOTO_BASE, PHOTO_ARM]
-    assert "features of photographs" in " ".join(pack.stays(choice))
+    assert "features of photographs" in " ".join(pack_choice.stays(choice))
 
 
 def test_runs_on_unknown_data_stay(root):
     add_run(root, "9" * 16, ["f" * 64])
     add_run(root, "0" * 16, ["e" * 16])  # its input is gone
-    assert pack.choose(root, everything=True).keys == sorted([*PACKED, STALE])
+    assert pack_choice.choose(root, everything=True).keys == sorted([*PACKED, STALE])
 
 
 def test_half_a_run_is_not_packed(root):
     (root / "results/store" / SMALL / "run.json").unlink()
-    choice = pack.choose(root)
+    choice = pack_choice.choose(root)
     assert SMALL not in choice.keys
-    assert "1 runs that results folders name but the store lacks" in " ".join(pack.stays(choice))
+    assert "1 runs that results folders name but the store lacks" in " ".join(
+        pack_choice.stays(choice)
+    )
 
 
 def test_a_pickle_is_refused(root):
@@ -203,7 +207,7 @@ def test_a_pickle_is_refused(root):
 def test_runs_come_back_as_they_were(root, tmp_path):
     store = tmp_path / "there/store"
     store.parent.mkdir()
-    manifest, new = pack.read(packed(root), store)
+    manifest, new = pack_archive.read(packed(root), store)
     assert new == PACKED
     before = contents(root / "results/store")
     assert contents(store) == {name: before[name] for name in before if name[:16] in new}
@@ -230,9 +234,9 @@ def test_the_manifest_comes_first_and_members_are_nobodys(root):
 
 def test_unpacking_again_changes_nothing(root, tmp_path):
     path = packed(root)
-    pack.read(path, tmp_path / "store")
+    pack_archive.read(path, tmp_path / "store")
     before = contents(tmp_path / "store")
-    assert pack.read(path, tmp_path / "store")[1] == []
+    assert pack_archive.read(path, tmp_path / "store")[1] == []
     assert contents(tmp_path / "store") == before
 
 
@@ -240,7 +244,7 @@ def test_a_run_computed_here_too_is_kept_though_it_took_another_time(root, tmp_p
     add_run(tmp_path / "there", ARM, [WORLD, FEATURES, BASE], seconds=99)
     store = tmp_path / "there/results/store"
     before = contents(store / ARM)
-    assert pack.read(packed(root), store)[1] == sorted([BASE, FEATURES, SMALL])
+    assert pack_archive.read(packed(root), store)[1] == sorted([BASE, FEATURES, SMALL])
     assert contents(store / ARM) == before
 
 
@@ -251,14 +255,14 @@ def test_another_result_under_the_same_key_is_named(root, tmp_path, file):
     (store / ARM / file).write_bytes(b'{"steps": 2}')
     before = contents(store)
     with pytest.raises(DataError, match=f"another result for 1 runs.*\n.*{ARM}: {file}$"):
-        pack.read(packed(root), store)
+        pack_archive.read(packed(root), store)
     assert contents(store) == before
 
 
 def test_half_a_run_makes_room_for_the_packed_one(root, tmp_path):
     (tmp_path / "store" / ARM).mkdir(parents=True)
     (tmp_path / "store" / ARM / "half").touch()
-    assert ARM in pack.read(packed(root), tmp_path / "store")[1]
+    assert ARM in pack_archive.read(packed(root), tmp_path / "store")[1]
     assert not (tmp_path / "store" / ARM / "half").exists()
 
 
@@ -459,7 +463,7 @@ def test_altered_packs_are_refused_and_nothing_is_left(root, tmp_path, words, ch
     repacked(path, change(unpacked(path)))
     around = contents(tmp_path)
     with pytest.raises(DataError, match=words) as refused:
-        pack.read(path, tmp_path / "store")
+        pack_archive.read(path, tmp_path / "store")
     assert str(path) in str(refused.value)
     assert contents(tmp_path) == around
     assert not list((tmp_path / "store").iterdir() if (tmp_path / "store").exists() else [])
@@ -511,7 +515,7 @@ def changed(told, place, value):
 def test_a_manifest_of_other_types_is_refused_or_does_no_harm(root, tmp_path, monkeypatch, capsys):
     """Whatever stands in place of each of its fields: nothing is written, or all of it."""
     monkeypatch.setattr(pack, "other_device", lambda manifest: None)
-    monkeypatch.setattr(pack, "_code", lambda module: "c" * 64)
+    monkeypatch.setattr(pack, "code_here", lambda module: "c" * 64)
     path = packed(root, profiles=["laptop"])
     members = unpacked(path)
     manifest = json.loads(members[0][1])
@@ -520,7 +524,7 @@ def test_a_manifest_of_other_types_is_refused_or_does_no_harm(root, tmp_path, mo
         for value in (*ODD, ...):
             octets = json.dumps(changed(manifest, place, value)).encode()
             try:
-                manifests.read(octets)
+                pack_manifest.read(octets)
             except ValueError as error:
                 refused += 1
                 assert str(error).isprintable() and len(str(error)) < 250
@@ -543,23 +547,23 @@ def test_what_is_not_as_it_was_written_is_not_packed(root, content):
     record["files"] = durable.described(store / ARM)
     del record["files"]["run.json"]
     (store / ARM / "run.json").write_text(json.dumps(record))
-    pack.describe(store, pack.choose(root))
+    pack_archive.describe(store, pack_choice.choose(root))
     weights = store / ARM / "weights.safetensors"
     weights.write_bytes(content) if content else weights.unlink()
     with pytest.raises(DataError, match="weights.safetensors: not as it was written"):
-        pack.describe(store, pack.choose(root))
+        pack_archive.describe(store, pack_choice.choose(root))
 
 
 def test_a_record_of_other_types_is_refused_or_does_no_harm(root):
     """A record that is taken has the run's name for its key."""
-    manifest = pack.describe(root / "results/store", pack.choose(root))
+    manifest = pack_archive.describe(root / "results/store", pack_choice.choose(root))
     folder, run = root / "results/store" / ARM, manifest["runs"][ARM]
     record = json.loads((folder / "run.json").read_bytes())
     files = {name: entry for name, entry in run["files"].items() if name != "run.json"}
     record |= {"files": files}
     record |= {"seal": fingerprint_key(record)}
     taken, metrics = set(), (folder / "metrics.json").read_bytes()
-    manifests.check_run(ARM, run, json.dumps(record).encode(), metrics)
+    pack_manifest.check_run(ARM, run, json.dumps(record).encode(), metrics)
     for place in places(record):
         for value in (*ODD, ...):
             told = changed(record, place, value)
@@ -567,7 +571,7 @@ def test_a_record_of_other_types_is_refused_or_does_no_harm(root):
                 del told["seal"]
                 told |= {"seal": fingerprint_key(told)}
             try:
-                manifests.check_run(ARM, run, json.dumps(told).encode(), metrics)
+                pack_manifest.check_run(ARM, run, json.dumps(told).encode(), metrics)
             except ValueError as error:
                 assert str(error).isprintable()
                 continue
@@ -586,18 +590,18 @@ def test_an_unpacking_that_was_interrupted_is_finished_by_the_next(root, tmp_pat
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(os, "replace", twice)
-        pack.read(path, tmp_path / "store")
+        pack_archive.read(path, tmp_path / "store")
     assert sorted(each.name for each in (tmp_path / "store").iterdir()) == moved
-    assert sorted(moved + pack.read(path, tmp_path / "store")[1]) == PACKED
+    assert sorted(moved + pack_archive.read(path, tmp_path / "store")[1]) == PACKED
     before = contents(root / "results/store")
     expected = {name: before[name] for name in before if name[:16] in PACKED}
     assert contents(tmp_path / "store") == expected
 
 
 def test_an_endless_manifest_is_not_read(root, tmp_path, monkeypatch):
-    monkeypatch.setattr(pack, "LONGEST", 1000)
+    monkeypatch.setattr(pack_manifest, "LONGEST", 1000)
     with pytest.raises(DataError, match="MANIFEST.json has .* at most"):
-        pack.read(packed(root), tmp_path / "store")
+        pack_archive.read(packed(root), tmp_path / "store")
 
 
 def test_a_header_without_end_is_not_read(root, tmp_path):
@@ -608,7 +612,7 @@ def test_a_header_without_end_is_not_read(root, tmp_path):
     for members in ([(info, bytes(1 << 22))], [*unpacked(path), (info, bytes(1 << 22))]):
         repacked(path, members)
         with pytest.raises(DataError, match="not a whole pack .a header of 4,194,304 bytes"):
-            pack.read(path, tmp_path / "store")
+            pack_archive.read(path, tmp_path / "store")
         assert not (tmp_path / "store").exists()
 
 
@@ -618,7 +622,7 @@ def test_packs_cut_anywhere_are_refused(root, tmp_path):
     for size in [*range(12), *range(12, len(whole) - 200, 97)]:
         path.write_bytes(whole[:size])
         with pytest.raises(DataError, match="copy (it|the pack) again"):
-            pack.read(path, tmp_path / "store")
+            pack_archive.read(path, tmp_path / "store")
     assert contents(tmp_path / "store") == {}
 
 
@@ -626,14 +630,14 @@ def test_packs_cut_anywhere_are_refused(root, tmp_path):
 def test_what_is_no_archive_is_refused(tmp_path, content):
     (tmp_path / "x").write_bytes(content)
     with pytest.raises(DataError, match="x: not a whole pack"):
-        pack.read(tmp_path / "x", tmp_path / "store")
+        pack_archive.read(tmp_path / "x", tmp_path / "store")
 
 
 def test_a_full_disk_is_told_beforehand(root, tmp_path, monkeypatch):
     path = packed(root)
-    monkeypatch.setattr(pack.shutil, "disk_usage", lambda where: SimpleNamespace(free=1000))
+    monkeypatch.setattr(pack_archive.shutil, "disk_usage", lambda where: SimpleNamespace(free=1000))
     with pytest.raises(DataError, match="0 MB free, .* needed: make room"):
-        pack.read(path, tmp_path / "store")
+        pack_archive.read(path, tmp_path / "store")
     with pytest.raises(DataError, match="0 MB free, .* needed: make room"):
         packed(root)
     assert contents(tmp_path / "store") == {}
@@ -649,18 +653,18 @@ def test_a_disk_that_fills_up_leaves_nothing(root, tmp_path, monkeypatch, capsys
     def full(file, mode):
         return Full() if mode == "xb" else open(file, mode)
 
-    monkeypatch.setattr(pack, "open", full, raising=False)
+    monkeypatch.setattr(pack_archive, "open", full, raising=False)
     assert pack.main(["unpack", str(path)]) == 2
     assert "No space left on device: make room" in capsys.readouterr().err
     assert not list((root / "results/store").glob(".unpacking-*"))
 
 
 def test_a_failed_pack_leaves_no_file(root, tmp_path, monkeypatch):
-    manifest = pack.describe(root / "results/store", pack.choose(root))
+    manifest = pack_archive.describe(root / "results/store", pack_choice.choose(root))
     (root / "results/store" / SMALL / "weights.safetensors").unlink()
     before = set(tmp_path.iterdir())
     with pytest.raises(FileNotFoundError):
-        pack.write(tmp_path / "new.tar.gz", manifest, root / "results/store")
+        pack_archive.write(tmp_path / "new.tar.gz", manifest, root / "results/store")
     assert set(tmp_path.iterdir()) == before
 
 
@@ -669,7 +673,7 @@ def test_leftovers_of_a_killed_unpacking_are_removed(root, tmp_path):
     (dead / ARM).mkdir(parents=True)
     other = tmp_path / f"store/.unpacking-{os.getppid()}"  # at work
     other.mkdir()
-    pack.read(packed(root), tmp_path / "store")
+    pack_archive.read(packed(root), tmp_path / "store")
     assert not dead.exists() and other.exists()
 
 
@@ -677,8 +681,10 @@ def test_leftovers_of_a_killed_unpacking_are_removed(root, tmp_path):
 
 
 def test_the_command_line_tells_what_to_do_next(root, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(pack, "_version", lambda name: {"torch": "1", "numpy": "2"}.get(name, "0"))
-    monkeypatch.setattr(pack, "_code", lambda module: "c" * 64)
+    monkeypatch.setattr(
+        pack_archive, "version_here", lambda name: {"torch": "1", "numpy": "2"}.get(name, "0")
+    )
+    monkeypatch.setattr(pack, "code_here", lambda module: "c" * 64)
     monkeypatch.setattr(pack, "other_device", lambda manifest: None)
     file = tmp_path / "runs.tar.gz"
     assert pack.main(["pack", str(file), "--profile", "smoke"]) == 0
@@ -696,7 +702,7 @@ def test_the_command_line_tells_what_to_do_next(root, tmp_path, monkeypatch, cap
     assert "./run_all.sh --profile smoke " in said and "NOT" not in said
 
     monkeypatch.setattr(pack, "other_device", lambda manifest: "cpu")
-    monkeypatch.setattr(pack, "_version", {"torch": "7", "numpy": "2"}.get)
+    monkeypatch.setattr(pack_archive, "version_here", {"torch": "7", "numpy": "2"}.get)
     monkeypatch.setattr(
         pack, "_code", lambda m: "c" * 64 if m == "alignbook.papers.chan.model" else "none"
     )
@@ -735,7 +741,7 @@ def test_of_a_part_its_notebooks_are_named(root):
         ("00_start_here", []),
     ):
         (notebooks / f"{name}.done").touch()
-        (entry,) = pack.choose(root, ["smoke"], ["world"]).results
+        (entry,) = pack_choice.choose(root, ["smoke"], ["world"]).results
         assert entry["part"] == part
         ((command, _),) = pack.commands({"results": [entry]})
         assert command == " ".join(["./run_all.sh --profile smoke", *part])

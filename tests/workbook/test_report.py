@@ -15,9 +15,18 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
-from alignbook import __main__ as command_line
 from alignbook.evidence import claims
-from alignbook.workbook import exhibits, live, report
+from alignbook.workbook import (
+    command,
+    exhibits,
+    folders,
+    live,
+    report,
+    report_front,
+    report_notebooks,
+    report_sphinx,
+    walker,
+)
 from conftest import ROOT
 from PIL import Image
 
@@ -229,7 +238,7 @@ def test_every_formula_of_the_notebooks_can_be_drawn(path):
         if cell.cell_type == "markdown":
             prose = re.sub(r"```.*?```|`[^`]*`", "", cell.source, flags=re.S)
             for block, inline in re.findall(r"\$\$(.+?)\$\$|\$(.+?)\$", prose, re.S):
-                assert report.mathml(block or inline, bool(block)).startswith("<math")
+                assert report_sphinx.mathml(block or inline, bool(block)).startswith("<math")
 
 
 def test_every_figure_has_its_alt_text(built):
@@ -243,7 +252,7 @@ def test_every_figure_has_its_alt_text(built):
 def test_parameters_and_solutions_are_folded_and_removed_cells_gone(built):
     page = Page(built / "11_chan_ablations.html")
     assert len(page.all("details")) == 3
-    for words in (*report.FOLDED.values(), "answer", "explorer"):
+    for words in (*report_notebooks.FOLDED.values(), "answer", "explorer"):
         assert words in page.text
     assert "secret" not in page.text
 
@@ -269,7 +278,7 @@ def test_folders_that_a_setting_names_are_not_shown(data, settings):
     ran = {"out": "/book/results/world-smoke", "settings": settings}
     folder = re.search("(?<=[=:])/[^']*pictures", data + settings)[0]
     said = {"metadata": {"papermill": {"parameters": ran}}, "cells": [f"read {folder}/a.jpg"]}
-    found = report.without_places(json.dumps(said), data)
+    found = report_notebooks.without_places(json.dumps(said), data)
     assert folder not in found and "read pictures/a.jpg" in found
 
 
@@ -307,9 +316,12 @@ def test_the_front_page_says_what_holds_and_where(built):
 
 def test_values_are_written_with_their_units_decimals():
     line = SimpleNamespace(value=0.17349, low=0.1, high=0.31, unit="AUC")
-    assert report.value(line) == "+0.173 AUC" and report.interval(line) == r"\[0.100, 0.310\]"
+    assert (
+        report_front.value(line) == "+0.173 AUC"
+        and report_front.interval(line) == r"\[0.100, 0.310\]"
+    )
     line.unit = "s"
-    assert report.value(line) == "+0.2 s" and report.interval(line) == r"\[0.1, 0.3\]"
+    assert report_front.value(line) == "+0.2 s" and report_front.interval(line) == r"\[0.1, 0.3\]"
 
 
 def test_the_front_page_says_when_on_what_and_how_long(built):
@@ -332,9 +344,11 @@ def test_the_front_page_says_when_on_what_and_how_long(built):
 
 def test_a_base_models_time_is_that_of_its_training(tmp_path, monkeypatch):
     """What is listed for it is the measuring of a run that was trained before."""
-    monkeypatch.setattr(report, "papermill", lambda path: {"end_time": "2031", "duration": 5.0})
+    monkeypatch.setattr(
+        report_notebooks, "papermill", lambda path: {"end_time": "2031", "duration": 5.0}
+    )
     (tmp_path / "timings.csv").write_text(TIMINGS)
-    told = report.regenerated(SimpleNamespace(out=tmp_path), ["03_base_models"])
+    told = report_front.regenerated(SimpleNamespace(out=tmp_path), ["03_base_models"])
     assert re.search(r"base-models \|\s*2031\s*\|\s+5 \|\s+1 \|\s+30 \|", told), told
 
 
@@ -428,7 +442,7 @@ def test_the_newest_results_are_taken_unless_others_are_named(tmp_path, monkeypa
     ):
         report.newest(results, "gpu")
     monkeypatch.setattr(report, "ROOT", tmp_path / "empty")
-    assert command_line.main(["book"]) == 2
+    assert command.main(["book"]) == 2
     said = capsys.readouterr()
     assert "no executed notebooks in *-*; there are: none" in said.err and said.out == ""
 
@@ -437,7 +451,7 @@ SETTINGS = {"data": "flickr8k=/photographs", "profile": "smoke"}
 
 
 def test_there_is_a_report_before_a_long_job_ends_and_it_grows(tmp_path, monkeypatch):
-    monkeypatch.setattr(command_line, "FIRST_LOOK", 0.1)
+    monkeypatch.setattr(walker, "FIRST_LOOK", 0.1)
     asked, ends = [], tmp_path / "ends"
 
     def written(settings, seen):
@@ -445,46 +459,46 @@ def test_there_is_a_report_before_a_long_job_ends_and_it_grows(tmp_path, monkeyp
         if len(asked) == 3:
             ends.touch()
 
-    monkeypatch.setattr(command_line, "write_report", written)
+    monkeypatch.setattr(walker, "write_report", written)
     waits = "import os, sys, time\nwhile not os.path.exists(sys.argv[1]): time.sleep(0.01)"
     began = time.monotonic()
     with live.View(tmp_path, None, "") as seen:
-        assert command_line.finish([sys.executable, "-c", waits, str(ends)], seen, SETTINGS) == 0
+        assert walker.finish([sys.executable, "-c", waits, str(ends)], seen, SETTINGS) == 0
         took = time.monotonic() - began
-        assert command_line.finish([sys.executable, "-c", "raise SystemExit(3)"], seen) == 3
+        assert walker.finish([sys.executable, "-c", "raise SystemExit(3)"], seen) == 3
     assert asked == [SETTINGS] * 3
     assert took >= 0.1 + 0.2 + 0.4
 
 
 def test_the_main_job_asks_for_a_report_where_it_is_not_current(out, built, tmp_path, monkeypatch):
-    asked, folders = [], [fill(tmp_path / "other"), tmp_path, out]  # not current, empty, current
-    monkeypatch.setattr(command_line, "finish", lambda command, _: asked.append(command[3:]) or 7)
-    monkeypatch.setattr(command_line, "results_folder", lambda settings: folders.pop())
-    assert command_line.write_report(SETTINGS, None) == 0 and asked == []
-    assert command_line.write_report(SETTINGS, None) == 0 and asked == []
-    assert command_line.write_report(SETTINGS, None) == 7
+    asked, outs = [], [fill(tmp_path / "other"), tmp_path, out]  # not current, empty, current
+    monkeypatch.setattr(walker, "finish", lambda command, _: asked.append(command[3:]) or 7)
+    monkeypatch.setattr(folders, "results_folder", lambda settings: outs.pop())
+    assert walker.write_report(SETTINGS, None) == 0 and asked == []
+    assert walker.write_report(SETTINGS, None) == 0 and asked == []
+    assert walker.write_report(SETTINGS, None) == 7
     assert asked == [["book", str(tmp_path / "other")]]
 
 
 @pytest.mark.parametrize("arguments", [["--profile", "lap"], ["--profil", "smoke"], ["a", "b"]])
 def test_bad_arguments_are_refused(arguments, capsys):
     with pytest.raises(SystemExit) as ended:
-        command_line.main(["book", *arguments])
+        command.main(["book", *arguments])
     assert ended.value.code == 2
     assert "run_all.sh book: error" in capsys.readouterr().err
 
 
 def test_every_question_is_about_a_claim():
     known = {claim.id: claim.paper for claim in claims.load()}
-    assert {known[name] for name in report.QUESTIONS} == set(known.values())
+    assert {known[name] for name in report_front.QUESTIONS} == set(known.values())
     assert list(exhibits.NOTEBOOKS) == sorted(exhibits.NOTEBOOKS)  # the order of reading
 
 
 def test_a_folder_can_be_named(out, built, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(report, "ROOT", tmp_path)  # where there are no results
-    assert command_line.main(["book", str(out)]) == 0
+    assert command.main(["book", str(out)]) == 0
     assert f"{out.name}/report/index.html" in capsys.readouterr().out
-    assert command_line.main(["book", str(tmp_path / "none")]) == 2
+    assert command.main(["book", str(tmp_path / "none")]) == 2
     assert "none/notebooks: nothing to report on" in capsys.readouterr().err
 
 

@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 from alignbook import ROOT
 from alignbook.evidence import claims, printed_tables, verdicts
+from alignbook.papers.covalign import hours
 from alignbook.show import base_models, datasheet, figures, run_tables, tables
-from alignbook.workbook import exhibits, needs, profiles, results
+from alignbook.workbook import exhibits, profiles, results
+from alignbook.workbook.budget import budget_table, chapter_budget
 
 
 def metrics(rows=("visual-codebook", "cross-attention"), seeds=3):
@@ -193,21 +195,21 @@ def test_the_budget_counts_a_shared_run_once_and_compares_seconds_a_step():
         }
     )
     book = SimpleNamespace(profile=SimpleNamespace(name="laptop"), kind="world")
-    line = run_tables.budget_table(book, timings).set_index("exhibit").loc["chan-T3"]
+    line = budget_table(book, timings).set_index("exhibit").loc["chan-T3"]
     assert line.runs == 2 and line["core-seconds"] == 40
     assert line["seconds a step"] == pytest.approx(40 / 500)
     assert line["measured / planned"] == pytest.approx(40 / line["core-seconds planned"])
     assert line[""] == ""
-    slow = run_tables.budget_table(book, timings.assign(training_seconds=9999.0))
+    slow = budget_table(book, timings.assign(training_seconds=9999.0))
     assert list(slow[slow.exhibit == "chan-T3"][""]) == ["over budget"]
     # gather sorts by name: F3, which plans nothing, and F4 before T3, where the run belongs.
     shared = pd.concat([timings.assign(exhibit=name) for name in ("chan-F3", "chan-F4", "chan-T3")])
-    again = run_tables.budget_table(book, shared).set_index("exhibit")
+    again = budget_table(book, shared).set_index("exhibit")
     assert again.loc["chan-T3"].runs == 2 and np.isnan(again.loc["chan-F4"].runs)
     assert "chan-F3" not in again.index
     # What has no plan is shown all the same.
     other = SimpleNamespace(profile=SimpleNamespace(name="gpu"), kind="flickr30k")
-    line = run_tables.budget_table(other, timings).set_index("exhibit").loc["chan-T3"]
+    line = budget_table(other, timings).set_index("exhibit").loc["chan-T3"]
     assert line.runs == 2 and np.isnan(line["core-seconds planned"])
 
 
@@ -219,7 +221,9 @@ def planned_runs(line, profile):
     if line.exhibit.startswith("comalign"):
         arms = exhibits.arms(line.exhibit, line.data)
         tuned = profile.comalign_trials if profile.comalign_trials > 1 else 0
-        alone = [arm for arm in arms if arm in (*known.controls, *known.untrained)]
+        alone = [
+            arm for arm in arms if known.arm(arm).seeds == "first" or not known.arm(arm).trained
+        ]
         # Tables III to VI share their trials: dev chooses for the whole method.
         trials = tuned * (
             len(arms) - len(alone) if line.exhibit == "comalign-TI" else line.exhibit[9] == "T"
@@ -227,20 +231,19 @@ def planned_runs(line, profile):
         return len(alone) + trials + (len(arms) - len(alone)) * profile.seeds, None
     if line.exhibit.startswith("covalign"):
         assert line.arms == len(exhibits.arms(line.exhibit, line.data))
-        return needs.covalign_trainings(line.exhibit, profile, line.data), profile.covalign_steps
+        arms = exhibits.arms(line.exhibit, line.data)
+        return hours.trainings(line.exhibit, arms, profile), profile.covalign_steps
     if line.exhibit.startswith("gsl"):
         arms = exhibits.arms(line.exhibit, line.data)
-        single = known.later if line.profile in ("smoke", "laptop") else ()
-        single = [arm for arm in arms if arm in single]
+        single = [arm for arm in arms if known.arm(arm).single(line.profile)]
         # Trials are at one rate; δ = 0.5 and the plain switch are runs of another exhibit, too.
         methods = {"gsl-F1": 7, "gsl-T1": 2, "gsl-T3": 4}.get(line.exhibit, 0)
         trials = methods * profile.gsl_trials if profile.gsl_trials > 1 else 0
         shared = line.exhibit in ("gsl-T1", "gsl-switches")
         return len(single) + (len(arms) - len(single) - shared) * profile.seeds + trials, None
-    early = known.later if line.profile in ("smoke", "laptop") else ()
     arms = [arm for arm in exhibits.arms(line.exhibit, line.data) if arm != exhibits.BASE_MODEL]
     assert line.arms == len(arms)
-    single = [arm for arm in arms if arm in (*known.controls, *early)]
+    single = [arm for arm in arms if known.arm(arm).single(line.profile)]
     runs = len(single) + (len(arms) - len(single)) * (profile.chan_trials + profile.seeds)
     long = sum(arm.endswith("-long") for arm in arms)
     return runs, profile.chan_steps * (runs + 3 * long) / runs
@@ -267,7 +270,7 @@ def test_the_budget_fits_the_profiles():
         assert line.runs == runs, line
         assert steps is None or line.steps == pytest.approx(steps, abs=1), line
     laptop = budget[(budget.profile == "laptop") & (budget.data == "world")]
-    chapters = run_tables.chapter_budget().set_index("chapter")
+    chapters = chapter_budget().set_index("chapter")
     assert chapters["core-seconds planned"].sum() == laptop.core_seconds.sum()
     assert list(chapters[chapters[""] == "over"].index) == []
     assert laptop.core_seconds.sum() <= 5000  # of 45 minutes on two cores, 5,400
@@ -290,39 +293,6 @@ def test_a_table_of_two_test_sets_takes_the_columns_of_the_one_asked_for():
         line = table.set_index([("", "group"), ("", "row")]).loc[("BUTD + BiGRU", "CHAN (ours)")]
         assert line["RSUM", "ours"] == pytest.approx(ours) and line["RSUM", "paper"] == theirs
         assert line["RSUM", "±"] == pytest.approx(4.302653 / np.sqrt(3), abs=1e-3)
-
-
-def test_sizes_are_read_from_the_arms_names():
-    values = metrics(rows=("hard-100", "hard-36", "soft-9"))
-    table = run_tables.sizes_table(values)
-    assert list(zip(table.coding, table.K)) == [
-        ("hard coding", 36),
-        ("hard coding", 100),
-        ("cross-attention", 9),
-    ]
-    assert table.RSUM[0] == pytest.approx(11.6) and table.seeds[0] == 3
-
-
-def test_the_curve_of_tau_holds_everything_else_still(monkeypatch):
-    plain = {"coding": "soft", "scale": 10.0, "margin": 0.05, "steps": 250}
-    made = {
-        "τ=1/1": plain | {"temperature": 1.0},
-        "τ=1/4": plain | {"temperature": 0.25},
-        "cross-attention": plain | {"temperature": 0.05, "scale": 5.0},
-        "cross-attention-long": plain | {"temperature": 0.05, "steps": 1000},
-        "visual-codebook": plain | {"coding": "hard", "temperature": 0.0},
-        "base-model": {"recipe": "world-clip"},
-    }
-    stored = {
-        name: SimpleNamespace(config=config, metrics={"test RSUM": float(i)})
-        for i, (name, config) in enumerate(made.items())
-    }
-    monkeypatch.setattr(run_tables.runs, "stored", stored.get)
-    arms = pd.DataFrame({"role": "report", "seed": 0, "arm": list(made), "key": list(made)})
-    curve = run_tables.tau_table(arms)
-    assert list(zip(curve["1/τ"], curve.RSUM)) == [(1, 0), (4, 1), (1, 4), (4, 4)]
-    stored["visual-codebook"].config["margin"] = 0.1  # dev chose another one
-    assert set(run_tables.tau_table(arms).coding) == {"cross-attention"}
 
 
 def test_presets_side_by_side_list_every_difference():

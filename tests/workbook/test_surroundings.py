@@ -8,8 +8,16 @@ import subprocess
 from types import SimpleNamespace
 
 import pytest
-from alignbook import __main__ as command_line
-from alignbook.workbook import checks, jobs, surroundings
+from alignbook.workbook import (
+    checks,
+    command,
+    folders,
+    jobs,
+    main_job,
+    surroundings,
+    telling,
+    walker,
+)
 
 
 @pytest.fixture
@@ -17,15 +25,15 @@ def root(tmp_path, monkeypatch):
     """A project folder with nothing in it, in which nothing is computed."""
     root = tmp_path / "work book"
     (root / "results").mkdir(parents=True)
-    for module in (command_line, checks, surroundings):
+    for module in (checks, folders, main_job, surroundings):
         monkeypatch.setattr(module, "ROOT", root)
-    monkeypatch.setattr(command_line, "walk", lambda *_: pytest.fail("a walk began"))
+    monkeypatch.setattr(main_job, "walk", lambda *_: pytest.fail("a walk began"))
     return root
 
 
 def refused(capsys, *arguments) -> str:
     """The line that a start is refused with."""
-    assert command_line.main(["--profile", "smoke", "02_data", *arguments]) == 2
+    assert command.main(["--profile", "smoke", "02_data", *arguments]) == 2
     said = capsys.readouterr()
     assert said.err.startswith("run_all.sh: ") and said.err.count("\n") == 1 and not said.out
     return said.err
@@ -99,7 +107,7 @@ def test_what_gives_way_later_is_told(root, capsys, monkeypatch, code, words):
     def fails(*_):
         raise OSError(code, os.strerror(code), "x/y")
 
-    monkeypatch.setattr(command_line, "check", fails)
+    monkeypatch.setattr(main_job, "check", fails)
     assert f"run_all.sh: {words}" in refused(capsys)
 
 
@@ -107,9 +115,9 @@ def test_an_error_that_no_surroundings_made_is_raised(root, monkeypatch):
     def fails(*_):
         raise FileNotFoundError(errno.ENOENT, "No such file or directory", "x")
 
-    monkeypatch.setattr(command_line, "check", fails)
+    monkeypatch.setattr(main_job, "check", fails)
     with pytest.raises(FileNotFoundError):
-        command_line.main(["--profile", "smoke"])
+        command.main(["--profile", "smoke"])
 
 
 def test_a_full_disk_hides_nothing_of_what_failed(root, capsys, monkeypatch):
@@ -119,14 +127,15 @@ def test_a_full_disk_hides_nothing_of_what_failed(root, capsys, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.undo()
-    monkeypatch.setattr(command_line, "finish", lambda *_: 1)
-    monkeypatch.setattr(command_line, "note_start", is_full)
-    monkeypatch.setattr(command_line.warm, "keep", command_line.suppress)
-    monkeypatch.setattr(command_line, "ROOT", root)
+    monkeypatch.setattr(walker, "finish", lambda *_: 1)
+    monkeypatch.setattr(main_job, "note_start", is_full)
+    monkeypatch.setattr(main_job.warm, "keep", main_job.suppress)
+    for module in (folders, main_job):
+        monkeypatch.setattr(module, "ROOT", root)
     told = []
-    monkeypatch.setattr(command_line, "tell_failures", lambda *_: told.append(1))
+    monkeypatch.setattr(telling, "tell_failures", lambda *_: told.append(1))
     settings = {"profile": "smoke", "data": "world", "seeds": None, "set": {}}
-    assert command_line.walk(settings, ["02_data"], None, 1) == 1 and told
+    assert main_job.walk(settings, ["02_data"], None, 1) == 1 and told
 
     def fails(book):
         raise RuntimeError("PytorchStreamWriter failed writing file data/0")

@@ -33,25 +33,24 @@ TOWERS = {
 
 @dataclass(frozen=True)
 class Config:
-    """How a base model is trained; every field is part of the run key.
+    """How a base model is trained; every field is part of the run key."""
 
-    `captions` of each image enter a step: pictures cost far more than words do, so a tower that
-    sees all five at once learns more from each picture. `caption_weight` is CoCa's λ_cap (2 in its
-    paper, beside a contrastive loss of weight 1). `hard_negatives` are NegCLIP's: a swapped
-    caption for each caption, and half of each batch neighbours of the other half. `architecture`
-    is the hash of the model's configuration file.
-    """
+    recipe: str = "world-clip"  # which of `TOWERS` [A]
+    epochs: int = 10  # passes over the training images [A]
+    batch: int = 128  # images of a step [A]
+    captions: int = 1  # of each image in a step: pictures cost far more than words do [A]
+    learning_rate: float = 1.5e-3  # at its highest: a warm-up, then a cosine [A]
+    weight_decay: float = 0.02  # of matrices [A]
+    min_count: int = 1  # how often a word is said, at the least, to be in the vocabulary [A]
+    caption_weight: float = (
+        0.0  # CoCa's λ_cap: 2 in its paper, beside a contrastive weight of 1 [X]
+    )
+    hard_negatives: bool = False  # NegCLIP's: a swap for each caption, neighbours in the batch [X]
+    architecture: str = ""  # hash of the model's configuration file
 
-    recipe: str = "world-clip"
-    epochs: int = 10
-    batch: int = 128
-    captions: int = 1
-    learning_rate: float = 1.5e-3
-    weight_decay: float = 0.02
-    min_count: int = 1
-    caption_weight: float = 0.0
-    hard_negatives: bool = False
-    architecture: str = ""
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
 
 
 def configure(profile, recipe: str = "") -> Config:
@@ -235,93 +234,114 @@ def with_neighbours(images: torch.Tensor, near: torch.Tensor, each: int, rng):
 # --- training ------------------------------------------------------------------------------------
 
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Train a base model on the training split; leave weights in `folder`, return its recalls.
 
-    The loss is CLIP's with a learnt scale; in the world the cross-entropy of the cells' attributes
-    is added with weight 1, in CoCa that of the caption's words. NegCLIP starts from the run that
-    is its second input.
+    The loss is that of `Lessons`. NegCLIP starts from the run that is its second input.
     """
     dataset, *start = inputs
     torch.set_num_threads(1)  # two threads gain nothing on models this small
     torch.manual_seed(seed)
     vocabulary = Vocabulary.build(dataset.captions_of("train"), config.min_count)
-    captions = dataset.captions_of("train")
-    ids, lengths = vocabulary.encode(captions)
-    rows, each = dataset.splits["train"], dataset.captions_per_image
-    batch = min(config.batch, len(rows))
     model = build(config, vocabulary, dataset).to(device)
     if start:
         model.load_state_dict(start[0].weights())
-    labelled = hasattr(model, "heads")
-    size = dataset.images.shape[1]
-    labels = cell_labels(dataset.objects, rows, size, size // 8) if labelled else {}
-    if config.hard_negatives:
-        near = neighbours(model.eval(), dataset, "train")
-        words_for = lexicon(dataset.objects)
-        rng = np.random.default_rng([seed, 4])
-        swaps = [swapped(caption, words_for, rng) for caption in captions]
-        swap_ids, _ = vocabulary.encode(swaps)
-        can_swap = torch.tensor([bool(swap) for swap in swaps])
-
-    def loss_at(step):
-        images, captions = training.pairs_in_batch(len(rows), batch, each, seed, step)
-        if config.hard_negatives:
-            rng = np.random.default_rng([seed, 3, step])
-            images, captions = with_neighbours(images, near, each, rng)
-        if config.captions > 1:
-            captions = (images[:, None] * each + torch.arange(config.captions)).flatten()
-        pixels = model.pixels(dataset.images[rows[images.numpy()]])
-        if not labelled:
-            pixels = augment(pixels, model.crop)
-        seen = lengths[captions]
-        words = ids[captions, : int(seen.max())].to(device)
-        image, text, regions = model.encode(pixels.to(device), words, seen.to(device))
-        negatives = None
-        if config.hard_negatives:
-            which = captions[can_swap[captions]]
-            negatives = model.encode_text(
-                swap_ids[which, : int(seen.max())].to(device), lengths[which].to(device)
-            )
-        loss = clip_loss(image, text, model.scale(), negatives)
-        if config.caption_weight:
-            caption = model.caption_loss(regions, words, seen.to(device))
-            loss = loss + config.caption_weight * caption
-        for attribute in labels:
-            target = labels[attribute][images].to(device)
-            loss = loss + F.cross_entropy(model.heads[attribute](regions), target) / len(labels)
-        return loss
-
-    decayed = [p for p in model.parameters() if p.ndim > 1]
-    others = [p for p in model.parameters() if p.ndim <= 1]
-    optimizer = torch.optim.AdamW(
-        [
-            {"params": decayed, "weight_decay": config.weight_decay},
-            {"params": others, "weight_decay": 0.0},
-        ],
-        lr=config.learning_rate,
-    )
-    steps = config.epochs * (len(rows) // batch)
+    lessons = Lessons(config, model, vocabulary, dataset, seed)
+    optimizer = torch.optim.AdamW(_decayed(model, config.weight_decay), lr=config.learning_rate)
+    steps = config.epochs * (len(lessons.rows) // lessons.batch)
     schedule = training.warmup_cosine(optimizer, steps)
-
     some = looked_at(len(dataset.splits["dev"]))
 
     def dev_at(step):
         scores = similarity(model, vocabulary, dataset, "dev", some)
-        return retrieval.evaluate(scores, each).rsum
+        return retrieval.evaluate(scores, dataset.captions_per_image).rsum
 
     outcome = training.fit(
         model,
         optimizer,
         schedule,
         steps,
-        loss_at,
+        lessons.loss_at,
         folder,
         f"base {config.recipe}",
         clip=1.0,
         dev_at=dev_at,
     )
     return training.save(model, outcome, folder) | recalls(model, vocabulary, dataset)
+
+
+def _decayed(model, weight_decay: float) -> list[dict]:
+    """All parameters; vectors and scalars without weight decay."""
+    matrices = [p for p in model.parameters() if p.ndim > 1]
+    others = [p for p in model.parameters() if p.ndim <= 1]
+    return [
+        {"params": matrices, "weight_decay": weight_decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+
+
+class Lessons:
+    """The training split and what a base model learns of it, step by step.
+
+    The loss is CLIP's with a learnt scale; in the world the cross-entropy of the cells' attributes
+    is added with weight 1, in CoCa that of the caption's words.
+    """
+
+    def __init__(self, config: Config, model, vocabulary: Vocabulary, dataset, seed: int):
+        self.config, self.model, self.dataset, self.seed = config, model, dataset, seed
+        captions = dataset.captions_of("train")
+        self.ids, self.lengths = vocabulary.encode(captions)
+        self.rows, self.each = dataset.splits["train"], dataset.captions_per_image
+        self.batch = min(config.batch, len(self.rows))
+        self.labelled, size = hasattr(model, "heads"), dataset.images.shape[1]
+        self.labels = (
+            cell_labels(dataset.objects, self.rows, size, size // 8) if self.labelled else {}
+        )
+        if config.hard_negatives:
+            self.near = neighbours(model.eval(), dataset, "train")
+            words_for = lexicon(dataset.objects)
+            rng = np.random.default_rng([seed, 4])
+            swaps = [swapped(caption, words_for, rng) for caption in captions]
+            self.swap_ids, _ = vocabulary.encode(swaps)
+            self.can_swap = torch.tensor([bool(swap) for swap in swaps])
+
+    def loss_at(self, step: int) -> torch.Tensor:
+        """The loss of a step's batch, a scalar."""
+        model, device = self.model, next(self.model.parameters()).device
+        images, captions = self._drawn(step)
+        pixels = model.pixels(self.dataset.images[self.rows[images.numpy()]])
+        if not self.labelled:
+            pixels = augment(pixels, model.crop)
+        seen = self.lengths[captions]
+        words = self.ids[captions, : int(seen.max())].to(device)
+        image, text, regions = model.encode(pixels.to(device), words, seen.to(device))
+        negatives = None
+        if self.config.hard_negatives:
+            which = captions[self.can_swap[captions]]
+            negatives = model.encode_text(
+                self.swap_ids[which, : int(seen.max())].to(device), self.lengths[which].to(device)
+            )
+        loss = clip_loss(image, text, model.scale(), negatives)
+        if self.config.caption_weight:
+            caption = model.caption_loss(regions, words, seen.to(device))
+            loss = loss + self.config.caption_weight * caption
+        for attribute, labels in self.labels.items():
+            target = labels[images].to(device)
+            found = F.cross_entropy(model.heads[attribute](regions), target)
+            loss = loss + found / len(self.labels)
+        return loss
+
+    def _drawn(self, step: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """The images and the captions of a step, int64."""
+        images, captions = training.pairs_in_batch(
+            len(self.rows), self.batch, self.each, self.seed, step
+        )
+        if self.config.hard_negatives:
+            rng = np.random.default_rng([self.seed, 3, step])
+            images, captions = with_neighbours(images, self.near, self.each, rng)
+        if self.config.captions > 1:
+            captions = (images[:, None] * self.each + torch.arange(self.config.captions)).flatten()
+        return images, captions
 
 
 def build(config: Config, vocabulary: Vocabulary, dataset):

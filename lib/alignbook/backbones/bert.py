@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from torch import nn
 from torch.nn import functional as F
 
-from alignbook.backbones import pretrained
+from alignbook.backbones import weight_files
 from alignbook.core import training
 from alignbook.errors import DataError
 from alignbook.store import contents
@@ -25,23 +25,23 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 @dataclass(frozen=True)
 class Config:
-    """The small BERT and its pretraining; sizes and schedule are ours [A], chosen on dev.
+    """The small BERT and its pretraining; sizes and schedule are chosen on dev."""
 
-    `pieces` is the most word pieces the vocabulary may hold, `feed_forward` the width inside a
-    layer's MLP, `positions` the longest caption, `masked` the share of the words to be guessed.
-    """
+    pieces: int = 4000  # word pieces in the vocabulary, at the most [A]
+    layers: int = 2  # of the encoder [A]
+    width: int = 128  # of a layer [A]
+    heads: int = 4  # of attention, in each layer [A]
+    feed_forward: int = 256  # width inside a layer's MLP [A]
+    positions: int = 64  # pieces of the longest caption [A]
+    masked: float = 0.15  # share of the words to be guessed [X]
+    steps: int = 1000  # of pretraining [A]
+    batch: int = 64  # captions of a step [A]
+    learning_rate: float = 2e-3  # at its highest [A]
+    weight_decay: float = 0.01  # AdamW's [A]
 
-    pieces: int = 4000
-    layers: int = 2
-    width: int = 128
-    heads: int = 4
-    feed_forward: int = 256
-    positions: int = 64
-    masked: float = 0.15
-    steps: int = 1000
-    batch: int = 64
-    learning_rate: float = 2e-3
-    weight_decay: float = 0.01
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
 
 
 class Words(nn.Module):
@@ -123,7 +123,7 @@ def _tokenizer(pieces: dict[str, int], lowercase: bool = True) -> Tokenizer:
 # --- masked language modelling -------------------------------------------------------------------
 
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Pretrain the small BERT on the training captions; leave weights and tokenizer in `folder`.
 
     The metrics say how well it guesses words of dev; the head that guesses them is not kept.
@@ -241,7 +241,7 @@ class Pretrained:
     @property
     def folder(self) -> Path:
         place = Path(self.spec).expanduser()
-        return place if place.is_dir() else pretrained.WEIGHTS / place
+        return place if place.is_dir() else weight_files.WEIGHTS / place
 
     @property
     def label(self) -> str:
@@ -291,7 +291,7 @@ class Pretrained:
         from transformers import BertConfig, BertModel
 
         stated, weights, _ = self.files
-        settings = pretrained._json(stated, pretrained._BELONGS)
+        settings = weight_files.json_object(stated, weight_files.BELONGS)
         if (kind := settings.get("model_type", "bert")) != "bert":
             raise DataError(f"{stated}: model_type {kind!r}, expected 'bert'; take a BERT")
         try:
@@ -300,10 +300,10 @@ class Pretrained:
         except Exception as error:  # whatever a foreign configuration makes the library say
             raise DataError(
                 f"{stated}: no BERT can be built from it ({str(error)[:200]}); "
-                f"{pretrained._BELONGS}"
+                f"{weight_files.BELONGS}"
             ) from error
-        state = _encoder(pretrained._tensors(weights))
-        pretrained._compare(weights, {name: value.shape for name, value in state.items()}, model)
+        state = _encoder(weight_files.tensors(weights))
+        weight_files.compare(weights, {name: value.shape for name, value in state.items()}, model)
         for name, value in state.items():
             if not value.is_floating_point() or not torch.isfinite(value).all():
                 raise DataError(
@@ -326,14 +326,14 @@ class Pretrained:
         except Exception as error:
             raise DataError(
                 f"{path}: no tokenizer can be read from it ({str(error)[:80]}); "
-                f"{pretrained._BELONGS}"
+                f"{weight_files.BELONGS}"
             ) from error
         size, known = tokenizer.get_vocab_size(), tokenizer.token_to_id
         if size != expected or known("[CLS]") is None or known("[SEP]") is None:
             raise DataError(
                 f"{path}: {size} pieces, id of [CLS] {known('[CLS]')}, of [SEP] "
                 f"{known('[SEP]')}; expected {expected} pieces as in config.json, both "
-                f"of these among them; {pretrained._BELONGS}"
+                f"of these among them; {weight_files.BELONGS}"
             )
         tokenizer.no_padding()
         tokenizer.no_truncation()

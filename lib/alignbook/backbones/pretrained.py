@@ -14,31 +14,26 @@ import hashlib
 import json
 import math
 import os
-import pickle
-import zipfile
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import nn
-from torch.nn import functional as F
 
-from alignbook import ROOT
-from alignbook.datasets.files import check_regular, octets_of
+from alignbook.backbones import weight_files
+from alignbook.backbones.clip_models import HuggingFaceModel, OpenCLIPModel, Pretrained, Tokenizer
+from alignbook.backbones.weight_files import BELONGS, json_object
 from alignbook.errors import DataError
 from alignbook.store import contents, durable
 
-WEIGHTS = ROOT / "data" / "weights"
 _SIDECAR = (
     "python -c \"import json, open_clip as o; json.dump({{'model_cfg': {{**o.get_model_config("
     "'ViT-B-32'), 'quick_gelu': True}}, 'preprocess_cfg': {{'mean': o.OPENAI_DATASET_MEAN, 'std': "
     "o.OPENAI_DATASET_STD}}}}, open({name!r}, 'w'))\" writes it for a ViT-B-32 trained from "
     "OpenAI's: put the name, activation, mean and std of your model"
 )
-_BELONGS = "take the one that belongs to the weights"
 
 
 def parse(spec: str) -> "Source":
@@ -90,11 +85,13 @@ def _released(spec: str, name: str, tag: str) -> "Source":
     hub, _, file = release["hf_hub"].rpartition("/")
     names = [file] if file else [constants.HF_SAFE_WEIGHTS_NAME, constants.HF_WEIGHTS_NAME]
     cached = [try_to_load_from_cache(hub, each) for each in names if hub]
-    files = [WEIGHTS / f"{name}-{tag}{suffix}" for suffix in (".safetensors", ".pt", ".bin")]
+    files = [
+        weight_files.WEIGHTS / f"{name}-{tag}{suffix}" for suffix in (".safetensors", ".pt", ".bin")
+    ]
     files += [Path(path) for path in cached if isinstance(path, str)]
     had = f"{tag!r} of {name} in the open_clip release on the model hub (repository {hub})"
     where = f"open_clip's {name}"
-    return Source(spec, "registry", WEIGHTS, where, tuple(files), had, name, release)
+    return Source(spec, "registry", weight_files.WEIGHTS, where, tuple(files), had, name, release)
 
 
 def problems(spec: str) -> list[str]:
@@ -112,7 +109,7 @@ def problems(spec: str) -> list[str]:
     return list(found)
 
 
-def load(spec: str, device: str = "cpu") -> "Pretrained":
+def load(spec: str, device: str = "cpu") -> Pretrained:
     """A pretrained model, frozen, in float32.
 
     Raises
@@ -141,12 +138,16 @@ def fingerprint(spec: str) -> str:
 
 @dataclass(frozen=True)
 class Config:
-    """A base model that is loaded where others are trained: `Source.label` of its input."""
+    """A base model that is loaded where others are trained."""
 
-    model: str
+    model: str  # `Source.label` of its input
+
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
 
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Measure a pretrained model as the base model of a data set: recalls on dev and test.
 
     The weights stay where they are, and the run knows them by their fingerprint only.
@@ -176,7 +177,7 @@ def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dic
     } | base.recalls(model, model.tokenizer, dataset)
 
 
-def restore(run) -> "tuple[Pretrained, Tokenizer]":
+def restore(run) -> tuple[Pretrained, Tokenizer]:
     """The model behind a run of `compute`, from the place where `remember` saw it last.
 
     Raises
@@ -240,7 +241,7 @@ class Source:
             stated = {"model_cfg": open_clip.get_model_config(self.name), "preprocess_cfg": kept}
         else:
             remedy = _SIDECAR.format(name=str(self.stated_in)) if self.form == "checkpoint" else ""
-            stated = _json(self.stated_in, remedy or "it comes with the weights: copy it too")
+            stated = json_object(self.stated_in, remedy or "it comes with the weights: copy it too")
         hub = self.form == "huggingface"
         model = stated if hub else stated.get("model_cfg")
         parts = {} if hub else {k: stated.get(k) for k in ("model_cfg", "preprocess_cfg")}
@@ -248,7 +249,7 @@ class Source:
             parts[tower] = model.get(tower) if isinstance(model, dict) else None
         lacking = [name for name, value in parts.items() if not isinstance(value, dict)]
         if lacking:
-            raise DataError(f"{self.stated_in}: lacks {', '.join(lacking)}; {_BELONGS}")
+            raise DataError(f"{self.stated_in}: lacks {', '.join(lacking)}; {BELONGS}")
         vision, text = list(parts.values())[-2:]
         kind, reads = stated.get("model_type", "clip"), text.get("pool_type", "argmax")
         options = {k for k in (text.get("tokenizer_kwargs") or {}) if k != "clean"}
@@ -279,7 +280,7 @@ class Source:
                 said[f"{tower} as transformers reads it"] = built.hidden_act
             other = self.place / "open_clip_config.json"  # repositories may hold both forms
             if other.is_file():
-                said[other] = _activation(_json(other, _BELONGS).get("model_cfg"))
+                said[other] = _activation(json_object(other, BELONGS).get("model_cfg"))
         else:
             said[self.stated_in] = _activation(self.settings["model_cfg"])
         if self.form == "registry":
@@ -292,7 +293,7 @@ class Source:
                 said[f"tag {start}"] = _activation(_released(self.spec, name, tag).release)
         other = self.place / "config.json"
         if self.form == "openclip" and other.is_file():
-            said[other] = (_json(other, _BELONGS).get("text_config") or {}).get("hidden_act")
+            said[other] = (json_object(other, BELONGS).get("text_config") or {}).get("hidden_act")
         kinds = {str(value) for value in said.values()}
         if len(kinds) > 1 or not kinds <= {"quick_gelu", "gelu"}:
             found = "; ".join(f"{value or 'not stated'} in {key}" for key, value in said.items())
@@ -318,7 +319,7 @@ class Source:
             return kind(**settings)
         except Exception as error:  # whatever a foreign configuration makes the libraries say
             raise DataError(
-                f"{self.stated_in}: no model can be built from it ({error}); {_BELONGS}"
+                f"{self.stated_in}: no model can be built from it ({error}); {BELONGS}"
             ) from error
 
     @cached_property
@@ -336,7 +337,7 @@ class Source:
         return to_2tuple(self.skeleton.visual.image_size)
 
     @cached_property
-    def tokenizer(self) -> "Tokenizer":
+    def tokenizer(self) -> Tokenizer:
         """The tokenizer, if it is the one the text tower was trained with."""
         from open_clip.model import CLIPTextCfg
         from open_clip.tokenizer import HFTokenizer, SimpleTokenizer
@@ -391,7 +392,7 @@ class Source:
             if found != expected:
                 raise DataError(
                     f"{self.stated_in}: tokenizer mismatch: {what}: {found} in the tokenizer, "
-                    f"{expected} in the model; {_BELONGS}"
+                    f"{expected} in the model; {BELONGS}"
                 )
         return Tokenizer(raw, context, end)
 
@@ -403,20 +404,20 @@ class Source:
 
         if self.form == "huggingface":
             where = self.place / "preprocessor_config.json"
-            stated = _from_transformers(where)
+            stated = weight_files.preprocessing(where)
         else:
             where, stated = self.stated_in, self.settings["preprocess_cfg"]
         for name in ("mean", "std"):
             value = stated.get(name)
             three = isinstance(value, list | tuple) and len(value) == 3
             if not three or not all(isinstance(v, float | int) and math.isfinite(v) for v in value):
-                raise DataError(f"{where}: {name} is {value}, expected three numbers; {_BELONGS}")
+                raise DataError(f"{where}: {name} is {value}, expected three numbers; {BELONGS}")
         if min(stated["std"]) <= 0:
-            raise DataError(f"{where}: std is {stated['std']}, expected it positive; {_BELONGS}")
+            raise DataError(f"{where}: std is {stated['std']}, expected it positive; {BELONGS}")
         if tuple(to_2tuple(stated.get("size") or self.image_size)) != tuple(self.image_size):
             raise DataError(
                 f"{where}: preprocessing makes pictures of {stated['size']} pixels, the model "
-                f"takes {self.image_size[0]}×{self.image_size[1]}; {_BELONGS}"
+                f"takes {self.image_size[0]}×{self.image_size[1]}; {BELONGS}"
             )
         try:
             config = PreprocessCfg(**{**stated, "size": self.image_size})
@@ -442,7 +443,7 @@ class Source:
     @cached_property
     def header(self) -> None:
         """Check names and shapes as far as the file tells them without being loaded."""
-        _check_file(self.weights)
+        weight_files.check(self.weights)
         if self.weights.suffix == ".safetensors":
             from safetensors import SafetensorError, safe_open
 
@@ -450,8 +451,10 @@ class Source:
                 with safe_open(self.weights, "pt") as file:
                     shapes = {name: file.get_slice(name).get_shape() for name in file.keys()}
             except (SafetensorError, OSError) as error:
-                raise _damaged(self.weights, error) from error
-            _compare(self.weights, _renamed(shapes, self.skeleton), self.skeleton)
+                raise weight_files.damaged(self.weights, error) from error
+            weight_files.compare(
+                self.weights, weight_files.renamed(shapes, self.skeleton), self.skeleton
+            )
 
     @cached_property
     def sha256(self) -> str:
@@ -460,8 +463,13 @@ class Source:
     def filled(self) -> nn.Module:
         """The model with its weights, frozen."""
         model = self.build()
-        state, own = _renamed(_tensors(self.weights), model), model.state_dict()
-        _compare(self.weights, {name: value.shape for name, value in state.items()}, model)
+        state, own = (
+            weight_files.renamed(weight_files.tensors(self.weights), model),
+            model.state_dict(),
+        )
+        weight_files.compare(
+            self.weights, {name: value.shape for name, value in state.items()}, model
+        )
         for name, value in state.items():
             if own[name].is_floating_point() and not value.is_floating_point():
                 raise DataError(
@@ -477,157 +485,6 @@ class Source:
         return model.requires_grad_(False)
 
 
-class Tokenizer:
-    """Captions → ids `(B, context_length) int64`, padded.
-
-    A longer caption is cut and ends in the end token all the same; `cut` counts those.
-    """
-
-    def __init__(self, raw, context_length: int, end: int):
-        self.raw, self.context_length, self.end, self.cut = raw, context_length, end, 0
-
-    def __call__(self, captions: list[str]) -> torch.Tensor:
-        if isinstance(captions, str):
-            raise ValueError(f"expected a list of captions, found the single one {captions!r}")
-        ids = self.raw(list(captions), self.context_length + 1)[:, : self.context_length].clone()
-        long = (ids != self.end).all(1)
-        ids[long, -1] = self.end
-        self.cut += int(long.sum())
-        return ids
-
-    def encode(self, captions: list[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Ids and lengths `(B,)` up to the end token, as `Vocabulary.encode` gives them."""
-        ids = self(captions)
-        return ids, (ids == self.end).int().argmax(1) + 1
-
-
-class Pretrained(nn.Module):
-    """A frozen vision-language model with all that belongs to its weights.
-
-    Attributes
-    ----------
-    name : str
-        The spec it was loaded by.
-    activation : str
-        "quick_gelu" or "gelu".
-    image_size : tuple of int
-        Height and width in pixels of what `preprocess` gives.
-    context_length, embed_dim, region_dim : int
-    tokenizer : Tokenizer
-    sha256 : str
-        64 hex digits of the file with the weights.
-    origin : str
-        Release or folder, file and hash, for a report; no path of this machine.
-    """
-
-    region_maximum = False  # windows of its region map are mean-pooled
-
-    def __init__(self, source: Source):
-        super().__init__()
-        self.name, self.activation, self.sha256 = source.spec, source.activation, source.sha256
-        self.origin = f"{source.label}: {source.weights.name}, sha256 {source.sha256[:16]}"
-        self.tokenizer, self.transform = source.tokenizer, source.transform
-        self.context_length, self.image_size = source.tokenizer.context_length, source.image_size
-        self.model = source.filled()
-        self.eval()
-        blank = torch.zeros(1, 3, *self.image_size)
-        self.region_dim = self.region_map(blank).shape[1]
-        self.embed_dim = self.encode_image(blank).shape[1]
-
-    def train(self, mode: bool = True) -> "Pretrained":
-        """Frozen: stays in evaluation mode, so that batch norms keep their statistics."""
-        return super().train(False)
-
-    def preprocess(self, images) -> torch.Tensor:
-        """Pictures `(B, H, W, 3) uint8`, or a list of such → `(B, 3, *image_size) float`."""
-        from PIL import Image
-
-        for image in images:
-            found = np.asarray(image)
-            if found.dtype != np.uint8 or found.shape[2:] != (3,):
-                raise ValueError(f"picture {found.shape} {found.dtype}, expected (H, W, 3) uint8")
-        return torch.stack([self.transform(Image.fromarray(np.asarray(i))) for i in images])
-
-    pixels = preprocess  # as the towers trained here call it
-
-    def encode_image(self, pixels: torch.Tensor) -> torch.Tensor:
-        """Pixels `(B, 3, *image_size) float` of `preprocess` → `(B, embed_dim)`, normalised."""
-        return F.normalize(self._image(self._fitting(pixels)), dim=-1)
-
-    def encode_text(self, captions: list[str] | torch.Tensor, lengths=None) -> torch.Tensor:
-        """Captions, or their ids `(B, context_length) int64` → `(B, embed_dim)`, normalised.
-
-        `lengths` is what other towers need; here the end token tells.
-        """
-        ids = captions if torch.is_tensor(captions) else self.tokenizer(captions)
-        if ids.shape[1:] != (self.context_length,):
-            raise ValueError(f"ids {tuple(ids.shape)}, expected (B, {self.context_length})")
-        return F.normalize(self._text(ids.to(self.model.logit_scale.device)), dim=-1)
-
-    def region_map(self, pixels: torch.Tensor) -> torch.Tensor:
-        """Pixels `(B, 3, *image_size) float` → `(B, region_dim, h, w) float`.
-
-        Of a ViT the patch tokens after its last block, through the layer norm and the projection
-        of the pooled token [A]; of a ResNet the last convolutional map.
-        """
-        return self._grid(self._fitting(pixels))
-
-    def scale(self) -> torch.Tensor:
-        """The factor on the cosines, as learnt, at most 100."""
-        return self.model.logit_scale.exp().clamp(max=100)
-
-    def _fitting(self, pixels: torch.Tensor) -> torch.Tensor:
-        if pixels.shape[1:] != (3, *self.image_size):
-            expected = ("B", 3, *self.image_size)
-            raise ValueError(f"pixels {tuple(pixels.shape)}, expected {expected} of preprocess()")
-        return pixels
-
-
-class OpenCLIPModel(Pretrained):
-    """CLIP and CoCa of open_clip."""
-
-    def _image(self, pixels):
-        return self.model.encode_image(pixels)
-
-    def _text(self, ids):
-        return self.model.encode_text(ids)
-
-    def _grid(self, pixels):
-        visual = self.model.visual
-        pool = getattr(visual, "attn_pool", None)
-        grid = visual.forward_intermediates(
-            pixels, indices=1, normalize_intermediates=pool is None, intermediates_only=True
-        )["image_intermediates"][-1]
-        if not hasattr(visual, "proj"):  # a ResNet
-            return grid
-        tokens = grid.flatten(2).transpose(1, 2)
-        if pool is not None:  # CoCa: the pooling sees each patch alone; then all queries are alike
-            keys = pool.ln_k(tokens.reshape(-1, 1, tokens.shape[2]))
-            query = pool.ln_q(pool.query[:1]).expand(len(keys), 1, -1)
-            read = pool.attn(query, keys, keys, need_weights=False)[0]
-            tokens = visual.ln_post(read).view(*tokens.shape[:2], -1)
-        return (tokens @ visual.proj).transpose(1, 2).unflatten(2, grid.shape[2:])
-
-
-class HuggingFaceModel(Pretrained):
-    """CLIPModel of transformers."""
-
-    def _image(self, pixels):
-        return self.model.visual_projection(self.model.vision_model(pixels).pooler_output)
-
-    def _text(self, ids):
-        return self.model.text_projection(self.model.text_model(ids).pooler_output)
-
-    def _grid(self, pixels):
-        vision = self.model.vision_model
-        tokens = vision.post_layernorm(vision(pixels).last_hidden_state[:, 1:])
-        side = self.image_size[0] // self.model.config.vision_config.patch_size
-        return self.model.visual_projection(tokens).transpose(1, 2).unflatten(2, (side, side))
-
-
-# --- files ---------------------------------------------------------------------------------------
-
-
 def _offline() -> None:
     """Keep the hub's client from the network, also where it was imported before."""
     from huggingface_hub import constants
@@ -639,133 +496,3 @@ def _offline() -> None:
 def _activation(settings: dict | None) -> str:
     quick = (settings or {}).get("quick_gelu", False)
     return {"True": "quick_gelu", "False": "gelu"}.get(str(quick), f"quick_gelu {quick!r}")
-
-
-def _json(path: Path, remedy: str) -> dict:
-    try:
-        value = json.loads(octets_of(path))
-    except (OSError, ValueError, RecursionError) as error:
-        reason = "not found" if isinstance(error, FileNotFoundError) else f"no JSON ({error})"
-        raise DataError(f"{path}: {reason}; {remedy}") from error
-    if not isinstance(value, dict):
-        raise DataError(f"{path}: expected a JSON object, found {type(value).__name__}; {remedy}")
-    return value
-
-
-def _from_transformers(path: Path) -> dict:
-    """preprocessor_config.json of transformers in open_clip's words: shortest side, then centre."""
-    stated = _json(path, "it comes with the weights: copy it too")
-    sizes = []
-    for key in ("size", "crop_size"):
-        size = stated.get(key)
-        sizes += size.values() if isinstance(size, dict) else [size]
-    steps = [
-        stated.get(f"do_{step}", True) for step in ("resize", "center_crop", "rescale", "normalize")
-    ]
-    scale, resample = stated.get("rescale_factor", 1 / 255), stated.get("resample", 3)
-    shortest = not isinstance(stated.get("size"), dict) or "shortest_edge" in stated["size"]
-    same = all(isinstance(size, int) and size == sizes[0] for size in sizes)
-    bytes_to_one = isinstance(scale, float) and abs(scale * 255 - 1) < 1e-6
-    if not (all(steps) and same and shortest and bytes_to_one and resample in (2, 3)):
-        raise DataError(
-            f"{path}: expected the shortest side resized (bilinear or bicubic) to the size of the "
-            f"centre crop, then 1/255 and normalised, as CLIP's; found {stated}; {_BELONGS}"
-        )
-    words = {2: "bilinear", 3: "bicubic"}
-    return {
-        "mean": stated.get("image_mean"),
-        "std": stated.get("image_std"),
-        "size": sizes[0],
-        "interpolation": words[resample],
-    }
-
-
-def _check_file(path: Path) -> None:
-    try:
-        check_regular(path)
-        path.open("rb").close()
-    except OSError as error:
-        raise DataError(
-            f"{path}: cannot be read ({error.strerror}); expected a file that you may "
-            "read: change its permissions"
-        ) from None
-    if path.stat().st_size == 0:
-        raise DataError(f"{path}: empty; put a fresh copy of the release in its place")
-    if path.suffix != ".safetensors" and zipfile.is_zipfile(path):
-        try:
-            with zipfile.ZipFile(path) as archive:
-                script = any(name.endswith("/constants.pkl") for name in archive.namelist())
-        except zipfile.BadZipFile as error:
-            raise _damaged(path, error) from error
-        if script:
-            raise DataError(
-                f"{path}: a TorchScript archive, such as OpenAI's original .pt, which runs code; "
-                "take the same weights as safetensors from the open_clip release on the model hub"
-            )
-
-
-def _tensors(path: Path) -> dict[str, torch.Tensor]:
-    """The named tensors of a file; no code in it is run."""
-    from safetensors.torch import load_file
-
-    _check_file(path)
-    try:
-        if path.suffix == ".safetensors":
-            return load_file(path)
-        held = torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
-        raise DataError(
-            f"{path}: holds more than weights (code, foreign objects) or is damaged, and is not "
-            "opened; take the release as safetensors"
-        ) from error
-    except Exception as error:
-        raise _damaged(path, error) from error
-    state = held.get("state_dict", held) if isinstance(held, dict) else {}
-    named = isinstance(state, dict) and all(
-        isinstance(name, str) and torch.is_tensor(value) for name, value in state.items()
-    )
-    if not state or not named:
-        raise DataError(f"{path}: no state dict; expected named tensors, alone or as state_dict")
-    return state
-
-
-def _renamed(state: dict, model: nn.Module) -> dict:
-    """Tensors, or their shapes, under the names that the model has for them."""
-    from open_clip.model import convert_to_custom_text_state_dict
-
-    state = {
-        name.removeprefix("module."): value
-        for name, value in state.items()
-        if not name.endswith("position_ids")
-    }  # old files store 0, 1, 2, …
-    if "positional_embedding" in state and not hasattr(model, "positional_embedding"):
-        state = convert_to_custom_text_state_dict(state)
-    return state
-
-
-def _compare(path: Path, found: dict, model: nn.Module) -> None:
-    """Refuse weights whose names or shapes are not those of the model."""
-    expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
-    faults = []
-    for what, names in (
-        ("missing", set(expected) - set(found)),
-        ("unexpected", set(found) - set(expected)),
-    ):
-        if names:
-            more = ", …" if len(names) > 4 else ""
-            faults.append(f"{len(names)} {what}: {', '.join(sorted(names)[:4])}{more}")
-    for name in sorted(set(expected) & set(found)):
-        shape, number = tuple(found[name]), math.prod(found[name])
-        if shape != expected[name] and not number == math.prod(expected[name]) == 1:  # the scale
-            faults.append(f"{name} is {shape}, in the model {expected[name]}")
-    if faults:
-        raise DataError(
-            f"{path}: not the weights of this architecture: {'; '.join(faults[:6])}; {_BELONGS}"
-        )
-
-
-def _damaged(path: Path, error: Exception) -> DataError:
-    return DataError(
-        f"{path}: damaged or cut short at {path.stat().st_size:,} bytes ({str(error)[:80]}); put "
-        "a fresh copy of the release in its place"
-    )

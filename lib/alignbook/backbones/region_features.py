@@ -20,10 +20,14 @@ BATCH = 64  # images at a time: a large model's pixels and maps stay below a gig
 
 @dataclass(frozen=True)
 class Config:
-    """Grids of `levels` × `levels` windows each; the `kept` most salient of them are stored."""
+    """Windows of grids over a picture, the most salient of which are stored."""
 
-    levels: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
-    kept: int = 100
+    levels: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)  # each a grid of so many windows a side [A]
+    kept: int = 100  # windows stored, at the most [A]
+
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
 
 
 def windows(levels: tuple[int, ...], side: int) -> np.ndarray:
@@ -61,7 +65,7 @@ def saliency(regions: torch.Tensor) -> torch.Tensor:
 
 
 @torch.inference_mode()
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Features of every image, streamed to `features.npy` `(N, kept, D) float16`.
 
     `order.npy` `(N, kept) uint8` says which of the `windows` each region is. The inputs are the

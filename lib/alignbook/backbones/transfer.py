@@ -14,18 +14,22 @@ import torch
 
 from alignbook.backbones import base
 from alignbook.core import compositional, retrieval
-from alignbook.datasets import gold
+from alignbook.datasets import swaps
 from alignbook.store import progress
 
 
 @dataclass(frozen=True)
 class Config:
-    """Measured: recalls on the other domain's test split, accuracies on the probes of both."""
+    """Recalls on the other domain, and accuracies on the probes of both, are measured."""
 
-    split: str = "test"
+    split: str = "test"  # of the other domain
+
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
 
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """The metrics of a base run, those of domain B ("B test RSUM", …) and of the probes added."""
     run, home, away = inputs
     torch.set_num_threads(1)
@@ -52,12 +56,12 @@ def probes(model, vocabulary, dataset) -> dict[str, tuple[float, int]]:
     """
     found = {}
     for name in ("attribute", "relation"):
-        table, pictures = gold.caption_probes(dataset, name)
+        table, pictures = swaps.caption_probes(dataset, name)
         images = base.embed_images(model, _blocks(pictures))
         right = (images * base.embed_captions(model, vocabulary, list(table.caption))).sum(1)
         wrong = (images * base.embed_captions(model, vocabulary, list(table.negative))).sum(1)
         found[f"{name} swap"] = compositional.caption_accuracy(right, wrong), len(table)
-    table, pictures, negatives = gold.image_probes(dataset)
+    table, pictures, negatives = swaps.image_probes(dataset)
     texts = base.embed_captions(model, vocabulary, list(table.caption))
     right = (base.embed_images(model, _blocks(pictures)) * texts).sum(1)
     wrong = (base.embed_images(model, _blocks(negatives)) * texts).sum(1)

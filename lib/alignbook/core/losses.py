@@ -57,40 +57,6 @@ def hardest_negative_hinge(similarity, margin, *, image_ids=None, reduction="sum
     return _reduce(image_to_text + text_to_image, reduction)
 
 
-def hardest_negative_hinge_of(similarity, margin, *, image_ids=None, reduction="sum"):
-    """`hardest_negative_hinge` of a similarity that can be computed for single pairs: the gradient
-    passes through the 3 B pairs that count, the B² are scored without.
-
-    Parameters
-    ----------
-    similarity : callable
-        ``similarity()`` is the (B, B) matrix, ``similarity(pairs=(rows, columns))`` its entries
-        (P,) at two (P,) int64 tensors.
-    margin, image_ids, reduction : as for `hardest_negative_hinge`, likewise value and errors.
-
-    Examples
-    --------
-    >>> s = torch.tensor([[0.9, 0.8], [0.2, 0.5]])
-    >>> hardest_negative_hinge_of(lambda pairs=...: s[pairs], 0.2)
-    tensor(0.6000)
-    """
-    with torch.no_grad():
-        everything = similarity()
-    negative = _negatives(everything, image_ids)
-    row_margin, column_margin = _margins(margin, everything)
-    candidates = everything.masked_fill(~negative, -math.inf)
-    each = torch.arange(len(everything), device=everything.device)
-    caption, image = candidates.max(dim=1).indices, candidates.max(dim=0).indices
-    pairs = torch.cat((each, each, image)), torch.cat((each, caption, each))
-    positive, other_caption, other_image = similarity(pairs=pairs).chunk(3)
-    image_to_text = torch.relu(row_margin + other_caption - positive)
-    text_to_image = torch.relu(column_margin + other_image - positive)
-    per_pair = image_to_text.masked_fill(~negative.any(dim=1), 0) + text_to_image.masked_fill(
-        ~negative.any(dim=0), 0
-    )
-    return _reduce(per_pair, reduction)
-
-
 def all_negatives_hinge(similarity, margin, *, image_ids=None, reduction="sum"):
     """Hinge on every negative of the batch, in both directions: the usual warm-up for the hardest.
 

@@ -38,7 +38,6 @@ def hard_coding(
     codebook="visual",
     pooling="lse",
     scale=10.0,
-    pairs=None,
 ):
     """Similarity of every image and caption by hard assignment coding (CHAN Eq. 5, 6 and 8).
 
@@ -63,14 +62,11 @@ def hard_coding(
         number of queries (LSE by log(L)/scale for equal scores); that is the paper's formula.
     scale : float
         The scaling factor of LSE and softmax pooling (the paper's lambda), positive.
-    pairs : two (P,) int64 tensors, optional
-        Images and captions, by row, of which alone the similarity is wanted; None: of all.
 
     Returns
     -------
     (B1, B2) float
-        Rows are images, columns captions; (P,) with `pairs`. Half-precision input is computed and
-        returned in float32.
+        Rows are images, columns captions. Half-precision input is computed and returned in float32.
 
     Raises
     ------
@@ -84,9 +80,7 @@ def hard_coding(
     >>> hard_coding(regions, words, pooling="mean")            # (1 + 0.8) / 2
     tensor([[0.9000]])
     """
-    return _similarity(
-        None, regions, words, region_lengths, word_lengths, codebook, pooling, scale, pairs
-    )
+    return _similarity(None, regions, words, region_lengths, word_lengths, codebook, pooling, scale)
 
 
 def soft_coding(
@@ -99,7 +93,6 @@ def soft_coding(
     pooling="lse",
     scale=10.0,
     temperature,
-    pairs=None,
 ):
     """Similarity of every image and caption by soft assignment coding, i.e. cross-attention
     (CHAN Eq. 1 to 4).
@@ -110,7 +103,7 @@ def soft_coding(
 
     Parameters
     ----------
-    regions, words, region_lengths, word_lengths, codebook, pooling, scale, pairs
+    regions, words, region_lengths, word_lengths, codebook, pooling, scale
         As for `hard_coding`.
     temperature : float
         The smoothing parameter of Eq. 4 (the paper's tau), positive.
@@ -118,7 +111,7 @@ def soft_coding(
     Returns
     -------
     (B1, B2) float
-        Rows are images, columns captions; (P,) with `pairs`.
+        Rows are images, columns captions.
 
     Raises
     ------
@@ -137,7 +130,7 @@ def soft_coding(
             f"temperature must be positive, not {temperature}; for the limit 0 use hard_coding"
         )
     return _similarity(
-        temperature, regions, words, region_lengths, word_lengths, codebook, pooling, scale, pairs
+        temperature, regions, words, region_lengths, word_lengths, codebook, pooling, scale
     )
 
 
@@ -190,7 +183,7 @@ def _masked(vectors, mask, name) -> Packed:
 
 
 def _similarity(
-    temperature, regions, words, region_lengths, word_lengths, codebook, pooling, scale, pairs
+    temperature, regions, words, region_lengths, word_lengths, codebook, pooling, scale
 ):
     """Check and pack, then code (hard where temperature is None) and pool in blocks; (B1, B2)."""
     if codebook not in CODEBOOKS:
@@ -207,10 +200,6 @@ def _similarity(
     regions, words = (each._replace(vectors=each.vectors.to(dtype)) for each in (regions, words))
 
     queries, codebooks = (words, regions) if codebook == "visual" else (regions, words)
-    if pairs is not None:
-        own, other = pairs[::-1] if codebook == "visual" else pairs
-        return _of_pairs(queries, codebooks, own, other, temperature, pooling, scale)
-
     codebooks = codebooks._replace(vectors=unit(codebooks.vectors))
 
     def code(vectors):
@@ -237,32 +226,6 @@ def blocks(sets: Packed):
         here = sets.offsets[first : stop + 1]
         yield Packed(sets.vectors[ends[first] : ends[stop]], here - here[0])
         first = stop
-
-
-def _of_pairs(queries, codebooks, own, other, temperature, pooling, scale):
-    """Similarity of each pair of sets, rows `own` of the queries and `other` of the codebooks; two
-    (P,) int64 -> (P,). Pairs are few: they are padded.
-    """
-    real, places = _places(queries.offsets, own)  # (P, L)
-    valid, codewords = _places(codebooks.offsets, other)  # (P, C)
-    t, c = unit(queries.vectors[places]), unit(codebooks.vectors[codewords])
-    cosines = t @ c.mT  # (P, L, C)
-    if temperature is None:
-        scores = cosines.masked_fill(~valid[:, None], -math.inf).max(2).values  # Eq. 5 and 6
-    else:
-        scores = _attended(cosines, c, valid, temperature)
-    offsets = F.pad(real.sum(1).cumsum(0), (1, 0))
-    return pool(scores[real][:, None], offsets, pooling, scale).squeeze(1)
-
-
-def _places(offsets, rows):
-    """Where the fragments of some sets lie, padded: which are real and their rows, (P, L) each.
-
-    As long as the longest of all sets: a pair's score doesn't depend on which others are asked for.
-    """
-    begin, lengths = offsets[rows][:, None], offsets.diff()[rows][:, None]
-    each = torch.arange(int(offsets.diff().max()), device=offsets.device)
-    return each < lengths, begin + each.minimum(lengths - 1)
 
 
 def _check_vectors(regions, words):
@@ -336,19 +299,6 @@ class _Unit(torch.autograd.Function):
 
 
 unit = _Unit.apply
-
-
-def _attended(scores, codewords, valid, temperature):
-    """Cosine to the attended mixture of codewords (CHAN Eq. 1, 2 and 4), as `kernels.soft_coding`.
-
-    Cosines (P, L, C), unit codewords (P, C, d), valid (P, C) -> (P, L).
-    """
-    hidden = (scores / temperature).masked_fill(~valid[:, None], -math.inf)
-    weights = hidden.softmax(dim=2)  # Eq. 4
-    along = (weights * scores).sum(dim=2)  # t . c
-    squared = (weights @ (codewords @ codewords.mT) * weights).sum(dim=2)  # |c|^2
-    # Codewords that cancel leave only rounding noise in |c|^2 (it may even be negative).
-    return along / squared.clamp(min=torch.finfo(squared.dtype).eps).sqrt()  # Eq. 1 and 2
 
 
 def pool(scores, offsets, pooling="lse", scale=10.0):

@@ -95,72 +95,98 @@ def fit(
     allocator.keep_freed()
     torch.backends.cudnn.deterministic = True
     torch.backends.cudnn.allow_tf32 = False  # float32 means float32
-    checkpoint = folder / "checkpoint.pt"
-    start, losses, rates, sketches, spent = 0, [], [], [], 0.0
-    dev, looking = [], 0.0
-    dev_steps = looks(steps) if dev_steps is None else dev_steps
+    course, checkpoint = _Course(model, optimizer, scheduler), folder / "checkpoint.pt"
     if are_whole(folder):
-        state = torch.load(checkpoint, weights_only=True)
-        model.load_state_dict(state["model"])
-        optimizer.load_state_dict(state["optimizer"])
-        scheduler.load_state_dict(state["scheduler"])
-        torch.set_rng_state(state["rng"])
-        if state["cuda"]:
-            torch.cuda.set_rng_state_all(state["cuda"])
-        start, losses, spent = state["step"], state["losses"], state["seconds"]
-        sketches, rates = list(state["sketches"]), state["rates"]
-        dev, looking = state["dev"], state["dev seconds"]
+        course.resume(torch.load(checkpoint, weights_only=True))
+    dev_steps = looks(steps) if dev_steps is None else dev_steps
     model.train()
     began = saved = time.perf_counter()
-    for step in range(start, steps):
-        optimizer.zero_grad(set_to_none=True)
-        loss = loss_at(step)
-        loss.backward()
-        if step in SKETCH_STEPS:
-            sketches.append(_gradient_sketch(model))
-        if clip:
-            torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
-        rates.append(optimizer.param_groups[0]["lr"])
-        optimizer.step()
-        scheduler.step()
-        losses.append(loss.item())
-        if not np.isfinite(losses[-1]):
+    for step in range(len(course.losses), steps):
+        loss = course.take(step, loss_at, clip)
+        if not np.isfinite(loss):
             raise FloatingPointError(
-                f"{label}: the loss is {losses[-1]} at step {step} of {steps}. "
+                f"{label}: the loss is {loss} at step {step} of {steps}. "
                 "Lower the learning rate (--set) or look at the inputs for non-finite values."
             )
         if step + 1 in dev_steps and dev_at:
-            paused = time.perf_counter()
-            dev.append((step + 1, _look(model, dev_at, step + 1)))
-            looking += time.perf_counter() - paused
+            course.look(dev_at, step + 1)
         now = time.perf_counter()
         if now - saved > CHECKPOINT_SECONDS or (step + 1 == steps and saved > began):
-            state = {
-                "model": model.state_dict(),
-                "optimizer": optimizer.state_dict(),
-                "scheduler": scheduler.state_dict(),
-                "rng": torch.get_rng_state(),
-                "step": step + 1,
-                "losses": losses,
-                "seconds": spent + now - began,
-                "sketches": sketches,
-                "rates": rates,
-                "dev": dev,
-                "dev seconds": looking,
-                "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else [],
-            }
-            keep(state, checkpoint)
+            keep(course.state(now - began), checkpoint)
             saved = now
-        progress.show(label, step + 1, steps, losses[-1], dev=dev[-1][1] if dev else None)
+        dev = course.dev[-1][1] if course.dev else None
+        progress.show(label, step + 1, steps, loss, dev=dev)
     model.eval()
-    return {
-        "loss": losses,
-        "rate": rates,
-        "dev": dev,
-        "seconds": spent + time.perf_counter() - began - looking,
-        "dev seconds": looking,
-        "gradients": torch.stack(sketches).numpy(),
-    }
+    return course.outcome(time.perf_counter() - began)
+
+
+class _Course:
+    """A training under way: what is trained, and what it has come to."""
+
+    def __init__(self, model, optimizer, scheduler):
+        self.model, self.optimizer, self.scheduler = model, optimizer, scheduler
+        self.losses, self.rates, self.sketches, self.dev = [], [], [], []
+        self.before = self.looking = 0.0  # seconds of earlier starts, and of looks
+
+    def take(self, step: int, loss_at, clip: float) -> float:
+        """Take a step; its loss."""
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = loss_at(step)
+        loss.backward()
+        if step in SKETCH_STEPS:
+            self.sketches.append(_gradient_sketch(self.model))
+        if clip:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), clip)
+        self.rates.append(self.optimizer.param_groups[0]["lr"])
+        self.optimizer.step()
+        self.scheduler.step()
+        self.losses.append(loss.item())
+        return self.losses[-1]
+
+    def look(self, dev_at, steps: int) -> None:
+        """Ask for the value on dev after so many steps."""
+        paused = time.perf_counter()
+        self.dev.append((steps, _look(self.model, dev_at, steps)))
+        self.looking += time.perf_counter() - paused
+
+    def state(self, seconds: float) -> dict:
+        """What a checkpoint holds, `seconds` after this start."""
+        return {
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "scheduler": self.scheduler.state_dict(),
+            "rng": torch.get_rng_state(),
+            "losses": self.losses,
+            "seconds": self.before + seconds,
+            "sketches": self.sketches,
+            "rates": self.rates,
+            "dev": self.dev,
+            "dev seconds": self.looking,
+            "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else [],
+        }
+
+    def resume(self, state: dict) -> None:
+        """Go on from a checkpoint."""
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.scheduler.load_state_dict(state["scheduler"])
+        torch.set_rng_state(state["rng"])
+        if state["cuda"]:
+            torch.cuda.set_rng_state_all(state["cuda"])
+        self.losses, self.rates = state["losses"], state["rates"]
+        self.sketches, self.dev = list(state["sketches"]), state["dev"]
+        self.before, self.looking = state["seconds"], state["dev seconds"]
+
+    def outcome(self, seconds: float) -> dict:
+        """What `fit` returns, `seconds` after this start."""
+        return {
+            "loss": self.losses,
+            "rate": self.rates,
+            "dev": self.dev,
+            "seconds": self.before + seconds - self.looking,
+            "dev seconds": self.looking,
+            "gradients": torch.stack(self.sketches).numpy(),
+        }
 
 
 def _look(model, dev_at, step: int) -> float:

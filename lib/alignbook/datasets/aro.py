@@ -58,22 +58,7 @@ def read(path: Path, kind: str):
     rows = []
     for item, entry in enumerate(load_json(path, list, remedy)):
         try:
-            x, y, w, h = (whole(entry, f"bbox_{side}") for side in "xywh")
-            if (x, y, w, h) != (0, 0, 0, 0) and min(w, h) < 1:
-                raise ValueError(f"its box is {w} by {h} pixels")
-            rows.append(
-                (
-                    picture(entry, "image_path"),
-                    text(entry, "true_caption"),
-                    text(entry, "false_caption"),
-                    _kind(entry, kind),
-                    x,
-                    y,
-                    x + w,
-                    y + h,
-                    item,
-                )
-            )
+            rows.append((*_probe(entry, kind), item))
         except KeyError as error:
             raise DataError(
                 f"{path}, item {item}: no field {error}, expected {kind}'s fields; {remedy}"
@@ -123,6 +108,16 @@ def write(probes, path: Path, kind: str) -> None:
             entry["attributes"] = [first, second]
         entries.append(entry)
     put_json(path, entries)
+
+
+def _probe(entry: dict, kind: str) -> tuple:
+    """A row of the table but for its item; KeyError, TypeError or ValueError for a wrong entry."""
+    x, y, w, h = (whole(entry, f"bbox_{side}") for side in "xywh")
+    if (x, y, w, h) != (0, 0, 0, 0) and min(w, h) < 1:
+        raise ValueError(f"its box is {w} by {h} pixels")
+    image, caption = picture(entry, "image_path"), text(entry, "true_caption")
+    negative = text(entry, "false_caption")
+    return image, caption, negative, _kind(entry, kind), x, y, x + w, y + h
 
 
 def _kind(entry: dict, kind: str) -> str:

@@ -240,7 +240,8 @@ def _prepare_world(profile, root: Path, domain: str) -> Dataset:
         gold.write(aside / "gold", names, scenes, images)
 
     settings = {"domain": config.domain, "seed": config.seed}
-    prepared.write(folder, "world", config.size, names, captions, fill, settings)
+    contents = prepared.Contents("world", config.size, names, captions)
+    prepared.write(folder, contents, fill, settings)
     return prepared.load(folder)
 
 
@@ -269,7 +270,8 @@ def _prepare_photographs(
         if collection.regions:
             regions.extract(collection.regions, paths, aside / "regions.npy")
 
-    prepared.write(folder, collection.name, size, splits, captions, fill, settings, extra)
+    contents = prepared.Contents(collection.name, size, splits, captions)
+    prepared.write(folder, contents, fill, settings, extra)
     return prepared.load(folder)
 
 
@@ -288,7 +290,6 @@ def _prepare_precomp(found: precomp.Precomp, limits: dict[str, int], root: Path)
         for text in found.captions[split][: len(names[split]) * prepared.CAPTIONS_PER_IMAGE]
     ]
     settings = {"reader": "precomp", "features": found.features(limits), **found.notes}
-    prepared.write(
-        folder, found.name, 0, names, captions, lambda images, aside: None, settings, content=source
-    )
+    contents = prepared.Contents(found.name, 0, names, captions)
+    prepared.write(folder, contents, lambda images, aside: None, settings, content=source)
     return prepared.load(folder)

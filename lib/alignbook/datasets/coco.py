@@ -156,11 +156,7 @@ def read_instances(path: Path):
                 f"{place}: bbox {each['bbox']}, expected numbers and a width and "
                 f"height above 0; {REMEDY}"
             )
-        x0, y0 = (max(0, int(np.floor(round(low, 2)))) for low in (x, y))
-        x1, y1 = (
-            int(min(np.ceil(round(high, 2)), limit))
-            for high, limit in zip((x + width, y + height), limits, strict=True)
-        )
+        x0, y0, x1, y1 = _whole_pixels(x, y, width, height, limits)
         if x1 <= x0 or y1 <= y0:
             raise DataError(
                 f"{place}: bbox {each['bbox']} outside its picture of {limits[0]:g} "
@@ -171,6 +167,16 @@ def read_instances(path: Path):
     table = pandas.DataFrame(rows, columns=columns).sort_values("rank", kind="stable")
     table.insert(2, "object", table.groupby("rank").cumcount())
     return table.drop(columns="rank").reset_index(drop=True)
+
+
+def _whole_pixels(x, y, width, height, limits) -> tuple[int, int, int, int]:
+    """The smallest box of whole pixels that holds a published one, within its picture."""
+    x0, y0 = (max(0, int(np.floor(round(low, 2)))) for low in (x, y))
+    x1, y1 = (
+        int(min(np.ceil(round(high, 2)), limit))
+        for high, limit in zip((x + width, y + height), limits, strict=True)
+    )
+    return x0, y0, x1, y1
 
 
 def write_instances(path: Path, objects, sizes: dict[str, tuple[int, int]]) -> None:

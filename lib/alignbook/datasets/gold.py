@@ -6,6 +6,7 @@ gold/coco/annotations/captions_*, instances_*      COCO
 gold/visual_genome/*.json                          Visual Genome's four files
 gold/aro/visual_genome_{relation,attribution}.json ARO, on the test pictures
 gold/svo/svo_probes.csv                            SVO-Probes, on the test pictures
+gold/probes/*.parquet                              both once more as tables; see `swaps`
 gold/parses/*.conllu                               the parse of every caption, CoNLL-U
 """
 
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from alignbook.datasets import aro, coco, conllu, karpathy, prepared, svo, visual_genome
+from alignbook.datasets import aro, coco, conllu, karpathy, svo, swaps, visual_genome
 from alignbook.datasets.prepared import SPLITS
 
 COCO_SPLITS = {"train": "train", "dev": "val", "test": "test"}
@@ -52,21 +53,20 @@ def write(folder: Path, splits: dict[str, list[str]], scenes: list, images) -> N
 
     first = len(names) - len(named["test"])
     shown = scenes[first:]
-    for kind, table in (
-        ("relation", world.relation_swaps(shown)),
-        ("attribution", world.attribute_swaps(shown)),
-    ):
-        table = table.assign(image=np.array(named["test"])[table.image])
-        aro.write(table, folder / f"aro/visual_genome_{kind}.json", kind)
+    test_names = np.array(named["test"])
+    relation, attribute = (
+        table.assign(image=test_names[table.image])[list(aro.COLUMNS)]
+        for table in (world.relation_swaps(shown), world.attribute_swaps(shown))
+    )
+    aro.write(relation, folder / "aro/visual_genome_relation.json", "relation")
+    aro.write(attribute, folder / "aro/visual_genome_attribution.json", "attribution")
     probes, others = world.svo(shown)
     other_names = np.array([f"negative-{i:06}.png" for i in range(len(others))])
-    svo.write(
-        probes.assign(
-            image=np.array(named["test"])[probes.image],
-            negative_image=other_names[probes.negative_image],
-        ),
-        folder / "svo/svo_probes.csv",
-    )
+    probes = probes.assign(
+        image=test_names[probes.image], negative_image=other_names[probes.negative_image]
+    )[list(svo.COLUMNS)]
+    svo.write(probes, folder / "svo/svo_probes.csv")
+    swaps.write(folder, relation, attribute, probes)
     pictures = [*images[first:], *(world.picture(scene) for scene in others)]
     _save(folder / "images", [*named["test"], *other_names], pictures)
 
@@ -76,38 +76,6 @@ def write(folder: Path, splits: dict[str, list[str]], scenes: list, images) -> N
         start += len(mine)
         sentences = [_tokens(world.parse(each)) for said in mine for each in said]
         conllu.write(sentences, folder / f"parses/captions_{split}.conllu")
-
-
-def caption_probes(dataset, kind: str):
-    """Probes of one picture and two captions: the table and the pictures, cut to their boxes.
-
-    Parameters
-    ----------
-    kind : "relation" or "attribute".
-
-    Returns
-    -------
-    pandas.DataFrame, ``(M, size, size, 3) uint8``
-        Row i of the pictures belongs to row i of the table; see `aro.read`.
-    """
-    name = {"relation": "relation", "attribute": "attribution"}[kind]
-    table = aro.read(dataset.folder / "gold/aro", name)
-    boxes = table[["x0", "y0", "x1", "y1"]].to_numpy()
-    return table, _open(dataset, list(table.image), boxes)
-
-
-def image_probes(dataset):
-    """Probes of one sentence and two pictures: the table, the right pictures, the wrong ones."""
-    folder = dataset.folder / "gold"
-    table = svo.read(folder / "svo", folder / "images")
-    return table, _open(dataset, list(table.image)), _open(dataset, list(table.negative_image))
-
-
-def _open(dataset, names: list[str], boxes=None) -> np.ndarray:
-    size = dataset.images.shape[1]
-    pictures = np.empty((len(names), size, size, 3), np.uint8)
-    prepared.decode(dataset.folder / "gold/images", names, pictures, boxes)
-    return pictures
 
 
 def _save(folder: Path, names: list[str], pictures: list[np.ndarray]) -> None:

@@ -83,9 +83,22 @@ def read(
     if problems:
         return collection
 
+    _collect(collection, path, entries, remedy)
+    collection.check(SIZES[name] if sizes is None else sizes, remedy)
+    if partial and not problems:
+        _keep_present(collection, folder / PARTIAL)
+        if problems:
+            return collection
+    if not captions_only:
+        collection.check_photographs()
+    return collection
+
+
+def _collect(collection: Collection, path: Path, entries: list, remedy: str) -> None:
+    """Put the entries of a file's list into a collection; what is wrong goes to its problems."""
+    problems, unused = collection.problems, 0
     collection.splits = {split: [] for split in SPLITS}
     collection.places = {split: [] for split in SPLITS}
-    unused = 0
     for row, entry in enumerate(entries):
         try:
             split, photo = SPLIT.get(entry["split"]), _photo(entry, collection.images)
@@ -111,14 +124,6 @@ def read(
         collection.places[split].append(f"{path}, image {row}")
         collection.captions[photo] = texts
     collection.notes = {"images of no split": unused}
-    collection.check(SIZES[name] if sizes is None else sizes, remedy)
-    if partial and not problems:
-        _keep_present(collection, folder / PARTIAL)
-        if problems:
-            return collection
-    if not captions_only:
-        collection.check_photographs()
-    return collection
 
 
 def write(

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -227,16 +228,17 @@ def load(folder: Path) -> Dataset:
     )
 
 
+class Contents(NamedTuple):
+    """What a data set consists of."""
+
+    name: str  # "world", "flickr8k", …
+    size: int  # side of the square images in pixels; 0 for a data set of features alone
+    splits: dict[str, list[str]]  # names of each split's images, which are stored in this order
+    captions: list[str]  # five for each image in that order
+
+
 def write(
-    folder: Path,
-    name: str,
-    size: int,
-    splits: dict[str, list[str]],
-    captions: list[str],
-    fill,
-    settings: dict,
-    extra: int = 0,
-    content: str = "",
+    folder: Path, contents: Contents, fill, settings: dict, extra: int = 0, content: str = ""
 ) -> None:
     """Make a prepared folder: all aside in a sibling, then one rename.
 
@@ -244,12 +246,6 @@ def write(
     ----------
     folder : Path
         Final place. If another process put it there meanwhile, ours is dropped: same content.
-    size : int
-        Side of the square images in pixels; 0 for a data set of features alone.
-    splits : dict
-        Names of the images of each split; images are stored in the order train, dev, test.
-    captions : list of str
-        Five for each image in that order.
     fill : callable
         ``fill(images, aside)`` writes every row of ``images (N, size, size, 3) uint8`` and may
         put more files into the folder ``aside``; ``images`` is None where size is 0.
@@ -260,8 +256,7 @@ def write(
     content : str
         What the data set holds besides the files written here: goes into the fingerprint.
     """
-    import pandas
-
+    name, size, splits, captions = contents
     folder.parent.mkdir(parents=True, exist_ok=True)
     sweep(folder.parent)
     names = [each for split in SPLITS for each in splits[split]]
@@ -274,26 +269,16 @@ def write(
     aside = folder.parent / f".making-{os.getpid()}-{folder.name}"
     aside.mkdir()
     try:
-        images = (
-            np.lib.format.open_memmap(
-                aside / "images.npy", mode="w+", dtype=np.uint8, shape=(len(names), size, size, 3)
-            )
-            if size
-            else None
-        )
+        images = None
+        if size:
+            shape = (len(names), size, size, 3)
+            place = aside / "images.npy"
+            images = np.lib.format.open_memmap(place, mode="w+", dtype=np.uint8, shape=shape)
         fill(images, aside)
         if size:
             images.flush()
             del images
-        digest = hashlib.sha256(content.encode())
-        for array in ("images.npy", "regions.npy"):
-            if (aside / array).is_file():
-                values = np.load(aside / array, mmap_mode="r")
-                for start in range(0, len(values), 256):
-                    digest.update(np.ascontiguousarray(values[start : start + 256]))
-                del values
-        for table in sorted(aside.glob("*.parquet")):  # as text: parquet embeds versions
-            digest.update(pandas.read_parquet(table).to_csv(index=False).encode())
+        digest = _digest(aside, content)
         edges = np.cumsum([0] + [len(splits[split]) for split in SPLITS]).tolist()
         rows = {s: list(range(a, b)) for s, a, b in zip(SPLITS, edges, edges[1:], strict=False)}
         for file, value in (("captions", captions), ("splits", rows), ("names", names)):
@@ -309,6 +294,22 @@ def write(
                 raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def _digest(aside: Path, content: str):
+    """SHA-256 of what a data set holds besides, of its arrays and of its tables."""
+    import pandas
+
+    digest = hashlib.sha256(content.encode())
+    for array in ("images.npy", "regions.npy"):
+        if (aside / array).is_file():
+            values = np.load(aside / array, mmap_mode="r")
+            for start in range(0, len(values), 256):
+                digest.update(np.ascontiguousarray(values[start : start + 256]))
+            del values
+    for table in sorted(aside.glob("*.parquet")):  # as text: parquet embeds versions
+        digest.update(pandas.read_parquet(table).to_csv(index=False).encode())
+    return digest
 
 
 def decode(
@@ -336,8 +337,6 @@ def decode(
     """
     from PIL import Image
 
-    from alignbook.datasets.files import check_regular
-
     size = images.shape[1]
     boxes = np.zeros((len(paths), 4), int) if boxes is None else np.asarray(boxes)
     if boxes.shape != (len(paths), 4) or boxes.dtype.kind not in "iu":
@@ -356,44 +355,8 @@ def decode(
     Image.init()  # all formats at once, here: not by several threads
 
     def one(row: int) -> None:
-        try:
-            check_regular(folder / paths[row])
-            with Image.open(folder / paths[row], formats=FORMATS) as picture:
-                if picture.width * picture.height > MOST_PIXELS:
-                    raise ValueError(
-                        f"{picture.width:,} × {picture.height:,} pixels, {MOST_PIXELS:,} at most"
-                    )
-                if picture.mode[0] in "IF":  # conversion would cut off all above 255: white
-                    raise ValueError(f"more than 8 bits a pixel, mode {picture.mode}")
-                if whole[row] and fit == "squash":
-                    picture.draft("RGB", (2 * size, 2 * size))
-                elif not whole[row]:  # not drafted, which would change the scale that the box is in
-                    width, height = picture.size
-                    x0, y0, x1, y1 = boxes[row].tolist()
-                    box = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
-                    if box[0] >= box[2] or box[1] >= box[3]:
-                        raise DataError(
-                            f"{folder / paths[row]}, item {row}: crop box {boxes[row].tolist()} "
-                            f"outside its {width} × {height} pixels, expected one inside: "
-                            "the photograph must have its original size"
-                        )
-                    picture = picture.crop(box)
-                picture = picture.convert("RGB")
-                if fit == "crop":  # the shorter side to size, then the middle
-                    width, height = (int(size * s / min(picture.size)) for s in picture.size)
-                    x0, y0 = round((width - size) / 2), round((height - size) / 2)
-                    square = picture.resize((width, height), Image.Resampling.BICUBIC)
-                    square = square.crop((x0, y0, x0 + size, y0 + size))
-                else:
-                    square = picture.resize((size, size), Image.Resampling.BILINEAR)
-        except DataError:
-            raise
-        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-            raise DataError(
-                f"{folder / paths[row]}: photograph cannot be decoded ({error}); expected a whole "
-                "image file: put a fresh copy from the data set's archive in its place"
-            ) from error
-        images[row] = np.asarray(square)
+        box = None if whole[row] else boxes[row].tolist()
+        images[row] = _square(folder / paths[row], size, box, fit, f"item {row}")
 
     pool = ThreadPoolExecutor(min(os.cpu_count() or 1, 8))
     try:
@@ -401,6 +364,51 @@ def decode(
             pass
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _square(path: Path, size: int, box: list[int] | None, fit: str, item: str) -> np.ndarray:
+    """A photograph, or what a box shows of it, as a square `(size, size, 3) uint8`; see `decode`."""
+    from PIL import Image
+
+    from alignbook.datasets.files import check_regular
+
+    try:
+        check_regular(path)
+        with Image.open(path, formats=FORMATS) as picture:
+            if picture.width * picture.height > MOST_PIXELS:
+                raise ValueError(
+                    f"{picture.width:,} × {picture.height:,} pixels, {MOST_PIXELS:,} at most"
+                )
+            if picture.mode[0] in "IF":  # conversion would cut off all above 255: white
+                raise ValueError(f"more than 8 bits a pixel, mode {picture.mode}")
+            if box:  # not drafted, which would change the scale that the box is in
+                width, height = picture.size
+                x0, y0, x1, y1 = box
+                inside = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
+                if inside[0] >= inside[2] or inside[1] >= inside[3]:
+                    raise DataError(
+                        f"{path}, {item}: crop box {box} outside its {width} × {height} pixels, "
+                        "expected one inside: the photograph must have its original size"
+                    )
+                picture = picture.crop(inside)
+            elif fit == "squash":
+                picture.draft("RGB", (2 * size, 2 * size))
+            picture = picture.convert("RGB")
+            if fit == "crop":  # the shorter side to size, then the middle
+                width, height = (int(size * s / min(picture.size)) for s in picture.size)
+                x0, y0 = round((width - size) / 2), round((height - size) / 2)
+                square = picture.resize((width, height), Image.Resampling.BICUBIC)
+                square = square.crop((x0, y0, x0 + size, y0 + size))
+            else:
+                square = picture.resize((size, size), Image.Resampling.BILINEAR)
+    except DataError:
+        raise
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise DataError(
+            f"{path}: photograph cannot be decoded ({error}); expected a whole image file: put a "
+            "fresh copy from the data set's archive in its place"
+        ) from error
+    return np.asarray(square)
 
 
 def progress(items, total: int, what: str):

@@ -47,6 +47,7 @@ COLUMNS = (
     *(f"negative_{place}" for place in PLACES),
     "item",
 )
+COUNTS = ("rows", "not one place", "picture missing", "triplets disagree")
 FEW = 100  # one row in so many may be left out
 REMEDY = (
     f"take svo_probes.csv ({ROWS:,} rows) again from where the repository svo_probes points to; "
@@ -83,19 +84,14 @@ def read(path: Path, images: Path | None = None):
     """
     import pandas
 
-    path = Path(path)
-    if path.is_dir():
-        path = path / "svo_probes.csv"
+    path = Path(path) / "svo_probes.csv" if Path(path).is_dir() else Path(path)
     files = None if images is None else _files(Path(images))
     rows, odd, missing, disagree = [], [], 0, 0
     records = _records(path)
     for item, (line, record) in enumerate(records):
         place = f"{path}, row {line}"
         try:
-            caption = text(record, "sentence")
-            positive, negative = (_triplet(record, f"{sign}_triplet") for sign in ("pos", "neg"))
-            names = [_name(record, f"{sign}_image_id", files) for sign in ("pos", "neg")]
-            kinds = [p for p, flag in zip(PLACES, FLAGS, strict=True) if _flag(record, flag)]
+            caption, positive, negative, names, kinds = _probe(record, files)
         except ValueError as error:
             raise DataError(f"{place}: {error}; {REMEDY}") from None
         if len(kinds) != 1:
@@ -116,12 +112,8 @@ def read(path: Path, images: Path | None = None):
             f"expected <image id>.jpg; {REMEDY}"
         )
     probes = pandas.DataFrame(rows, columns=list(COLUMNS))
-    probes.attrs["counts"] = {
-        "rows": len(records),
-        "not one place": len(odd),
-        "picture missing": missing,
-        "triplets disagree": disagree,
-    }
+    counts = (len(records), len(odd), missing, disagree)
+    probes.attrs["counts"] = dict(zip(COUNTS, counts, strict=True))
     return probes
 
 
@@ -194,6 +186,15 @@ def as_comalign(probes):
     table = pandas.DataFrame(rows, columns=list(CAPTION_COLUMNS))
     table.attrs["counts"] = {"probes": len(probes), "word not in the sentence": absent}
     return table
+
+
+def _probe(record: dict, files) -> tuple:
+    """Sentence, both triplets, both pictures (None: not there), and the places said to differ."""
+    caption = text(record, "sentence")
+    positive, negative = (_triplet(record, f"{sign}_triplet") for sign in ("pos", "neg"))
+    names = [_name(record, f"{sign}_image_id", files) for sign in ("pos", "neg")]
+    kinds = [p for p, flag in zip(PLACES, FLAGS, strict=True) if _flag(record, flag)]
+    return caption, positive, negative, names, kinds
 
 
 def _records(path: Path) -> list[tuple[int, dict]]:

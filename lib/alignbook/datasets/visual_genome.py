@@ -217,15 +217,7 @@ def write(tables: Tables, folder: Path) -> None:
                 "an image of the table of images, and each object once"
             )
         ids[key] = len(ids) + 1
-        boxes[key] = {
-            "object_id": ids[key],
-            "names": [row["name"]],
-            "synsets": [],
-            "x": int(row["x0"]),
-            "y": int(row["y0"]),
-            "w": int(row["x1"] - row["x0"]),
-            "h": int(row["y1"] - row["y0"]),
-        }
+        boxes[key] = _box(ids[key], row)
         lists["objects"][row["image"]].append({**boxes[key], "merged_object_ids": []})
 
     def box(table: str, row: dict, place: int, end: str) -> dict:
@@ -253,22 +245,36 @@ def write(tables: Tables, folder: Path) -> None:
                 "object": {**other, "name": other["names"][0]},
             }
         )
-    images = [
-        {
-            "image_id": int(row.image),
-            "width": int(row.width),
-            "height": int(row.height),
-            "coco_id": _optional(row.coco),
-            "flickr_id": _optional(row.flickr),
-        }
-        for row in tables.images.itertuples()
-    ]
     for kind, entries in lists.items():
         put_json(
             folder / f"{kind}.json",
             [{"image_id": int(image), kind: entries[image]} for image in entries],
         )
-    put_json(folder / "image_data.json", images)
+    put_json(folder / "image_data.json", [_image(row) for row in tables.images.itertuples()])
+
+
+def _box(number: int, row: dict) -> dict:
+    """A row of the table of objects, as objects.json has it."""
+    return {
+        "object_id": number,
+        "names": [row["name"]],
+        "synsets": [],
+        "x": int(row["x0"]),
+        "y": int(row["y0"]),
+        "w": int(row["x1"] - row["x0"]),
+        "h": int(row["y1"] - row["y0"]),
+    }
+
+
+def _image(row) -> dict:
+    """A row of the table of images, as image_data.json has it."""
+    return {
+        "image_id": int(row.image),
+        "width": int(row.width),
+        "height": int(row.height),
+        "coco_id": _optional(row.coco),
+        "flickr_id": _optional(row.flickr),
+    }
 
 
 def _entries(folder: Path, kind: str, known: set[int]):

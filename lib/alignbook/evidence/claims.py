@@ -1,24 +1,42 @@
-"""What the papers claim: `printed/claims.yaml`, every claim as one test over contrasts.
+"""What the papers claim: each one's printed/claims.yaml, every claim as one test over contrasts.
 
 A contrast is a value, such as the RSUM of one arm less that of another, and the range that the
 claim puts it in. `verdicts` evaluates contrasts on our numbers and on the papers' own.
+
+A claims.yaml names its ``paper`` and lists ``claims``, each of one exhibit and with the fields of
+`Entry`. Its ``test`` takes:
+
+- greater: ``pairs`` [first, second]; first − second is above zero. With ``or_equal`` it is above
+  −0.5 % of their mean, in the print as in ours: equal digits hold, significantly below contradicts;
+- ordered: ``rows`` from the highest down; every neighbour pair is greater;
+- best: ``rows``, the best first; it is greater than each of the others;
+- flat: ``rows``; every pair lies within 0.5 % of their mean;
+- collapse: ``pairs`` [collapsed, reference]; the drop is more than 5 % of the reference;
+- slope: ``rows`` {arm: x}, ``sign`` up or down; least squares on log x, seed by seed;
+- ratio: ``pairs`` [first, second], ``band`` [low, high]; first / second lies in the band.
+
+A side of a pair is an arm, a list of arms (their mean), a number, or {arm: weight}. An arm may
+carry another exhibit (comalign-TIII / global) or a column of its own (clip @ VG-Relation).
+
+``printed`` gives for each exhibit the row of the paper's table ("group | row") that is our arm's,
+``printed_columns`` the table's column that is ours where it has another name.
 """
 
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, pairwise
+from pathlib import Path
 
 import numpy as np
 import yaml
 
-from alignbook import PACKAGE
-from alignbook.workbook import profiles
+from alignbook.core.names import PROFILES
+from alignbook.evidence import printed_tables
 
-FILE = PACKAGE / "evidence" / "printed" / "claims.yaml"
 FLAT, COLLAPSE = 0.5, 5.0  # percent
+KEPT = ("id", "paper", "exhibit", "says", "where", "test", "least", "untestable", "print_only")
 UNITS = {"seconds": "s", "diagonal": "cosine", "spread": "sides", "label AUC": "AUC"}  # else points
 DECIMALS = {"×": 2, "cosine": 3, "sides": 3, "AUC": 3}  # of values of a unit, else 1
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C it is ten times as fast
 
 
 @dataclass(frozen=True)
@@ -90,7 +108,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Claim:
-    """One entry of claims.yaml, its contrasts spelt out.
+    """One entry of a claims.yaml, its contrasts spelt out.
 
     ``need`` of the contrasts have to hold. ``untestable`` says why we cannot decide it; a claim
     that is ``print_only`` is about the paper's own table and is not asked of our numbers.
@@ -113,76 +131,113 @@ class Claim:
 
 
 @cache
-def load(file=FILE) -> tuple[Claim, ...]:
-    """All claims, in the order of the file.
+def load(*files: Path) -> tuple[Claim, ...]:
+    """All claims of some files, by default of the papers', in their order.
 
     Raises
     ------
     ValueError
         Naming the file, the claim and what is wrong with it.
     """
+    found = {}  # {id: (claim, its file)}
+    for file in files or printed_tables.files("claims.yaml"):
+        for claim in _of(file):
+            if claim.id in found:
+                raise ValueError(
+                    f"{_path(file)}: {claim.id} stands in {_path(found[claim.id][1])} already"
+                )
+            found[claim.id] = claim, file
+    return tuple(claim for claim, _ in found.values())
+
+
+def _of(file: Path) -> list[Claim]:
+    """The claims of one file, whose folder lies in its paper's room."""
     try:
-        listed = list(yaml.load(file.read_text(encoding="utf-8"), LOADER)["claims"])
+        listed = list(printed_tables.read(file)["claims"])
     except (yaml.YAMLError, TypeError, KeyError) as error:
-        raise ValueError(f"{file.name}: no list of claims: {error}") from None
+        raise ValueError(f"{_path(file)}: no list of claims: {error}") from None
     found = []
     for i, entry in enumerate(listed, 1):
         name = entry.get("id", f"claim {i}") if isinstance(entry, dict) else f"claim {i}"
         try:
-            found.append(_claim(**entry))
+            found.append(Entry(paper=file.parts[-3], **entry).claim())
         except (TypeError, ValueError, KeyError, AttributeError) as error:
-            raise ValueError(f"{file.name}, {name}: {error}") from None
-    names = [str(claim.id) for claim in found]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"{file.name}: {', '.join(twice)} stands there twice")
-    return tuple(found)
+            raise ValueError(f"{_path(file)}, {name}: {error}") from None
+    return found
 
 
-def _claim(
-    id,
-    paper,
-    exhibit,
-    says,
-    where,
-    test,
-    pairs=None,
-    rows=None,
-    columns=("RSUM",),
-    sign=None,
-    band=None,
-    or_equal=None,
-    need=None,
-    least="laptop",
-    untestable="",
-    print_only=False,
-):
-    if test not in TESTS:
-        raise ValueError(f"no test {test!r}; there are: {', '.join(TESTS)}")
-    if least not in profiles.NAMES[1:]:
-        deciding = ", ".join(profiles.NAMES[1:])
-        raise ValueError(f"no profile {least!r} that decides anything; there are: {deciding}")
-    given = {"pairs": pairs, "rows": rows, "sign": sign, "band": band}
-    given = {key: value for key, value in given.items() if value is not None}
-    wanted, make = TESTS[test]
-    if set(given) != set(wanted):
-        takes = " and ".join(wanted)
-        raise ValueError(f"{test} takes {takes}, not {', '.join(given) or 'nothing'}")
-    _check(columns=columns, **given)
-    if or_equal is not None:
-        if test != "greater" or or_equal is not True:
-            raise ValueError(f"or_equal: true, of greater, is all there is; not {or_equal!r}")
-        make = _not_lower
-    if print_only is True and untestable or print_only not in (True, False):
-        raise ValueError("print_only: true or false, and not of a claim that is untestable")
-    contrasts = dict.fromkeys(  # in order; a pair with columns of its own comes once
-        each for column in columns for each in make(exhibit, str(column), **given)
-    )
-    need = len(contrasts) if need is None else need
-    if not isinstance(need, int) or not 1 <= need <= len(contrasts):
-        raise ValueError(f"needs {need} of {len(contrasts)} contrasts")
-    return Claim(
-        id, paper, exhibit, says, where, test, tuple(contrasts), need, least, untestable, print_only
-    )
+def _path(file: Path) -> str:
+    """A file's name with its paper's, such as chan/printed/claims.yaml."""
+    return "/".join(file.parts[-3:])
+
+
+def printed_names() -> tuple[dict, dict]:
+    """The rows and the columns of the papers' tables that are ours, by exhibit and our name.
+
+    A row is said as "group | row"; columns are there where they have another name.
+    """
+    rows, columns = {}, {}
+    for file in printed_tables.files("claims.yaml"):
+        listed = printed_tables.read(file)
+        rows |= listed["printed"]
+        columns |= listed.get("printed_columns", {})
+    return rows, columns
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a claims.yaml as it stands there, and its paper."""
+
+    id: str
+    paper: str
+    exhibit: str
+    says: str  # a sentence that can be understood by itself
+    where: str  # in the paper
+    test: str  # one of `TESTS`, which says what it takes
+    pairs: list | None = None
+    rows: list | dict | None = None
+    columns: tuple = ("RSUM",)  # every column makes a contrast of its own
+    sign: str | None = None
+    band: list | None = None
+    or_equal: bool | None = None  # true: not lower by more than counts as flat; of greater alone
+    need: int | None = None  # how many contrasts must hold, all unless said
+    least: str = "laptop"  # the first profile whose numbers may decide
+    untestable: str = ""  # why the claim cannot be decided in this workbook
+    print_only: bool = False  # about the print itself, and not asked of our numbers
+
+    def claim(self) -> Claim:
+        """The claim; ValueError says what is wrong with the entry."""
+        given = {name: getattr(self, name) for name in ("pairs", "rows", "sign", "band")}
+        given = {name: value for name, value in given.items() if value is not None}
+        self._check(given)
+        make = _not_lower if self.or_equal else TESTS[self.test][1]
+        contrasts = dict.fromkeys(  # in order; a pair with columns of its own comes once
+            each for column in self.columns for each in make(self.exhibit, str(column), **given)
+        )
+        need = len(contrasts) if self.need is None else self.need
+        if not isinstance(need, int) or not 1 <= need <= len(contrasts):
+            raise ValueError(f"needs {need} of {len(contrasts)} contrasts")
+        kept = {name: getattr(self, name) for name in KEPT}
+        return Claim(contrasts=tuple(contrasts), need=need, **kept)
+
+    def _check(self, given: dict) -> None:
+        """Raise for fields that go with no test, or not with this one."""
+        if self.test not in TESTS:
+            raise ValueError(f"no test {self.test!r}; there are: {', '.join(TESTS)}")
+        if self.least not in PROFILES[1:]:
+            deciding = ", ".join(PROFILES[1:])
+            raise ValueError(
+                f"no profile {self.least!r} that decides anything; there are: {deciding}"
+            )
+        wanted = TESTS[self.test][0]
+        if set(given) != set(wanted):
+            takes = " and ".join(wanted)
+            raise ValueError(f"{self.test} takes {takes}, not {', '.join(given) or 'nothing'}")
+        _check(columns=self.columns, **given)
+        if self.or_equal is not None and (self.test != "greater" or self.or_equal is not True):
+            raise ValueError(f"or_equal: true, of greater, is all there is; not {self.or_equal!r}")
+        if self.print_only is True and self.untestable or self.print_only not in (True, False):
+            raise ValueError("print_only: true or false, and not of a claim that is untestable")
 
 
 def _check(columns, pairs=((0, 0),), rows=("a", "b"), sign="up", band=(0, 1)) -> None:

@@ -1,6 +1,6 @@
-"""The papers' own numbers, transcribed cell by cell in printed/, a CSV an exhibit.
+"""The papers' own numbers, transcribed cell by cell in each paper's folder printed/, a CSV an exhibit.
 
-`value` is the text of the print, `mark` what else the print says of the cell, in these words:
+Papers come in the order of their rooms' names. `value` is the text of the print, `mark` what else the print says of the cell, in these words:
 
 - bold, down: in bold; after an arrow ↓. Best values marked in a way our texts lost have no mark.
 - default, ensemble: in the row called Default (CoV-Align's Table 5); in one with a star (CHAN's).
@@ -9,20 +9,37 @@
 
 import csv
 import re
+from functools import cache
+from pathlib import Path
 
 import pandas as pd
+import yaml
 
 from alignbook import PACKAGE
 
-PAPERS = {"chan": "CHAN", "comalign": "ComAlign", "covalign": "CoV-Align", "gsl": "GSL"}
-FOLDER = PACKAGE / "evidence" / "printed"
+ROOMS = PACKAGE / "papers"
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C it is ten times as fast
 HEADER = ["group", "row", "column", "value", "mark"]
 MARKS = {"bold", "down", "default", "ensemble", "global", "fragment", "aligning"}
 
 
+def files(pattern: str) -> list[Path]:
+    """Files of the papers' folders printed/ by name, in the order of the papers."""
+    return sorted(ROOMS.glob(f"*/printed/{pattern}"))
+
+
+@cache
+def read(file: Path) -> dict:
+    """A file of YAML as it stands: a paper's claims.yaml."""
+    return yaml.load(file.read_text(encoding="utf-8"), LOADER)
+
+
+PAPERS = {file.parts[-3]: read(file)["paper"]["name"] for file in files("claims.yaml")}
+
+
 def exhibits() -> list[str]:
     """The transcribed tables' exhibit ids, sorted."""
-    return sorted(path.stem for path in FOLDER.glob("*-T*.csv"))
+    return sorted(path.stem for path in files("*-T*.csv"))
 
 
 def table(exhibit: str) -> pd.DataFrame:
@@ -43,9 +60,10 @@ def table(exhibit: str) -> pd.DataFrame:
     >>> print(*table("comalign-TI").loc[0, ["row", "value", "printed", "decimals"]])
     CLIP-ViT-B/32 50.0 50 2
     """
-    path, cells = FOLDER / f"{exhibit}.csv", {}
-    if exhibit not in exhibits():
-        raise FileNotFoundError(f"no table {path}; there are: {', '.join(exhibits())}")
+    found = {path.stem: path for path in files("*-T*.csv")}
+    if exhibit not in found:
+        raise FileNotFoundError(f"no table {exhibit}.csv; there are: {', '.join(sorted(found))}")
+    path, cells = found[exhibit], {}
     lines = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
     if lines[:1] != [HEADER]:
         raise ValueError(f"{path}, line 1: not the header {','.join(HEADER)}")
@@ -59,3 +77,12 @@ def table(exhibit: str) -> pd.DataFrame:
         cells[tuple(key)] = (*key, float(number[1]), printed, len(number[2] or ".") - 1, mark)
     found = pd.DataFrame(list(cells.values()), columns=[*HEADER[:4], "printed", "decimals", "mark"])
     return found.assign(decimals=found.groupby("column").decimals.transform("max"))
+
+
+def prose() -> dict[str, dict[str, str]]:
+    """Figures of running text, captions and algorithms by id: exhibit, where, printed, unit, about."""
+    lines = {}
+    for path in files("prose.csv"):
+        with open(path, encoding="utf-8", newline="") as file:
+            lines |= {line["id"]: line for line in csv.DictReader(file)}
+    return lines

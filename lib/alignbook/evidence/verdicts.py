@@ -15,17 +15,22 @@ Also "not run" (an arm, a second seed or a longer profile is missing), "not test
 paper only" for claims about the print itself.
 """
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
-import yaml
 
+from alignbook.core.names import PROFILES
 from alignbook.evidence import claims, printed_tables, statistics
 from alignbook.evidence.claims import Claim, Contrast, Term
+from alignbook.evidence.contrasts import (
+    LEVEL,
+    RECALLS,
+    Numbers,
+    foresee,
+    is_right,
+    measured,
+    needed,
+)
 from alignbook.store import progress
-from alignbook.workbook import profiles
-from alignbook.workbook.exhibits import TARGETS
 
 VERDICTS = (
     "reproduced",
@@ -37,8 +42,38 @@ VERDICTS = (
     "on paper only",
 )
 JUDGED = VERDICTS[:4]
-LEVEL = 0.05
-RECALLS = tuple(f"{way} R@{k}" for way in ("i2t", "t2i") for k in (1, 5, 10))
+CLAIM_COLUMNS = (  # of the first table that `judge` returns
+    "claim",
+    "paper",
+    "exhibit",
+    "says",
+    "test",
+    "verdict",
+    "why",
+    "seeds",
+    "p",  # of the claim, for the verdict it is nearer to
+    "holm",  # that p, corrected
+    "needed",  # seeds that decide it with probability 0.8 if what was measured is the truth
+)
+CONTRAST_COLUMNS = (  # of the second
+    "claim",
+    "contrast",
+    "column",  # of metrics.csv; empty where it takes several
+    "same_as",  # the claim above, of the same paper, that has this very contrast: count such once
+    "unit",
+    "seeds",
+    "value",
+    "low",  # with high, the t interval over seeds
+    "high",
+    "level",  # of the interval: 0.95; 0.90 for two bounds, as two one-sided tests go with it
+    "p",  # of this test alone
+    "holm",  # the level, over all claims of the family, at which the contrast reads as it does
+    "reading",  # "holds", "reversed" or "open"
+    "query_low",  # with query_high, the bootstrap over test images
+    "query_high",
+    "detectable",
+    "needed",
+)
 
 
 def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame | None = None):
@@ -55,22 +90,12 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame
 
     Returns
     -------
-    verdicts : DataFrame
-        claim, paper, exhibit, says, test, verdict, why, seeds, p (of the claim, for the verdict it
-        is nearer to), holm (that p, corrected), needed (seeds that would decide it with probability
-        0.8, if what was measured is the truth: all the contrasts it takes).
-    contrasts : DataFrame
-        claim, contrast, column (that of metrics.csv; empty where it takes several), same_as (the
-        claim above, of the same paper, that has this very contrast; count such once), unit, seeds,
-        value, low, high, level (the t interval over seeds, of level 0.95; 0.90 where the claim sets
-        two bounds, as two one-sided tests go with it), p (of this test alone), holm (the level,
-        over all claims of the family, at which the contrast reads as it does: its own p corrected
-        by Holm within its claim and by Bonferroni for the number of claims, or its claim's if that
-        is lower and it is one of those that decide the claim), reading ("holds", "reversed",
-        "open"), query_low, query_high (bootstrap over images), detectable, needed.
+    verdicts, contrasts : DataFrames with the columns `CLAIM_COLUMNS` and `CONTRAST_COLUMNS`.
 
     Notes
     -----
+    `holm` of a contrast is its own p corrected by Holm within its claim and by Bonferroni for the
+    number of claims, or its claim's if that is lower and it is one of those that decide the claim.
     `detectable` is the smallest true distance from the claimed bound that these seeds find with
     probability 0.8, each contrast by itself, a factor for "×". Of claims with two bounds it is half
     the width of a band around zero that they would confirm, should there be no difference. `needed`
@@ -83,20 +108,20 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame
     ValueError
         For a profile or a table that is none: a column is missing, or a number is there twice.
     """
-    if profile not in profiles.NAMES:
-        raise ValueError(f"no profile {profile!r}; there are: {', '.join(profiles.NAMES)}")
+    if profile not in PROFILES:
+        raise ValueError(f"no profile {profile!r}; there are: {', '.join(PROFILES)}")
     _has(metrics, "metrics", ("exhibit", "row", "column", "seed", "value"))
     if images is not None:
         _has(images, "images", ("exhibit", "row", "target", "seed", "image", *RECALLS))
     chosen = claims.load() if chosen is None else chosen
-    numbers = _Numbers(metrics, images)
+    numbers = Numbers(metrics, images)
     found, families, lines, above = {}, {}, [], {}
     for claim in chosen:
         found[claim.id] = _not_judged(claim, profile, numbers)
         own = []
         for contrast in () if claim.print_only else claim.contrasts:
             key = claim.paper, contrast.first, contrast.second, contrast.unit
-            if line := _measured(contrast, numbers):
+            if line := measured(contrast, numbers):
                 same = above.setdefault(key, claim.id)
                 own.append({"claim": claim.id, "same_as": "" if same == claim.id else same} | line)
         lines += own
@@ -106,42 +131,9 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame
         found |= _judged(family)
     verdicts = pd.DataFrame(
         [(c.id, c.paper, c.exhibit, c.says, c.test, *found[c.id]) for c in chosen],
-        columns=[
-            "claim",
-            "paper",
-            "exhibit",
-            "says",
-            "test",
-            "verdict",
-            "why",
-            "seeds",
-            "p",
-            "holm",
-            "needed",
-        ],
+        columns=CLAIM_COLUMNS,
     )
-    return verdicts, pd.DataFrame(
-        lines,
-        columns=[
-            "claim",
-            "contrast",
-            "column",
-            "same_as",
-            "unit",
-            "seeds",
-            "value",
-            "low",
-            "high",
-            "level",
-            "p",
-            "holm",
-            "reading",
-            "query_low",
-            "query_high",
-            "detectable",
-            "needed",
-        ],
-    )
+    return verdicts, pd.DataFrame(lines, columns=CONTRAST_COLUMNS)
 
 
 def _has(table: pd.DataFrame, name: str, wanted: tuple) -> None:
@@ -152,67 +144,7 @@ def _has(table: pd.DataFrame, name: str, wanted: tuple) -> None:
         )
 
 
-class _Numbers:
-    """Look-up of metrics and of images' shares by term, one value a seed."""
-
-    def __init__(self, metrics: pd.DataFrame, images: pd.DataFrame | None):
-        self.values = {}  # {term: {seed: value}}
-        named = metrics[["exhibit", "row", "column", "seed", "value"]]
-        for exhibit, row, column, seed, value in named.itertuples(index=False):
-            of_term = self.values.setdefault(Term(exhibit, row, column), {})
-            if seed in of_term:
-                raise ValueError(
-                    f"two numbers for {exhibit} {row}, {column}, seed {seed}: one "
-                    "metrics table holds one run of each"
-                )
-            of_term[seed] = value
-        self.images = (
-            {}
-            if images is None
-            else {
-                name: group
-                for name, group in images.groupby(["exhibit", "row", "target"], sort=False)
-            }
-        )
-
-    def seeds(self, contrast: Contrast) -> list:
-        """Seeds that every term has."""
-        return sorted(set.intersection(*(set(self.values[term]) for term in contrast.terms)))
-
-    def differences(self, contrast: Contrast) -> tuple[list, np.ndarray]:
-        """Seeds, and the contrast's value for each, on the scale of its tests."""
-        seeds = self.seeds(contrast)
-
-        def of_term(term):
-            return np.array([self.values[term][seed] for seed in seeds], float)
-
-        sides = (np.asarray(side.value(of_term)) for side in (contrast.first, contrast.second))
-        # Equal digits are equal: 433.4 - 418.6 and 333.4 - 318.6 differ in the 14th place only.
-        return seeds, np.round(np.broadcast_to(contrast.value(*sides), len(seeds)), 9)
-
-    def per_image(self, contrast: Contrast, seeds: list) -> np.ndarray | None:
-        """Each test image's share of a difference of recalls, mean over seeds; None for others."""
-        if not contrast.unit.startswith("points"):
-            return None
-        total = 0.0
-        for side, sign in ((contrast.first, 1), (contrast.second, -1)):
-            for term, weight in side.terms:
-                column = term.column.removeprefix("5K ")  # the whole test set; 1K is a fifth
-                target, _, rest = column.partition(" ")  # "coco i2t R@1"
-                target, column = (target, rest) if target in TARGETS else ("", column)
-                wanted = RECALLS if column == "RSUM" else (column,)
-                found = self.images.get((term.exhibit, term.row, target))
-                if found is None or not set(wanted) <= set(RECALLS):
-                    return None
-                by_seed = found.set_index(["image", "seed"])[list(wanted)].sum(axis=1).unstack()
-                share = by_seed.reindex(columns=seeds).mean(axis=1, skipna=False)
-                total = total + sign * weight * share
-        if not np.isfinite(total).all():  # a seed without images, or other images on one side
-            return None
-        return total.to_numpy() + contrast.first.constant - contrast.second.constant
-
-
-def _not_judged(claim: Claim, profile: str, numbers: _Numbers) -> tuple | None:
+def _not_judged(claim: Claim, profile: str, numbers: Numbers) -> tuple | None:
     """Verdict and the rest of a claim that cannot be judged; None where nothing hinders."""
     rest = 0, np.nan, np.nan, np.nan
     if claim.print_only:
@@ -224,9 +156,9 @@ def _not_judged(claim: Claim, profile: str, numbers: _Numbers) -> tuple | None:
     return None
 
 
-def _missing(claim: Claim, profile: str, numbers: _Numbers) -> str:
+def _missing(claim: Claim, profile: str, numbers: Numbers) -> str:
     """What a claim lacks to be judged; empty where nothing is missing."""
-    if profiles.NAMES.index(profile) < profiles.NAMES.index(claim.least):
+    if PROFILES.index(profile) < PROFILES.index(claim.least):
         return f"needs the {claim.least} profile; {profile} decides nothing of this"
     terms = dict.fromkeys(term for contrast in claim.contrasts for term in contrast.terms)
     missing = [term for term in terms if term not in numbers.values]
@@ -249,52 +181,6 @@ def _missing(claim: Claim, profile: str, numbers: _Numbers) -> str:
     return ""
 
 
-def _measured(contrast: Contrast, numbers: _Numbers) -> dict | None:
-    """A contrast's mean, intervals and uncorrected p values; None if a number is missing."""
-    if not all(term in numbers.values for term in contrast.terms):
-        return None
-    seeds, values = numbers.differences(contrast)
-    if not len(values) or not np.isfinite(values).all():
-        return None
-    bottom, top = contrast.bounds()
-    level = 1 - LEVEL if np.isinf(top) else 1 - 2 * LEVEL
-    mean, low, high = statistics.t_interval(values, level)
-    if np.isinf(top):
-        p = statistics.above_zero(values - bottom)
-        holds, reversed_ = (p, np.nan) if mean > bottom else (np.nan, p)
-    else:
-        holds, reversed_ = statistics.inside(values, bottom, top)
-        p = np.nanmin([holds, reversed_]) if np.isfinite(holds) else np.nan
-    query = (np.nan, np.nan)
-    if (share := numbers.per_image(contrast, seeds)) is not None:
-        query = statistics.image_bootstrap(share)
-    spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
-    spread = 0.0 if np.ptp(values) == 0 < len(values) - 1 else spread  # not 1e-17
-    return {
-        "contrast": contrast.label,
-        "unit": contrast.unit,
-        "seeds": len(values),
-        "level": level,
-        "column": min(contrast.columns) if len(contrast.columns) == 1 else "",
-        "value": contrast.shown(mean),
-        "low": contrast.shown(low),
-        "high": contrast.shown(high),
-        "spread": spread,
-        "from_low": mean - bottom,
-        "from_high": top - mean,
-        "p_holds": holds,
-        "p_reversed": reversed_,
-        "p": p,
-        "query_low": query[0],
-        "query_high": query[1],
-        "holm": np.nan,
-        "reading": "open",
-        "detectable": np.nan,
-        "needed": np.nan,
-        "power": None,
-    }
-
-
 def _judged(family: list[tuple[Claim, list[dict]]]) -> dict:
     """Verdicts on the claims of a paper that are judged together; completes their contrasts."""
     both = {}  # a contrast without spread over seeds has no p: it decides nothing
@@ -310,13 +196,13 @@ def _judged(family: list[tuple[Claim, list[dict]]]) -> dict:
         holds, reversed_ = both[claim.id]
         side = "holds" if holds < reversed_ else "reversed"
         _read(claim, lines, side, holm, len(family))
-        _foresee(claim, lines, LEVEL / len(family))
+        foresee(claim, lines, LEVEL / len(family))
         found[claim.id] = (
             *_verdict(claim, lines, side if holm <= LEVEL else "open"),
             min(line["seeds"] for line in lines),
             min(holds, reversed_),
             holm,
-            _needed(claim, lines),
+            needed(claim, lines),
         )
     return found
 
@@ -332,54 +218,6 @@ def _read(claim: Claim, lines: list[dict], side: str, holm: float, claims_judged
             line["reading"] = "holds" if line["p_holds"] == line["p"] else "reversed"
 
 
-def _foresee(claim: Claim, lines: list[dict], level: float) -> None:
-    """Enter what these seeds could have found, if this claim is tested at a level."""
-    to_hold, to_reverse = level / (len(lines) - claim.need + 1), level / claim.need
-    for line in lines:
-        if not line["spread"] > 0:
-            continue
-        if np.isinf(line["from_high"]):
-            least = statistics.detectable(line["spread"], line["seeds"], to_hold)
-        elif np.isfinite(line["from_low"]):
-            least = statistics.confirmable(line["spread"], line["seeds"], to_hold)
-        else:  # below a bound: no claim of ours
-            least = np.nan
-        line["detectable"] = np.exp(least) if line["unit"] == "×" else least
-        line["power"] = _power(line, to_hold, to_reverse)
-        line["needed"] = statistics.seeds_needed(line["power"])
-
-
-def _power(line: dict, to_hold: float, to_reverse: float):
-    """Number of seeds → probability that a contrast is found where it was measured to lie."""
-    low, high, spread = -line["from_low"], line["from_high"], line["spread"]
-    beyond, level = max(low, -high), to_hold if _right(line) else to_reverse
-    if np.isinf(high) or beyond > 0:
-        return partial(statistics.power, beyond, spread, level=level)
-    return partial(statistics.power_inside, 0, low, high, spread, level=level)
-
-
-def _right(line: dict) -> bool:
-    """Whether a contrast's mean lies in the range that is claimed, significantly or not."""
-    return line["from_low"] > 0 and line["from_high"] > 0
-
-
-def _needed(claim: Claim, lines: list[dict]) -> float:
-    """Seeds that decide a claim with probability 0.8, should what was measured be the truth.
-
-    A claim holds if `need` contrasts are found to, and is contradicted by one more of the others
-    than it can spare. To be found together is at least as probable as one less the sum of the
-    probabilities that each is missed.
-    """
-    true = sum(map(_right, lines)) >= claim.need
-    wanted = claim.need if true else len(claim.contrasts) - claim.need + 1
-    powers = [line["power"] for line in lines if _right(line) == true and line["power"]]
-    if len(powers) < wanted:  # not measured, or without spread: nobody knows
-        return np.nan
-    return statistics.seeds_needed(
-        lambda n: 1 - sum(sorted(1 - power(n) for power in powers)[:wanted])
-    )
-
-
 def _verdict(claim: Claim, lines: list[dict], decided: str) -> tuple[str, str]:
     """The verdict on a claim whose contrasts are all read, and the reason in words.
 
@@ -388,7 +226,7 @@ def _verdict(claim: Claim, lines: list[dict], decided: str) -> tuple[str, str]:
     n = len(lines)
     against = [line["contrast"] for line in lines if line["reading"] == "reversed"]
     holds = sum(line["reading"] == "holds" for line in lines)
-    right = sum(map(_right, lines))
+    right = sum(map(is_right, lines))
     also = f"; {_names(against)} significantly the other way" if against else ""
     if decided == "holds":
         return "reproduced", _count(holds, n, "hold") + also
@@ -432,7 +270,9 @@ def rehearse(effect: float, spread: float, seeds: int, times: int = 200) -> pd.S
         ten times as loud, and cancels.
     """
     rng = np.random.default_rng(0)
-    claim = next(claim for claim in claims.load() if claim.id == "chan-hard-at-ninth")
+    claim = next(
+        claim for claim in claims.load() if claim.test == "greater" and len(claim.contrasts) == 1
+    )
     first, second = claim.contrasts[0].terms
     shared = 300 + 10 * spread * rng.standard_normal((times, seeds))
     own = rng.normal(0, spread / np.sqrt(2), (2, times, seeds))
@@ -514,8 +354,7 @@ class _Printed:
     """Look-up of printed numbers by term, with the interval that their digits stand for."""
 
     def __init__(self):
-        listed = yaml.load(claims.FILE.read_text(encoding="utf-8"), claims.LOADER)
-        self.rows, self.columns = listed["printed"], listed["printed_columns"]
+        self.rows, self.columns = claims.printed_names()
         self.tables = {}
 
     def number(self, term: Term) -> tuple[float, float]:

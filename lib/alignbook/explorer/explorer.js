@@ -1,4 +1,4 @@
-// The explorer's page: draws what the kernel sends (explorer_widget.py) and computes nothing of its
+// The explorer's page: draws what the kernel sends (widget.py) and computes nothing of its
 // own. One word is pinned: its maps are shown, and it is the one that is exchanged. A word that is
 // hovered over shows its maps, which are here already, until the pointer leaves the words.
 

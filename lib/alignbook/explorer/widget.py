@@ -1,4 +1,4 @@
-"""The explorer in JupyterLab: one widget around the functions of `explorer`.
+"""The explorer in JupyterLab: one widget around the functions of this room.
 
 Moves go in and results come out through traits, so that it works the same from Python as from the
 page: set `caption`, `image`, `swap` and so on, and read `shown` and `maps`. The page's part is
@@ -21,8 +21,10 @@ from IPython.display import Markdown
 from matplotlib import colormaps
 from PIL import Image
 
-from alignbook.explorer import explorer
-from alignbook.explorer.explorer import HARD, SIDE, SOFT
+from alignbook.explorer import captions, gallery, matching
+from alignbook.explorer.gallery import HARD, SOFT, picture_of
+from alignbook.explorer.matching import SIDE
+from alignbook.papers.chan.show import WARM
 
 HERE = Path(__file__).parent
 INPUTS = ("data", "seed", "left", "right", "caption", "image", "swap")
@@ -41,7 +43,7 @@ class Explorer(anywidget.AnyWidget):
 
     Attributes
     ----------
-    data, seed, left, right : which models; names are those of `explorer.places` and `methods`.
+    data, seed, left, right : which models; names are those of `gallery.places` and `methods`.
     caption : None is the picture's own first one.
     image : a picture of the test split, from 0; −1 is the caption's best one by the left method.
     word : place of the pinned word; on the page its map is shown, and it is what is exchanged.
@@ -71,12 +73,12 @@ class Explorer(anywidget.AnyWidget):
     answered = traitlets.Int(0).tag(sync=True)
 
     def __init__(self, book):
-        self.places = explorer.places(book)
+        self.places = gallery.places(book)
         offers = {
             data: {label: sorted(keys) for label, keys in place.methods.items()}
             for data, place in self.places.items()
         }
-        colours = (255 * colormaps[explorer.WARM](np.linspace(0, 1, 256))[:, :3]).astype(np.uint8)
+        colours = (255 * colormaps[WARM](np.linspace(0, 1, 256))[:, :3]).astype(np.uint8)
         self._good, self._busy = {}, False
         super().__init__(
             offers=offers, colours=colours.tobytes(), data=next(iter(offers)), left=HARD, right=SOFT
@@ -88,7 +90,7 @@ class Explorer(anywidget.AnyWidget):
         """The two methods' galleries by name: one, where both sides show the same."""
         book, domain, methods = self.places[self.data]
         return {
-            label: explorer.opened(book, domain, methods[label][self.seed])
+            label: gallery.opened(book, domain, methods[label][self.seed])
             for label in (self.left, self.right)
         }
 
@@ -151,12 +153,12 @@ class Explorer(anywidget.AnyWidget):
             raise ValueError(f"no picture {self.image + 1}: there are 1 to {pictures}")
         if self.caption is None:
             self.caption = first.captions(max(self.image, 0))[0]
-        said = explorer.read(self.caption, first.vocabulary)
+        said = captions.read(self.caption, first.vocabulary)
         words, notes = said.words, list(said.notes)
         if self.swap:
-            words = explorer.exchanged(words, int(self.swap[0]), str(self.swap[1]))
+            words = captions.exchanged(words, int(self.swap[0]), str(self.swap[1]))
         if self.image < 0:
-            self.image = explorer.look(first, -1, words).image
+            self.image = matching.look(first, -1, words).image
         self.word = min(max(self.word, 0), len(words) - 1)
         before = said.words if self.swap else None
         with ThreadPoolExecutor(2) as side_by_side:
@@ -177,7 +179,7 @@ class Explorer(anywidget.AnyWidget):
             "picture": _png(first, self.image),
             "captions": own,
             "own": self.caption in own,
-            "exchanges": [explorer.exchanges(first, word) for word in said.words],
+            "exchanges": [captions.exchanges(first, word) for word in said.words],
             "panels": [panel for panel, _ in sides],
         }
         return found, b"".join(pixels for _, pixels in sides)
@@ -185,7 +187,7 @@ class Explorer(anywidget.AnyWidget):
 
 def _side(name: str, gallery, image: int, words: list[str], before) -> tuple[dict, bytes]:
     """A method's side of the page, and its maps; `before` are the words before an exchange."""
-    found = explorer.look(gallery, image, words)
+    found = matching.look(gallery, image, words)
     p, boxes = found.pair, None if gallery.boxes is None else gallery.boxes[image]
     ranked = _ranked(gallery, image)
     panel = {
@@ -203,7 +205,7 @@ def _side(name: str, gallery, image: int, words: list[str], before) -> tuple[dic
         ],
     }
     if before:
-        was = explorer.look(gallery, image, before)
+        was = matching.look(gallery, image, before)
         panel["before"] = {"score": was.pair.score, "rank": was.rank}
     if p.weights is not None:
         panel |= {
@@ -215,7 +217,7 @@ def _side(name: str, gallery, image: int, words: list[str], before) -> tuple[dic
         }
     if boxes is None:
         return panel, bytes(len(words) * SIDE * SIDE)
-    drawn = explorer.maps(p, boxes).clip(0, 1)
+    drawn = matching.maps(p, boxes).clip(0, 1)
     return panel, (255 * drawn).round().astype(np.uint8).tobytes()
 
 
@@ -237,7 +239,7 @@ def _scale(config) -> str:
 @lru_cache(maxsize=64)
 def _ranked(gallery, image: int) -> list[dict]:
     """A picture's ranked captions, plain; a move of the caption alone doesn't change them."""
-    table = explorer.ranked_captions(gallery, image)
+    table = matching.ranked_captions(gallery, image)
     return [
         {
             "rank": line.rank,
@@ -254,7 +256,7 @@ def _ranked(gallery, image: int) -> list[dict]:
 @lru_cache(maxsize=512)
 def _png(gallery, image: int, most: int = 0) -> str:
     """A picture as a data URL, of `most` pixels a side if told; "" where there is none."""
-    picture = explorer.picture_of(gallery, image)
+    picture = picture_of(gallery, image)
     if picture is None:
         return ""
     buffer = io.BytesIO()

@@ -139,9 +139,9 @@ def popularity(dataset) -> pd.Series:
     The prior takes the picture whose replaced thing, as a coloured shape, is the more frequent one
     in training; ties count as one half. A model that doesn't understand the sentence gets this far.
     """
-    from alignbook.datasets import gold
+    from alignbook.datasets import swaps
 
-    table, _, _ = gold.image_probes(dataset)
+    table, _, _ = swaps.image_probes(dataset)
     trained = dataset.objects[dataset.objects.image.isin(set(dataset.splits["train"]))]
     seen = Counter(zip(trained.colour, trained["shape"], strict=True))
     right = {}
@@ -193,11 +193,11 @@ def parse_table(dataset, number: int) -> pd.DataFrame:
 
 def swap_sheet(dataset, n: int = 2):
     """Probes with one picture and two captions, cut to their boxes: the first is true."""
-    from alignbook.datasets import gold
+    from alignbook.datasets import swaps
 
     images, titles, captions = [], [], []
     for kind in ("attribute", "relation"):
-        table, pictures = gold.caption_probes(dataset, kind)
+        table, pictures = swaps.caption_probes(dataset, kind)
         for i in np.linspace(0, len(table) - 1, n).astype(int):
             images.append(pictures[i])
             titles.append(f"{kind} swap")
@@ -208,9 +208,9 @@ def swap_sheet(dataset, n: int = 2):
 
 def svo_sheet(dataset):
     """Probes with one sentence and two pictures, one of each kind: the left picture is meant."""
-    from alignbook.datasets import gold
+    from alignbook.datasets import swaps
 
-    table, right, wrong = gold.image_probes(dataset)
+    table, right, wrong = swaps.image_probes(dataset)
     images, titles, captions = [], [], []
     for kind in ("subject", "verb", "object"):
         i = int(np.flatnonzero(table.kind == kind)[0])

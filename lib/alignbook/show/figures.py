@@ -210,16 +210,16 @@ def dots(
     )
     note = "Small dots: seeds. " * bool(len(seeds)) + note
     figure, _, right = _beside_the_paper(
-        ours, lines, lines.label, (8.6, 1.3), 1.25, title, note, label, "{:.1f}"
+        ours, lines.assign(name=lines.label), (8.6, 1.3), 1.25, title, note, label, "{:.1f}"
     )
     right.locator_params(axis="x", nbins=5)  # values close to each other have long labels
     return figure
 
 
-def _beside_the_paper(ours, lines, names, size, wide, title: str, note: str, label: str, form: str):
+def _beside_the_paper(ours, lines, size, wide, title: str, note: str, label: str, form: str):
     """Seaborn's plot of ours in a panel `wide` times as wide as one of the paper's values.
 
-    Rows of `lines` have value, paper, y and the colour in which the value is written, by `form`; in
+    Rows of `lines` have name, value, paper, y and the colour in which the value is written, by `form`; in
     bold are the names of those without any. The height in `size` is that of all but the rows.
     """
     use_style()
@@ -243,7 +243,7 @@ def _beside_the_paper(ours, lines, names, size, wide, title: str, note: str, lab
                 color=each.colour,
                 bbox=dict(facecolor="white", lw=0, pad=0.6),
             )
-    left.set_yticks(lines.y, names)
+    left.set_yticks(lines.y, lines.name)
     left.set_ylim(-len(lines) + 0.4, 0.6)
     for text, heading in zip(left.get_yticklabels(), lines.value.isna() & lines.paper.isna()):
         text.set_fontweight("bold" if heading else "normal")
@@ -289,7 +289,7 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str, places: 
     size = 6 + 0.065 * max(50, *lines.contrast.map(len)), 1.5
     form = f"{{:.{places}f}} ×" if ratio else f"{{:+.{places}f}}"
     figure, left, right = _beside_the_paper(
-        ours, lines, lines.contrast, size, 1.7, title, note, axis_label, form
+        ours, lines.assign(name=lines.contrast), size, 1.7, title, note, axis_label, form
     )
     for axis in (left, right):
         if ratio:

@@ -16,7 +16,7 @@ from alignbook import PACKAGE, ROOT
 from alignbook.show.figures import INK, OURS, PAPER, use_style
 from alignbook.store import home
 
-KEPT = PACKAGE / "evidence/printed/hardware"  # tables of other machines, as they were printed there
+KEPT = PACKAGE / "show/hardware"  # tables of other machines, as they were printed there
 ELSEWHERE = " on cuda"  # rows of a CPU's table that need a GPU
 PEER = "#9a9a9a"
 WORDS = ["dtype", "bar", "met", "note"]  # columns of text, which may be empty

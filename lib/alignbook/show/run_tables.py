@@ -3,10 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from alignbook import ROOT
 from alignbook.evidence import claims, printed_tables
+from alignbook.evidence.statistics import t_interval
 from alignbook.store import runs
-from alignbook.workbook.exhibits import BASE_MODEL, EXHIBITS
 
 
 def check_trials(arms: pd.DataFrame, strict: bool) -> str:
@@ -70,8 +69,6 @@ def dot_lines(
     """One column of every line of a table for `figures.dots`, with a heading above each group:
     its name, or `heading` where it has none.
     """
-    from alignbook.evidence.statistics import t_interval
-
     ours = metrics[metrics.column == column].groupby("row")["value"].apply(list)
     paper = printed[printed.column == column].set_index(["group", "row"])["value"]
     lines, nothing = [], (np.nan, np.nan, np.nan, [], np.nan)
@@ -215,66 +212,6 @@ def _kind(column: str) -> str:
     return "RSUM" if column.endswith("RSUM") else column or "several columns"
 
 
-# Core-seconds of a laptop run, by chapter.
-ALLOWED = {"base": 600, "chan": 1200, "comalign": 960, "covalign": 960, "gsl": 960}
-
-
-def budget_table(book, timings: pd.DataFrame) -> pd.DataFrame:
-    """What was planned for the profile's exhibits, and what the runs took.
-
-    Parameters
-    ----------
-    timings : as `collect.gather` returns it. A run that several arms share counts once, for the
-        first exhibit of `EXHIBITS` it stands under, and the base model with the base models.
-
-    Returns
-    -------
-    DataFrame
-        exhibit, runs, core-seconds (of training) and seconds a step, each planned and measured,
-        the ratio of the core-seconds, and a remark where it is above 1.5; NaN for what is on one
-        side only.
-    """
-    planned = pd.read_csv(ROOT / "data" / "budget.csv")
-    planned = planned[(planned.profile == book.profile.name) & (planned.data == book.kind)]
-    own = timings[(timings.row != BASE_MODEL) | (timings.exhibit == "base-models")]
-    own = own.sort_values("exhibit", key=lambda each: each.map(list(EXHIBITS).index), kind="stable")
-    found = (
-        own.drop_duplicates("run")
-        .groupby("exhibit", sort=False)
-        .agg(made=("run", "count"), spent=("training_seconds", "sum"), steps_made=("steps", "sum"))
-    )
-    both = planned.set_index("exhibit").join(found, how="outer")
-    ratio = both.spent / both.core_seconds
-    return pd.DataFrame(
-        {
-            "exhibit": both.index,
-            "runs planned": both.runs,
-            "runs": both.made,
-            "core-seconds planned": both.core_seconds,
-            "core-seconds": both.spent,
-            "seconds a step planned": both.seconds_a_step,
-            "seconds a step": both.spent / both.steps_made,
-            "measured / planned": ratio,
-            "": np.where(ratio > 1.5, "over budget", ""),
-        }
-    ).reset_index(drop=True)
-
-
-def chapter_budget() -> pd.DataFrame:
-    """Core-seconds that the laptop profile's chapters plan in the world, and what they may take."""
-    planned = pd.read_csv(ROOT / "data" / "budget.csv")
-    planned = planned[(planned.profile == "laptop") & (planned.data == "world")]
-    spent = planned.groupby(planned.exhibit.str.partition("-")[0]).core_seconds.sum()
-    return pd.DataFrame(
-        {
-            "chapter": spent.index,
-            "core-seconds planned": spent.to_numpy(),
-            "allowed": [ALLOWED[name] for name in spent.index],
-            "": np.where(spent > [ALLOWED[name] for name in spent.index], "over", ""),
-        }
-    )
-
-
 def preset_table(presets: dict, differences: dict[str, str]) -> pd.DataFrame:
     """The presets of a method side by side: a line a field in which any two differ, and why."""
     names = {key: ", ".join(key) for key in presets}
@@ -291,44 +228,3 @@ def preset_table(presets: dict, differences: dict[str, str]) -> pd.DataFrame:
             for field in fields
         ]
     )
-
-
-CODINGS = {"hard": "hard coding", "soft": "cross-attention"}
-
-
-def sizes_table(metrics: pd.DataFrame) -> pd.DataFrame:
-    """RSUM by coding and codebook size K, from arms named "hard-36": coding, K, mean, interval."""
-    from alignbook.evidence.statistics import t_interval
-
-    lines = []
-    for arm, values in metrics[metrics.column == "RSUM"].groupby("row", sort=False)["value"]:
-        coding, size = arm.rsplit("-", 1)
-        lines.append((CODINGS[coding], int(size), *t_interval(values.to_numpy()), len(values)))
-    found = pd.DataFrame(lines, columns=["coding", "K", "RSUM", "low", "high", "seeds"])
-    return found.sort_values(["coding", "K"], ascending=[False, True], ignore_index=True)
-
-
-def tau_table(arms: pd.DataFrame) -> pd.DataFrame:
-    """Test RSUM of cross-attention by 1/τ, first seed, where τ alone differs.
-
-    The settings are those of the arm "τ=1/1"; runs with others, which dev may have preferred, are left
-    out. Hard coding is a line beside them if dev gave it the same λ and α.
-    """
-    report = arms[(arms.role == "report") & (arms.seed == 0)]
-    found = {arm: runs.stored(key) for arm, key in zip(report.arm, report.key)}
-    hard, plain = found["visual-codebook"], found["τ=1/1"].config
-
-    def same(run):
-        free = {"temperature", "coding"}
-        return all(run.config.get(name) == plain[name] for name in plain.keys() - free)
-
-    points = {
-        1 / run.config["temperature"]: run.metrics["test RSUM"]
-        for run in found.values()
-        if same(run) and run.config["coding"] == "soft"
-    }
-    lines = [("cross-attention", x, y, np.nan, np.nan) for x, y in sorted(points.items())]
-    if same(hard):
-        limit = hard.metrics["test RSUM"]
-        lines += [("hard coding (τ → 0)", x, limit, np.nan, np.nan) for x in sorted(points)]
-    return pd.DataFrame(lines, columns=["coding", "1/τ", "RSUM", "low", "high"])

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from alignbook.core.names import COLUMNS
 from alignbook.show.figures import PAPER
 from alignbook.store import durable, verbatim
-from alignbook.workbook.results import COLUMNS
 
 HEADINGS = {
     "i2t R@1": "Image → Text R@1",

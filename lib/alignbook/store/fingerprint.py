@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).resolve().parents[1]
 # Rooms that show, start or keep results, and never change a number.
 SHOWING = ("__main__", "errors", "store", "evidence", "show", "workbook", "explorer")
 # The same of a paper's room: which arms there are, and what is shown of them.
-OF_A_PAPER = ("arms", "catalogue", "printed", "show", "pipeline", "retrieved", "cost")
+OF_A_PAPER = ("arms", "catalogue", "printed", "show", "pipeline", "retrieved", "cost", "hours")
 
 
 def trains(module: str) -> bool:
@@ -125,6 +125,11 @@ def _plain(value: object) -> object:
         f"{value!r} ({type(value).__name__}) cannot be part of a key: "
         "give its plain numbers or strings, and for a file its content's hash"
     )
+
+
+def is_module(name: str) -> bool:
+    """Whether a full name is that of a module of the package."""
+    return _file(name) is not None
 
 
 def _file(module: str) -> Path | None:

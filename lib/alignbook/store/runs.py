@@ -1,7 +1,7 @@
 """The run store: every expensive result is kept under a key of all it depends on.
 
-`get(config, seed, *inputs)` returns at once if the result is stored and computes it otherwise, by
-the function `compute` of the config's module. A run is written aside, brought to the disk and
+`get(config, seed, inputs)` returns at once if the result is stored and computes it otherwise, by
+`config.compute`. A run is written aside, brought to the disk and
 renamed when whole. Its record states the size and hash of each of its files: a run that is no
 longer as it was written is set aside and computed again.
 """
@@ -11,12 +11,13 @@ import dataclasses
 import fcntl
 import json
 import shutil
-import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -27,8 +28,9 @@ from alignbook.store.fingerprint import code_hash, key
 
 STORE = ROOT / "results" / "store"
 VERSIONS = ("torch", "numpy", "timm", "open_clip_torch", "transformers")
+FORMAT = 1  # of what lies in a run's folder; where it is another, runs are computed anew
 # What a key is made of; the other fields of a record say how its computation went.
-ORIGIN = ("module", "config", "seed", "inputs", "device", "dtype", "versions", "code")
+ORIGIN = ("module", "config", "seed", "inputs", "device", "dtype", "versions", "code", "format")
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,34 @@ class Run:
         return load_file(self.folder / "weights.safetensors")
 
 
-def get(config, seed: int, *inputs, device: str = "cpu", wait: bool = True) -> Run:
+class Stored(Protocol):
+    """What a method asks of a result it starts from: a `Run`, or what stands in for one."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def metrics(self) -> dict: ...
+
+    def array(self, name: str) -> np.ndarray:
+        """An array that was left, memory-mapped."""
+
+
+class Config(Protocol):
+    """A frozen dataclass of settings that says how its run is computed."""
+
+    def compute(self, inputs: Sequence, seed: int, folder: Path, device: str) -> dict:
+        """Do the work, leave files in `folder`, return the metrics."""
+
+
+def get(
+    config: Config, seed: int, inputs: Sequence = (), device: str = "cpu", wait: bool = True
+) -> Run:
     """The run of a config and a seed on its inputs, computed if it is not stored.
 
     Parameters
     ----------
-    config : frozen dataclass; `compute(config, seed, inputs, folder, device)` of its module does
-        the work, leaves files in `folder` and returns the metrics.
+    config : its fields, and the code of its module, are part of the key.
     inputs : data sets and other runs the computation reads, None where it goes without; their
         keys are part of the key.
     wait : for another process that computes it; else BlockingIOError.
@@ -90,6 +113,7 @@ def get(config, seed: int, *inputs, device: str = "cpu", wait: bool = True) -> R
         "dtype": "float32",
         "versions": _versions(),
         "code": code_hash(module),
+        "format": FORMAT,
     }
     name = key(origin)
     run = Run(name, STORE / name)
@@ -184,7 +208,7 @@ def _compute(config, seed, inputs, device, origin, run: Run) -> None:
     began = time.time()
     _computing.append([])
     try:
-        metrics = sys.modules[origin["module"]].compute(config, seed, inputs, partial, device)
+        metrics = config.compute(inputs, seed, partial, device)
     except DataError:  # nothing to go on with: the input is refused
         shutil.rmtree(partial, ignore_errors=True)
         raise
@@ -220,23 +244,23 @@ def _locked(name: str, wait: bool):
         yield
 
 
-def several(wanted: list[tuple], *inputs, device: str = "cpu") -> list[Run]:
+def several(wanted: list[tuple], inputs: Sequence = (), device: str = "cpu") -> list[Run]:
     """The runs of some (config, seed) on the same inputs.
 
     One that another process is at work on is left for last: two that want the same share the work.
     """
     for config, seed in wanted:
         with contextlib.suppress(BlockingIOError):
-            get(config, seed, *inputs, device=device, wait=False)
-    return [get(config, seed, *inputs, device=device) for config, seed in wanted]
+            get(config, seed, inputs, device=device, wait=False)
+    return [get(config, seed, inputs, device=device) for config, seed in wanted]
 
 
-def best_on_dev(candidates, seed: int, *inputs, device: str = "cpu"):
+def best_on_dev(candidates, seed: int, inputs: Sequence = (), device: str = "cpu"):
     """The candidate with the largest RSUM on the dev split, and every trial's run.
 
     A tie goes to the candidate named first. The test split is not looked at.
     """
-    trials = several([(config, seed) for config in candidates], *inputs, device=device)
+    trials = several([(config, seed) for config in candidates], inputs, device=device)
     scores = [run.metrics["dev RSUM"] for run in trials]
     return candidates[int(np.argmax(scores))], trials
 

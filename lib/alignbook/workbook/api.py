@@ -15,15 +15,42 @@ from alignbook.workbook import report
 
 # What one works with in Python; CONTRIBUTING.md has the map of all modules.
 ROOMS = {
-    "Papers": ("chan", "comalign", "covalign", "gsl"),
-    "Rivals": ("baselines", "sgr", "noisy"),
-    "Similarities and losses": ("similarity", "losses", "kernels", "mixed", "mixtures"),
-    "Encoders": ("encoders", "bert", "vocabulary", "towers", "covalign_towers"),
-    "Base models": ("base", "pretrained"),
-    "Data": ("datasets", "world", "noise", "features", "components.text", "components.image"),
-    "Numbers": ("retrieval", "compositional", "inference", "intervals"),
-    "In print": ("reported", "claims", "audit"),
-    "Runs": ("profiles", "workbook", "runs", "training", "home"),
+    "CHAN": ("papers.chan.model", "papers.chan.rivals"),
+    "ComAlign": (
+        "papers.comalign.model",
+        "papers.comalign.components.text",
+        "papers.comalign.components.image",
+    ),
+    "CoV-Align": ("papers.covalign.model", "papers.covalign.two_towers"),
+    "GSL": (
+        "papers.gsl.model",
+        "papers.gsl.coteaching",
+        "papers.gsl.backbone",
+        "papers.gsl.mixtures",
+        "papers.gsl.noise",
+    ),
+    "Core": tuple(
+        f"core.{name}"
+        for name in (
+            "similarity",
+            "losses",
+            "kernels",
+            "encoders",
+            "vocabulary",
+            "retrieval",
+            "compositional",
+            "training",
+        )
+    ),
+    "Backbones": tuple(
+        f"backbones.{name}" for name in ("base", "pretrained", "bert", "towers", "region_features")
+    ),
+    "Data": ("datasets", "world"),
+    "Evidence": tuple(
+        f"evidence.{name}"
+        for name in ("printed_tables", "claims", "verdicts", "statistics", "rounding")
+    ),
+    "Runs": ("store.runs", "store.home", "workbook.profiles", "workbook.workbook"),
 }
 TITLE = "alignbook: the library"
 FRONT = """\
@@ -37,7 +64,7 @@ SETTINGS = {
         "myst_nb",
         "sphinx.ext.autodoc",
         "sphinx.ext.napoleon",
-        "alignbook.workbook.report",
+        "alignbook.workbook.report_sphinx",
         "alignbook.workbook.api",
     ],
     "autodoc_member_order": "bysource",

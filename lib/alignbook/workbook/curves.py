@@ -88,7 +88,7 @@ def of_exhibits(out: Path) -> dict[str, list[Curve]]:
                 for kind, points in curves.items()
             )
     for exhibit, curves in found.items():
-        arms = exhibits.EXHIBITS[exhibit].arms
+        arms = exhibits.EXHIBITS[exhibit].names()
         place = {arm: i for i, arm in enumerate(arms)}
         curves.sort(
             key=lambda curve: place.get(curve.row, len(arms))

@@ -4,7 +4,6 @@ Each leaves files under the results folder, written aside and renamed, and print
 """
 
 import argparse
-import importlib
 import json
 import shlex
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from alignbook import ROOT
 from alignbook.store import durable, progress, verbatim
-from alignbook.workbook import exhibits, surroundings, workbook
+from alignbook.workbook import chapters, exhibits, surroundings, workbook
 from alignbook.workbook.graph import title
 from alignbook.workbook.workbook import Workbook
 
@@ -121,8 +120,7 @@ def efficiency(book: Workbook, exhibit: str) -> None:
     from alignbook.workbook import results
 
     began = time.monotonic()
-    module = importlib.import_module(exhibits.EXHIBITS[exhibit].timed)
-    measured = module.table(book, results.arms(book, exhibit))
+    measured = chapters.cost_of(exhibit).table(book, results.arms(book, exhibit))
     say(f"{exhibit}, time and memory of {len(measured)} models", began)
 
 

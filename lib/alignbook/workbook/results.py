@@ -3,20 +3,19 @@
 metrics.csv holds neither time nor revision: it is compared byte by byte between starts.
 """
 
-import importlib
 import json
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
+from alignbook.core.names import COLUMNS
 from alignbook.core.protocol import TUNING_SEED, Protocol
 from alignbook.core.retrieval import KS
+from alignbook.evidence.exhibit import Exhibit
 from alignbook.evidence.statistics import t_interval
 from alignbook.store import runs
-from alignbook.workbook import exhibits, profiles
-
-COLUMNS = ("i2t R@1", "i2t R@5", "i2t R@10", "t2i R@1", "t2i R@5", "t2i R@10", "RSUM")
+from alignbook.workbook import chapters, exhibits, profiles
 
 PROBE = "the right one of two scores higher; a tie is wrong"
 
@@ -35,28 +34,25 @@ def arm(book, exhibit: str, name: str) -> pd.DataFrame:
         found = [(seed, book.measured(name, seed).key) for seed in book.base_seeds]
         return pd.DataFrame([(exhibit, name, "report", *each) for each in found], columns=columns)
     known = exhibits.EXHIBITS[exhibit]
-    module = importlib.import_module(known.module)
-    candidates, changes = module.arms(exhibit, book.profile)[name]
-    inputs = module.inputs(book, exhibit, name)
-    soon = book.profile.name in ("smoke", "laptop")
-    early = name in known.later and soon
-    single = early or name in known.controls or name in known.once and soon
+    own, chapter = known.arm(name), chapters.arms_of(exhibit)
+    candidates, changes = chapter.arms(exhibit, book.profile)[name]
+    inputs = chapter.inputs(book, exhibit, name)
     chosen, trials = candidates[0], []
-    if len(candidates) > 1 and not early:
-        tuned = getattr(module, "tuning_inputs", module.inputs)(book, exhibit, name)
-        chosen, trials = runs.best_on_dev(candidates, TUNING_SEED, *tuned, device=book.device)
+    if len(candidates) > 1 and not own.untuned(book.profile.name):
+        tuned = getattr(chapter, "tuning_inputs", chapter.inputs)(book, exhibit, name)
+        chosen, trials = runs.best_on_dev(candidates, TUNING_SEED, tuned, device=book.device)
     chosen = replace(chosen, **changes)
     lines = [(exhibit, name, "trial", TUNING_SEED, run.key) for run in trials]
-    seeds = book.seeds[:1] if single else seeds_of(book, known)
-    wanted = [(chosen, 0 if name in known.untrained else seed) for seed in seeds]
-    for seed, run in zip(seeds, runs.several(wanted, *inputs, device=book.device), strict=True):
-        if known.measured:
-            run = module.measured(book, exhibit, name, run, inputs)
+    seeds = book.seeds[:1] if own.single(book.profile.name) else seeds_of(book, known)
+    wanted = [(chosen, seed if own.trained else 0) for seed in seeds]
+    for seed, run in zip(seeds, runs.several(wanted, inputs, device=book.device), strict=True):
+        if measured := getattr(chapter, "measured", None):
+            run = measured(book, exhibit, name, run, inputs)
         lines.append((exhibit, name, "report", seed, run.key))
     return pd.DataFrame(lines, columns=columns)
 
 
-def seeds_of(book, known: exhibits.Exhibit) -> range:
+def seeds_of(book, known: Exhibit) -> range:
     """Reporting seeds of an exhibit: the profile's, or more where it wants more and nobody said how
     many.
     """

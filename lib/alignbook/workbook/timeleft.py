@@ -108,7 +108,7 @@ class Plan:
             own = [
                 name
                 for name in shown
-                if exhibits.EXHIBITS[name].module.endswith("." + rule.removeprefix("whole_"))
+                if rule == f"whole_{exhibits.paper(name)}"
             ]
             return [
                 [

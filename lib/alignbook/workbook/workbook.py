@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from alignbook import ROOT
+from alignbook.backbones.inputs import Inputs
 from alignbook.workbook import profiles
 from alignbook.workbook.profiles import Profile
 
@@ -70,10 +71,10 @@ class Workbook:
 
             source = pretrained.parse(self.profile.base)
             pretrained.remember(source, runs.STORE)
-            return runs.get(pretrained.Config(source.label), 0, dataset, source, device=self.device)
+            return runs.get(pretrained.Config(source.label), 0, (dataset, source), device=self.device)
         config = base.configure(self.profile, recipe)
         start = [self.base("world-clip", seed)] if config.recipe == "world-negclip" else []
-        return runs.get(config, seed, dataset, *start, device=self.device)
+        return runs.get(config, seed, (dataset, *start), device=self.device)
 
     def measured(self, recipe: str = "", seed: int = 0):
         """A base model's run with what it does on domain B and on swaps; photographs have none."""
@@ -84,18 +85,18 @@ class Workbook:
         if self.kind != "world":
             return run
         homes = self.dataset("A"), self.dataset("B")
-        return runs.get(transfer.Config(), seed, run, *homes, device=self.device)
+        return runs.get(transfer.Config(), seed, (run, *homes), device=self.device)
 
     def features(self, domain: str = "A"):
         """The region features: the data set's own, or those of the base model, a stored run."""
-        from alignbook.backbones import region_features as features
+        from alignbook.backbones import region_features
         from alignbook.store import runs
 
         dataset = self.dataset(domain)
         if dataset.regions is not None:
-            return features.Given(dataset)
-        home = self._home(domain)
-        return runs.get(features.Config(), 0, dataset, self.base(), home, device=self.device)
+            return region_features.Given(dataset)
+        home = self.home(domain)
+        return runs.get(region_features.Config(), 0, (dataset, self.base(), home), device=self.device)
 
     def bert(self):
         """The BERT of the captions: a small one pretrained on them, or the one that is named."""
@@ -105,139 +106,38 @@ class Workbook:
         if self.profile.bert != "captions":
             return bert.Pretrained(self.profile.bert)
         config = bert.Config(steps=self.profile.bert_steps)
-        return runs.get(config, 0, self.dataset(), device=self.device)
+        return runs.get(config, 0, (self.dataset(),), device=self.device)
 
-    def towers(self) -> list:
-        """What CoV-Align's towers are made from: the base model, or a ViT that is named; BERT."""
-        from alignbook.papers.covalign import two_towers
+    def components(self, *given):  # TRANSITION
+        from alignbook.papers.comalign import inputs
 
-        named = self.profile.covalign_vit
-        return [self.base() if named == "base" else two_towers.ViT(named), self.bert()]
+        return inputs.components(self, *given)
 
-    def tokens(self):
-        """Patches and words of CoV-Align's towers before any training of them, a stored run."""
-        from alignbook.papers.covalign import two_towers
-        from alignbook.store import runs
+    def probes(self, recipe):  # TRANSITION
+        from alignbook.papers.comalign import inputs
 
-        config = two_towers.Config(whitened=self.profile.covalign_vit == "base")
-        return runs.get(config, 0, self.dataset(), *self.towers(), device=self.device)
+        return inputs.probe_components(self, recipe)
 
-    def source(self) -> "Workbook":
-        """The workbook of the data that ComAlign's heads are trained on: this one unless named.
+    def on(self, data: str, *own: str, **changes) -> "Workbook":
+        """The workbook of other data, with those fields of the profile that it has for these data."""
+        there = profiles.get(self.profile.name, data)
+        changes |= {field: getattr(there, field) for field in own}
+        return dataclasses.replace(
+            self, data=data, profile=dataclasses.replace(self.profile, **changes)
+        )
 
-        The base model is that of these data, so that the target is never seen. Boxes are those that
-        the profile has for these data, whatever the target's are.
-        """
-        spec = self.profile.comalign_source
-        if not spec:
-            return self
-        boxes = profiles.get(self.profile.name, spec).boxes
-        own = dataclasses.replace(self.profile, comalign_source="", boxes=boxes)
-        return dataclasses.replace(self, data=spec, profile=own)
+    def home(self, domain: str):
+        """The data set that the base model was trained on, where a domain is another; else None."""
+        return self.dataset() if self.kind == "world" and domain != "A" else None
 
-    def components(self, domain: str = "A", recipe: str = "", boxes: str = "") -> list:
-        """A data set and its entities and relations as a base model sees them, a stored run.
-
-        `recipe` names a base model of the world, `boxes` where boxes come from; the profile's
-        unless told.
-        """
-        from alignbook.papers.comalign.components import said, vectors
-        from alignbook.store import runs
-
-        dataset, images = self.dataset(domain), self.profile.comalign_images
-        phrases = runs.get(said.Config(images=images), 0, dataset, self.parser())
-        kind, places = self.boxes(domain, boxes)
-        inputs = dataset, *self._base_and_home(domain, recipe), places, phrases
-        config = vectors.Config(boxes=kind, images=images)
-        return [dataset, runs.get(config, 0, *inputs, device=self.device)]
-
-    def _base_and_home(self, domain: str, recipe: str) -> tuple:
-        source = self.source()
-        home = self._home(domain) if source is self else source.dataset()
-        return source.base(recipe), home
-
-    def boxes(self, domain: str = "A", said: str = "") -> tuple:
-        """The kind of boxes as `vectors.boxes_of` takes it, and where they come from.
-
-        `said`, the profile's unless told, is "detector", "gold" (both the world's), "grid",
-        "instances" (COCO's), a JSON file of detections, or YOLO weights, a .pt file.
-        """
-        from alignbook.papers.comalign.components import detector, vectors
-        from alignbook.store import runs
-
-        said, folder = said or self.profile.boxes, Path(self.data.partition("=")[2])
-        if said == "detector":
-            return said, self.detector(domain)
-        if said == "instances":
-            return said, vectors.instances_below(folder)
-        if said.endswith(".json"):
-            return "detections", vectors.Files((Path(said),), folder)
-        if said.endswith(".pt"):
-            dataset, weights = self.dataset(domain), detector.Weights(said)
-            side = max(224, dataset.images.shape[1])
-            config = detector.Config(size=-(-side // 32) * 32)
-            return "detector", runs.get(config, 0, dataset, weights, device=self.device)
-        return said, None
-
-    def probes(self, recipe: str):
-        """Components of compositional probes as a base model sees them, a stored run.
-
-        The world's own; with photographs those in the folder that the profile names.
-        """
-        from alignbook.papers.comalign.components import probes
-        from alignbook.store import runs
-
-        named = self.profile.probes
-        brought = None if self.kind == "world" else probes.Brought(Path(named).expanduser())
-        kind, places = self.boxes("A", "detector" if brought is None else "")
-        inputs = self.dataset(), *self._base_and_home("A", recipe), places, self.parser(), brought
-        return runs.get(probes.Config(boxes=kind), 0, *inputs, device=self.device)
-
-    def detector(self, domain: str = "A"):
-        """The run of the world's detector on a domain: trained on A's gold boxes, it sees both."""
-        from alignbook.store import runs
-
-        trained = runs.get(self._detector(), 0, self.dataset(), None, device=self.device)
-        if domain == "A":
-            return trained
-        return runs.get(self._detector(), 0, self.dataset(domain), trained, device=self.device)
-
-    def _detector(self):
-        from alignbook.papers.comalign.components import detector
-
-        small = dict(images=200, epochs=6) if self.profile.name == "smoke" else {}
-        return detector.Config(**small)
-
-    def parser(self):
-        """What parses the captions: the run of a parser trained on a treebank, or a `parser.Named`.
-
-        The profile's `parser` is "captions", the world's own parses; a folder with a treebank of
-        Universal Dependencies; or an installed pipeline, by its name or folder.
-        """
-        from alignbook.papers.comalign.components import parser
-        from alignbook.store import runs
-
-        if self.profile.parser == "captions":
-            small = dict(steps=100) if self.profile.name == "smoke" else {}
-            config = dataclasses.replace(parser.WORLD, **small)
-            return runs.get(config, 0, self.dataset(), device=self.device)
-        if not parser.is_treebank(self.profile.parser):
-            return parser.Named(self.profile.parser)
-        treebank = parser.Treebank(Path(self.profile.parser).expanduser())
-        return runs.get(parser.TREEBANK, 0, treebank, device=self.device)
-
-    def inputs(self, domain: str = "A", with_bert: bool = False) -> list:
-        """What a method's runs start from; None for what there is not.
-
-        Data set, region features, base model, the data set the base model was trained on where
-        that is another, and BERT if a method takes it.
-        """
+    def inputs(self, domain: str = "A", with_bert: bool = False) -> Inputs:
+        """What the runs of a method on region features start from, BERT if it takes one."""
         domain = domain if self.kind == "world" else "A"  # others have one
         bert = self.bert() if with_bert else None
-        return [self.dataset(domain), self.features(domain), self.base(), self._home(domain), bert]
+        return Inputs(
+            self.dataset(domain), self.features(domain), self.base(), self.home(domain), bert
+        )
 
-    def _home(self, domain: str):
-        return self.dataset() if self.kind == "world" and domain != "A" else None
 
 
 @cache

@@ -1,8 +1,5 @@
 """Time and memory of CHAN's Figure 3: what is counted, what is divided by what, what is kept."""
 
-import itertools
-import os
-import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -83,60 +80,6 @@ def test_the_product_makes_every_cosine_in_blocks(monkeypatch):
     assert cost.bare_product(torch.randn(23, 5), torch.randn(10, 5)) == 230
 
 
-def test_the_median_of_rounds_after_one_that_is_not_counted(monkeypatch):
-    spent = iter([9.0, 1.0, 5.0, 2.0])  # the first warms up
-    clock = itertools.count()
-    now = 0.0
-
-    def work():
-        nonlocal now
-        now += next(spent)
-        return next(clock)
-
-    monkeypatch.setattr(cost.time, "perf_counter", lambda: now)
-    assert cost.timed(work, "cpu", rounds=3) == (2.0, 3)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
-def test_the_peak_counts_what_was_freed_again():
-    watch = cost.Peak("cpu")
-    torch.ones(16 * 2**20)  # 64 MB of float32, gone at once
-    assert 60e6 < watch.taken() < 120e6
-    kept = torch.ones(8 * 2**20)
-    assert cost.Peak("cpu").taken() < 30e6 < kept.numel() * 4
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
-def test_memory_that_was_freed_before_counts_again():
-    """Small blocks come from the heap, which keeps what is freed."""
-    first = [torch.ones(2**14) for _ in range(1000)]  # 64 KB each
-    held = first[::100]  # some of them stay between those
-    del first
-    watch = cost.Peak("cpu")
-    again = [torch.ones(2**14) for _ in range(900)]
-    assert 45e6 < watch.taken() < 80e6 and len(again) == 900 and len(held) == 10
-
-
-HOLES = """
-import ctypes, torch
-from alignbook.papers.chan import cost
-ctypes.CDLL(None).mallopt(efficiency.M_MMAP_MAX, 0)
-watch, held = efficiency.Peak("cpu"), []
-for size in range(8, 16):
-    gone = torch.ones(size * 2**18)  # so many MB
-    held.append(torch.ones(2**14))
-    del gone  # each larger than any hole
-print(watch.taken())
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
-def test_the_peak_is_of_what_is_there_at_once():
-    """Whatever holes it would leave in a heap like that of processes that begin warm."""
-    done = subprocess.run([sys.executable, "-c", HOLES], capture_output=True, text=True)
-    assert 14e6 < float(done.stdout) < 25e6, done.stderr  # and not 92 MB
-
-
 # --- A model measured ----------------------------------------------------------------------------
 
 
@@ -208,7 +151,7 @@ def test_what_was_measured_is_kept_until_the_runs_are_others(book, monkeypatch):
         calls.append((row, key))
         return MEASURED.iloc[0, 4:].to_dict()
 
-    monkeypatch.setattr(cost, "in_fresh_process", fresh)
+    monkeypatch.setattr(cost.stopwatch, "in_fresh_process", fresh)
     monkeypatch.setattr(cost, "load", lambda key, given: (key,))
     lines = [
         ("hard", "trial", 9, "t"),
@@ -227,12 +170,3 @@ def test_what_was_measured_is_kept_until_the_runs_are_others(book, monkeypatch):
     assert len(calls) == 8 and [path for path in kept.parent.iterdir() if path.name[0] != "."] == [
         kept
     ]
-
-
-def test_a_fresh_process_says_what_it_measured_or_that_it_could_not(capfd):
-    said = "print('words'), __import__('os').getpid(), float('inf')"
-    _, process, number = cost.in_fresh_process(eval, said)
-    assert process != os.getpid() and number == float("inf")
-    with pytest.raises(ValueError, match="builtins.eval ended with 1; its message stands above"):
-        cost.in_fresh_process(eval, "1 / 0")
-    assert "words" in (printed := capfd.readouterr().err) and "ZeroDivisionError" in printed

@@ -354,7 +354,7 @@ def sides(monkeypatch):
         calls.append(("text_side", *inputs))
         return word_encoder(config.dim), f"vocabulary of {config.text}"
 
-    monkeypatch.setattr(chan, "word_vectors", word_vectors, raising=False)
+    monkeypatch.setattr(rivals, "word_vectors", word_vectors)
     monkeypatch.setattr(chan, "text_side", text_side, raising=False)
     return calls
 
@@ -388,7 +388,7 @@ def test_compute_trains_what_build_builds(sides, monkeypatch, tmp_path):
 
     monkeypatch.setattr(chan, "fit", fit, raising=False)
     config, inputs = Config(dim=8), ("data", FEATURES, "base", "home", "bert")
-    found = [rivals.compute(config, s, inputs, tmp_path, "cpu") for s in (3, 3, 4)]
+    found = [rivals.compute(config, inputs, s, tmp_path, "cpu") for s in (3, 3, 4)]
     label = "vse-inf bigru, seed 3"
     assert found[0]["rest"] == (config, 3, "data", FEATURES, tmp_path, "cpu", label)
     assert found[0]["vocabulary"] == "vocabulary of bigru"

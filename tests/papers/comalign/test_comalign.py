@@ -435,9 +435,9 @@ def test_heads_learn_to_turn_pictures_towards_phrases_and_carry_it_over(tmp_path
     turned = np.linalg.qr(np.random.default_rng(0).standard_normal((D, D)))[0]
     source, target = stored(1, turned=turned), stored(2, turned=turned)
     config = Config(heads=2, steps=150, batch=16, learning_rate=3e-3, dropout=0.0)
-    found = comalign.compute(config, 0, [*source, *target], tmp_path, "cpu")
+    found = comalign.compute(config, [*source, *target], 0, tmp_path, "cpu")
     plain = replace(config, network="none", terms="G", weights=(0.0, 0.0, 0.0))
-    base = comalign.compute(plain, 0, [*source, *target], tmp_path, "cpu")
+    base = comalign.compute(plain, [*source, *target], 0, tmp_path, "cpu")
     assert found["test RSUM"] > base["test RSUM"] + 30
     assert found["steps"] == 150 and base["steps"] == 0
     assert np.load(tmp_path / "ranks_t2i.npy").shape == (18 * 5,)
@@ -458,11 +458,11 @@ def test_looks_at_dev_are_at_what_selection_goes_by(tmp_path, monkeypatch):
     """Of the source, with the weights of inference; 12 images of dev, so four of them."""
     source, target = stored(1), stored(2)
     config = Config(heads=2, steps=5, batch=8, weights=(3.0, 3.0, 3.0))
-    first = comalign.compute(config, TUNING_SEED, [*source, *target], tmp_path, "cpu")
+    first = comalign.compute(config, [*source, *target], TUNING_SEED, tmp_path, "cpu")
     looks = np.load(tmp_path / "dev.npy")
     assert looks[:, 0].tolist() == [1, 2, 3, 4, 5] and first["dev seconds"] > 0
     monkeypatch.setattr(comalign, "looked_at", lambda images: images)
-    whole = comalign.compute(config, TUNING_SEED, [*source, *target], tmp_path, "cpu")
+    whole = comalign.compute(config, [*source, *target], TUNING_SEED, tmp_path, "cpu")
     assert np.load(tmp_path / "dev.npy")[-1, 1] == whole["dev RSUM"] != looks[-1, 1]
     assert whole["checksum"] == first["checksum"]
 
@@ -471,11 +471,11 @@ def test_the_same_seed_trains_the_same_and_a_tuning_seed_sees_no_test(tmp_path):
     source, target = stored(1), stored(2)
     config = Config(heads=2, steps=4, batch=8)
     first, again, other = (
-        comalign.compute(config, seed, [*source, *target], tmp_path, "cpu") for seed in (0, 0, 1)
+        comalign.compute(config, [*source, *target], seed, tmp_path, "cpu") for seed in (0, 0, 1)
     )
     assert first["checksum"] == again["checksum"] != other["checksum"]
     assert first["test RSUM"] == again["test RSUM"]
-    tuned = comalign.compute(config, TUNING_SEED, [*source, *target], tmp_path, "cpu")
+    tuned = comalign.compute(config, [*source, *target], TUNING_SEED, tmp_path, "cpu")
     assert "dev RSUM" in tuned and not any(name.startswith("test") for name in tuned)
 
 
@@ -508,9 +508,9 @@ def test_components_must_come_from_one_base_model(tmp_path):
     ):
         pair = [*stored(1, width=8), *stored(2, width=12)]
         pair[0].name, pair[2].name = "source", "target"
-        comalign.compute(Config(heads=2), 0, pair, tmp_path, "cpu")
+        comalign.compute(Config(heads=2), pair, 0, tmp_path, "cpu")
     with pytest.raises(ValueError, match="width 8: expected a multiple of 3"):
-        comalign.compute(Config(heads=3), 0, [*stored(1, width=8)] * 2, tmp_path, "cpu")
+        comalign.compute(Config(heads=3), [*stored(1, width=8)] * 2, 0, tmp_path, "cpu")
 
 
 def test_captions_are_counted_as_each_data_set_has_them(tmp_path):
@@ -519,7 +519,7 @@ def test_captions_are_counted_as_each_data_set_has_them(tmp_path):
     plain = Config(network="none", heads=2)
     for validation in ("strict", "paper"):
         config = replace(plain, validation=validation)
-        found = comalign.compute(config, 0, [*source, *target], tmp_path, "cpu")
+        found = comalign.compute(config, [*source, *target], 0, tmp_path, "cpu")
         assert np.load(tmp_path / "ranks_t2i.npy").shape == (18 * 3,)
         shares = found["test i2t R@1"], found["test t2i R@1"]
         assert shares[0] > 50 and shares[1] > 50  # captions resemble their own images
@@ -535,7 +535,7 @@ def test_two_steps_of_the_paper_profile(base, width, tmp_path):
     [config, *_], changes = arms.arms("comalign-TI", profile)[f"{base}+comalign → coco"]
     assert (config.batch, config.steps, config.layers, changes) == (1600, 2, 2, {})
     source = stored(1, images=24, width=width)
-    found = comalign.compute(config, 0, [*source, *source], tmp_path, "cpu")
+    found = comalign.compute(config, [*source, *source], 0, tmp_path, "cpu")
     assert found["steps"] == 2 and found["parameters"] > 2 * 2 * 6 * width**2
     assert np.isfinite(np.load(tmp_path / "loss.npy")).all()
 
@@ -545,7 +545,7 @@ def test_two_steps_of_the_paper_profile(base, width, tmp_path):
 def test_two_steps_at_full_width(preset, width, tmp_path):
     source = stored(1, images=24, width=width)
     config = replace(comalign.PRESETS[preset], steps=2, batch=12, weights=(0.03, 0.01, 0.1))
-    found = comalign.compute(config, 0, [*source, *source], tmp_path, "cpu")
+    found = comalign.compute(config, [*source, *source], 0, tmp_path, "cpu")
     assert found["steps"] == 2 and found["parameters"] > 2 * 6 * width**2
     assert np.isfinite(np.load(tmp_path / "loss.npy")).all()
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from alignbook.datasets import aro, sugarcrepe, svo
 from alignbook.errors import DataError
+from alignbook.papers.comalign import inputs
 from alignbook.papers.comalign.components import check, image, probes, vectors
 from alignbook.workbook import checks, exhibits, profiles, workbook
 from PIL import Image
@@ -75,21 +76,21 @@ def test_where_boxes_come_from(tmp_path, monkeypatch):
     for split in ("train", "val"):
         (tmp_path / f"annotations/instances_{split}2017.json").write_text("{}")
     coco = workbook.open("smoke", f"coco={tmp_path}")
-    kind, files = coco.boxes()
+    kind, files = inputs.boxes(coco)
     assert kind == "instances" and len(files.paths) == 2
-    assert coco.boxes("A", "grid") == ("grid", None)
-    kind, files = coco.boxes("A", "found.json")
+    assert inputs.boxes(coco, "A", "grid") == ("grid", None)
+    kind, files = inputs.boxes(coco, "A", "found.json")
     assert kind == "detections" and [path.name for path in files.paths] == ["found.json"]
-    assert workbook.open("smoke", "flickr8k=here").boxes() == ("grid", None)
+    assert inputs.boxes(workbook.open("smoke", "flickr8k=here")) == ("grid", None)
     assert profiles.get("paper", "coco").boxes == "yolov9c.pt"
 
 
 def test_heads_of_photographs_are_trained_where_the_user_says():
     book = workbook.open("smoke", "coco=here", settings="comalign_source=flickr8k=there parser=p")
-    source = book.source()
+    source = inputs.source(book)
     assert source.data == "flickr8k=there" and source.profile.boxes == "grid"
-    assert source.profile.parser == "p" and source.source() is source
-    assert workbook.open("smoke", "coco=here").source().data == "coco=here"
+    assert source.profile.parser == "p" and inputs.source(source) is source
+    assert inputs.source(workbook.open("smoke", "coco=here")).data == "coco=here"
 
 
 def test_heads_must_not_have_seen_the_target():

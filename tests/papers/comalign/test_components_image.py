@@ -537,7 +537,7 @@ class Made:
 def computed(folder, home, config=QUICK, seed=0, source=None):
     folder.mkdir(exist_ok=True)
     made = Made(folder)
-    made.metrics = detector.compute(config, seed, (home, source), folder, "cpu")
+    made.metrics = detector.compute(config, (home, source), seed, folder, "cpu")
     return made
 
 

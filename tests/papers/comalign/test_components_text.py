@@ -814,14 +814,14 @@ def treebank(tmp_path_factory):
 def trained(treebank, tmp_path_factory):
     """A small pipeline's run folder and metrics."""
     folder = tmp_path_factory.mktemp("trained")
-    return folder, parser.compute(SMALL, 0, [treebank], folder, "cpu")
+    return folder, parser.compute(SMALL, [treebank], 0, folder, "cpu")
 
 
 @pytest.fixture(scope="module")
 def brief(treebank, tmp_path_factory):
     """The run folder and metrics of a pipeline that has learned next to nothing."""
     folder = tmp_path_factory.mktemp("brief")
-    return folder, parser.compute(replace(SMALL, steps=5), 0, [treebank], folder, "cpu")
+    return folder, parser.compute(replace(SMALL, steps=5), [treebank], 0, folder, "cpu")
 
 
 def told(nlp, sentences) -> list:
@@ -861,7 +861,7 @@ def test_a_small_pipeline_learns(trained, treebank):
 def test_training_again_gives_the_same_pipeline(brief, treebank, tmp_path):
     folder, metrics = brief
     spacy.util.fix_random_seed(99)  # what was drawn before does not matter
-    assert parser.compute(replace(SMALL, steps=5), 0, [treebank], tmp_path, "cpu") == metrics
+    assert parser.compute(replace(SMALL, steps=5), [treebank], 0, tmp_path, "cpu") == metrics
     sentences = treebank.sentences("dev")
     first = told(parser.load(SimpleNamespace(folder=folder)), sentences)
     assert told(parser.load(SimpleNamespace(folder=tmp_path)), sentences) == first
@@ -1032,7 +1032,7 @@ def test_a_pipeline_for_the_world(tmp_path):
     """It parses as the gold does, and words that it has never read too."""
     dataset = prepare("world", profiles.get("smoke"), tmp_path)
     treebank = parser.Treebank(dataset.folder / "gold/parses")
-    run = runs.get(parser.WORLD, 0, treebank)
+    run = runs.get(parser.WORLD, 0, (treebank,))
     assert run.metrics["dev LAS"] >= 99 and run.metrics["dev tags"] >= 99
     nlp = parser.load(run)
     sentences = [caption.text for caption in CAPTIONS]
@@ -1107,7 +1107,7 @@ def agreement(nlp, rows) -> dict[str, tuple[float, float, float]]:
 @pytest.mark.parametrize("half", ("tuning", "held-out"))
 def test_captions_marked_by_hand(realdata, half, capsys):
     """The extractor was written from the rules, and tuned on the tuning half alone."""
-    run = runs.get(SHORT, 0, parser.Treebank(realdata / "ud_english_ewt"))
+    run = runs.get(SHORT, 0, (parser.Treebank(realdata / "ud_english_ewt"),))
     rows = marked(realdata, half)
     assert len(rows) == 150
     found = agreement(parser.load(run), rows)

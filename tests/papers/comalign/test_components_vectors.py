@@ -95,7 +95,7 @@ def test_what_captions_say_is_kept_for_the_images_that_count(tmp_path, monkeypat
     monkeypatch.setattr(said.text, "components", components)
     monkeypatch.setattr(said.parser, "load", lambda pipeline: pipeline)
     config = said.Config(2, 1, prepositions=False, images=1)
-    counts = said.compute(config, 0, (dataset, None), tmp_path, "cpu")
+    counts = said.compute(config, (dataset, None), 0, tmp_path, "cpu")
     assert counts == {"captions": 4, "phrases": 5, "no entity": 3}
     kept = np.load(tmp_path / "captions.npy")
     assert kept[1:3].tolist() == [[-1] * 4] * 2  # not looked at

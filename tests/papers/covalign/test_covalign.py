@@ -632,8 +632,8 @@ def test_every_matching_learns(matching, tmp_path):
         lambda_v=0.3,
         lambda_c=0.3,
     )
-    found = covalign.compute(config, 0, planted(), tmp_path, "cpu")
-    untrained = covalign.compute(replace(config, steps=1), 0, planted(), tmp_path, "cpu")
+    found = covalign.compute(config, planted(), 0, tmp_path, "cpu")
+    untrained = covalign.compute(replace(config, steps=1), planted(), 0, tmp_path, "cpu")
     assert found["test RSUM"] > untrained["test RSUM"] + 30
     assert found["steps"] == 60 and ("spread" in found) == (matching == "regions")
 
@@ -641,14 +641,14 @@ def test_every_matching_learns(matching, tmp_path):
 def test_the_same_seed_trains_the_same_and_a_tuning_seed_sees_no_test(tmp_path):
     dataset, run = planted()
     first, again, other = (
-        covalign.compute(small(**TRAINED), seed, [dataset, run], tmp_path, "cpu")
+        covalign.compute(small(**TRAINED), [dataset, run], seed, tmp_path, "cpu")
         for seed in (0, 0, 1)
     )
     assert first["checksum"] == again["checksum"] != other["checksum"]
     assert first["test RSUM"] == again["test RSUM"]
     assert np.load(tmp_path / "ranks_i2t.npy").shape == (18,)
     assert np.load(tmp_path / "ranks_t2i.npy").shape == (18 * 5,)
-    tuned = covalign.compute(small(**TRAINED), TUNING_SEED, [dataset, run], tmp_path, "cpu")
+    tuned = covalign.compute(small(**TRAINED), [dataset, run], TUNING_SEED, tmp_path, "cpu")
     assert "dev RSUM" in tuned and not any(name.startswith("test") for name in tuned)
 
 
@@ -656,7 +656,7 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, monkeypatch):
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
     (tmp_path / "a").mkdir(), (tmp_path / "b").mkdir()
     inputs = planted()
-    whole = covalign.compute(small(**TRAINED), 0, inputs, tmp_path / "a", "cpu")
+    whole = covalign.compute(small(**TRAINED), inputs, 0, tmp_path / "a", "cpu")
     loss, seen = CoVAlign.loss, []
 
     def stop(*given):
@@ -667,9 +667,9 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, monkeypatch):
 
     monkeypatch.setattr(CoVAlign, "loss", stop)
     with pytest.raises(KeyboardInterrupt):
-        covalign.compute(small(**TRAINED), 0, inputs, tmp_path / "b", "cpu")
+        covalign.compute(small(**TRAINED), inputs, 0, tmp_path / "b", "cpu")
     monkeypatch.setattr(CoVAlign, "loss", loss)
-    resumed = covalign.compute(small(**TRAINED), 0, inputs, tmp_path / "b", "cpu")
+    resumed = covalign.compute(small(**TRAINED), inputs, 0, tmp_path / "b", "cpu")
     timed = ("training seconds", "dev seconds", "evaluation seconds")
     assert {k: v for k, v in resumed.items() if k not in timed} == {
         k: v for k, v in whole.items() if k not in timed
@@ -686,7 +686,7 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, monkeypatch):
 
 def test_metrics_say_what_was_measured(tmp_path):
     dataset, run = planted(cut=7)
-    found = covalign.compute(small(**TRAINED, threshold=0.4), 0, [dataset, run], tmp_path, "cpu")
+    found = covalign.compute(small(**TRAINED, threshold=0.4), [dataset, run], 0, tmp_path, "cpu")
     matcher = covalign.load(stored(tmp_path, small(**TRAINED, threshold=0.4)), dataset, run)
     assert not matcher.training
     regions = covalign.encode_images(matcher, dataset.splits["test"])
@@ -700,7 +700,7 @@ def test_metrics_say_what_was_measured(tmp_path):
     assert found["parameters"] == sum(p.numel() for p in matcher.model.parameters())
     one, other = (  # of the picture's side, whatever the loss counts in
         covalign.compute(
-            small(**TRAINED, coordinates=unit, lambda_c=0.0), 0, [dataset, run], tmp_path, "cpu"
+            small(**TRAINED, coordinates=unit, lambda_c=0.0), [dataset, run], 0, tmp_path, "cpu"
         )["spread"]
         for unit in covalign.KNOWN["coordinates"]
     )
@@ -757,7 +757,7 @@ def test_pairs_of_a_batch_belong_together(tmp_path, monkeypatch):
 
     monkeypatch.setattr(covalign, "build", watched)
     monkeypatch.setattr(training, "looks", lambda steps: [])
-    covalign.compute(small(steps=2, batch=8), TUNING_SEED, [dataset, run], tmp_path, "cpu")
+    covalign.compute(small(steps=2, batch=8), [dataset, run], TUNING_SEED, tmp_path, "cpu")
     for rows, numbers in (seen[:2], seen[2:4]):
         assert len(set(rows)) == 8 and set(rows) <= set(dataset.splits["train"])
         assert np.array_equal(numbers // 5, rows)

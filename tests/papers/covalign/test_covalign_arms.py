@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from alignbook.papers.covalign import arms, cost, two_towers
+from alignbook.papers.covalign import arms, cost, hours, inputs, two_towers
 from alignbook.papers.covalign import model as covalign
 from alignbook.store import runs
-from alignbook.workbook import exhibits, needs, profiles, results, workbook
+from alignbook.workbook import exhibits, profiles, results, workbook
 
 LAPTOP, OVERNIGHT = profiles.get("laptop"), profiles.get("overnight")
 OF_COVALIGN = [name for name in exhibits.EXHIBITS if name.startswith("covalign")]
@@ -35,9 +35,9 @@ def differences(exhibit, arm, profile=LAPTOP):
 @pytest.mark.parametrize("exhibit", OF_COVALIGN)
 def test_arms_are_those_of_the_exhibit(exhibit):
     known = exhibits.EXHIBITS[exhibit]
-    assert tuple(arms.arms(exhibit, LAPTOP)) == known.arms
-    assert known.module == "alignbook.papers.covalign.arms" and known.seeds == 5
-    assert set(known.once) | set(known.controls) < set(known.arms)
+    assert tuple(arms.arms(exhibit, LAPTOP)) == known.names()
+    assert known.seeds == 5
+    assert any(arm.seeds == "all" for arm in known.arms)
     with pytest.raises(KeyError, match="no arms for 'chan-T3'"):
         arms.arms("chan-T3", LAPTOP)
 
@@ -150,12 +150,12 @@ def test_the_papers_profile_is_the_preset():
 
 def planned(profile, exhibit) -> set:
     """Trainings of an exhibit as `collect.arm` would start them: settings and seed."""
-    known, soon, found = exhibits.EXHIBITS[exhibit], profile.name in ("smoke", "laptop"), set()
+    known, found = exhibits.EXHIBITS[exhibit], set()
     book = SimpleNamespace(profile=profile, seeds=range(profile.seeds))
     for arm, (candidates, _) in arms.arms(exhibit, profile).items():
         if len(candidates) > 1:
             found |= {(each, 1000) for each in candidates}
-        single = arm in known.controls or soon and arm in known.once
+        single = known.arm(arm).single(profile.name)
         seeds = [0] if single else results.seeds_of(book, known)
         found |= {(covalign.Config(**chosen(exhibit, arm, profile)), seed) for seed in seeds}
     return found
@@ -177,7 +177,8 @@ def test_trainings_are_counted_once(name, expected):
         before |= new
         counts.append(len(new))
         if exhibit != "covalign-F5":
-            assert needs.covalign_trainings(exhibit, profile, "world") == len(new)
+            shown = exhibits.arms(exhibit, "world")
+            assert hours.trainings(exhibit, shown, profile) == len(new)
     assert counts == expected
 
 
@@ -196,7 +197,7 @@ def test_an_arm_once_is_tuned_and_run_with_the_first_seed(monkeypatch):
     """Later ones are untuned; from the overnight profile on all have every seed."""
     asked = []
 
-    def get(config, seed, *inputs, device, wait=True):
+    def get(config, seed, inputs, device, wait=True):
         at = config.projection, config.learning_rate, seed
         asked.extend([at] * (at not in asked))
         metrics = {"dev RSUM": -config.learning_rate}
@@ -222,20 +223,17 @@ def test_an_arm_once_is_tuned_and_run_with_the_first_seed(monkeypatch):
 # --- Inputs --------------------------------------------------------------------------------------
 
 
-def test_tokens_are_frozen_but_for_what_trains_its_towers():
+def test_tokens_are_frozen_but_for_what_trains_its_towers(monkeypatch):
     def book(**changes):
         profile = profiles.get("laptop", overrides=changes)
-        return SimpleNamespace(
-            dataset=lambda: "data",
-            tokens=lambda: "tokens",
-            profile=profile,
-            towers=lambda: ["vit", "bert"],
-        )
+        return SimpleNamespace(dataset=lambda: "data", profile=profile)
 
-    assert arms.inputs(book(), *PLAIN) == ["data", "tokens"]
-    assert arms.inputs(book(), "covalign-ladder", "end-to-end") == ["data", "vit", "bert"]
+    monkeypatch.setattr(arms, "tokens", lambda book: "tokens")
+    monkeypatch.setattr(arms, "towers", lambda book: ("vit", "bert"))
+    assert arms.inputs(book(), *PLAIN) == ("data", "tokens")
+    assert arms.inputs(book(), "covalign-ladder", "end-to-end") == ("data", "vit", "bert")
     trained = book(covalign_tokens="end-to-end")
-    assert arms.inputs(trained, *PLAIN) == ["data", "vit", "bert"]
+    assert arms.inputs(trained, *PLAIN) == ("data", "vit", "bert")
     assert chosen(*PLAIN, trained.profile)["tokens"] == "end-to-end"
     with pytest.raises(ValueError, match="covalign_tokens=cold: expected frozen or end-to-end"):
         book(covalign_tokens="cold")
@@ -247,10 +245,10 @@ def test_towers_are_the_base_model_or_a_vit_that_is_named(monkeypatch):
     monkeypatch.setattr(workbook.Workbook, "dataset", lambda self: "data")
     monkeypatch.setattr(runs, "get", lambda *given, device: given)
     whitened, plain = two_towers.Config(), two_towers.Config(whitened=False)
-    assert workbook.open("smoke").tokens() == (whitened, 0, "data", "base", "bert")
+    assert inputs.tokens(workbook.open("smoke")) == (whitened, 0, ("data", "base", "bert"))
     assert chosen(*PLAIN)["whitened"]
     named = workbook.open("smoke", settings="covalign_vit=mine")
-    assert named.tokens() == (plain, 0, "data", two_towers.ViT("mine"), "bert")
+    assert inputs.tokens(named) == (plain, 0, ("data", two_towers.ViT("mine"), "bert"))
     assert not chosen(*PLAIN, named.profile)["whitened"]
 
 
@@ -316,10 +314,10 @@ def test_what_is_measured_leaves_the_model_as_it_was(monkeypatch):
 
 
 def test_some_arms_of_the_ladder_are_measured(monkeypatch):
-    listed = pd.DataFrame({"arm": exhibits.EXHIBITS["covalign-ladder"].arms})
+    listed = pd.DataFrame({"arm": exhibits.EXHIBITS["covalign-ladder"].names()})
     seen = []
     monkeypatch.setattr(
-        cost.efficiency, "alone", lambda book, some, measure, given: seen.extend(some.arm)
+        cost.stopwatch, "alone", lambda book, some, measure, given: seen.extend(some.arm)
     )
     cost.table(None, listed)
     assert seen == ["global", "patches", "queries", "regions", "end-to-end"]

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import torch
 from alignbook.backbones import bert
+from alignbook.core.similarity import unit
 from alignbook.evidence.statistics import t_interval
 from alignbook.papers.covalign import arms as covalign_arms
 from alignbook.papers.covalign import model as covalign
@@ -33,7 +34,7 @@ def long(rows):
 
 def test_every_arm_of_the_ladder_has_one_line():
     arms = [arm for _, _, arm in show.LADDER if arm]
-    assert sorted(arms) == sorted(exhibits.EXHIBITS["covalign-ladder"].arms)
+    assert sorted(arms) == sorted(exhibits.EXHIBITS["covalign-ladder"].names())
     noted = show.noted()
     lines = {line[:2] for line in show.LADDER}
     assert set(zip(noted.group, noted.row)) <= lines
@@ -256,3 +257,27 @@ def test_maps_are_drawn_beside_their_picture_on_one_scale(book):
     (frame,) = axes[1].patches  # of the one patch that the mask keeps, on 8 × 8 pixels
     assert frame.get_xy() == (-0.5, -0.5) and frame.get_width() == frame.get_height() == 4.0
     assert not axes[2].patches
+
+
+# --- The picture of shapes ----------------------------------------------------------------------
+
+
+def texts(figure):
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_the_picture_of_regions_has_the_librarys_numbers():
+    queries, words = torch.tensor([[1.0, 0], [0, 1]]), torch.tensor([[4.0, 3], [0, 1], [-1, 0]])
+    patches = torch.tensor([[1.0, 0], [0.96, 0.28], [0, 1], [-0.6, 0.8]])
+    figure = show.cohesive_regions(
+        *(x.numpy() for x in (queries, patches, words)), 0.2, 0.7
+    )
+    attention = (queries @ patches.T / 0.2).softmax(1)
+    kept = covalign.kept(attention, 0.7)
+    assert kept.tolist() == [[True, True, False, False], [False, False, True, False]]
+    regions = unit(covalign.pooled(attention[None], kept[None], patches[None]))
+    found = covalign.two_way_similarity(regions, unit(words)[None])
+    for number in (*attention.flatten(), *regions.flatten(), found):
+        assert f"{float(number):.2f}".replace("-", "−") in texts(figure)
+    for shape in ("(B₁, N_q, d)", "(B₁, P, d)", "(B₁, N_q, P)", "(B₂, L, d)", "(B₁, B₂, N_q, L)"):
+        assert shape in texts(figure)

@@ -87,7 +87,7 @@ def sources(dataset, monkeypatch):
 
 def frozen_run(folder, dataset, sources, **changes):
     config = Config(**changes)
-    metrics = two_towers.compute(config, 0, [dataset, *sources], folder, "cpu")
+    metrics = two_towers.compute(config, [dataset, *sources], 0, folder, "cpu")
     return SimpleNamespace(
         metrics=json.loads(json.dumps(metrics)),
         config=dict(vars(config)),
@@ -200,7 +200,7 @@ def test_a_cut_caption_is_counted_in_the_metrics(dataset, sources, tmp_path):
     assert 0 < long <= run.metrics["captions cut"] <= 60
     assert Towers(dataset, *sources, 6, True).cut == run.metrics["captions cut"]
     config = covalign.Config(dim=8, heads=2, context=6, steps=1, batch=4)
-    found = covalign.compute(config, 0, [dataset, run], tmp_path, "cpu")
+    found = covalign.compute(config, [dataset, run], 0, tmp_path, "cpu")
     assert found["captions cut"] == run.metrics["captions cut"]
 
 
@@ -320,7 +320,7 @@ def test_end_to_end_the_towers_learn_too(dataset, sources, tmp_path):
     before = {
         k: v.clone() for k, v in covalign.build(config, dataset, *sources).state_dict().items()
     }
-    found = covalign.compute(config, 0, [dataset, *sources], tmp_path, "cpu")
+    found = covalign.compute(config, [dataset, *sources], 0, tmp_path, "cpu")
     from safetensors.torch import load_file
 
     after = load_file(tmp_path / "weights.safetensors")

@@ -387,7 +387,7 @@ def test_what_the_table_says_of_each_method():
 
 def test_an_unknown_method_is_refused(tmp_path):
     with pytest.raises(ValueError, match="unknown method 'esc'; known: ncr, bicro"):
-        coteaching.compute(Config(method="esc"), 0, [], tmp_path, "cpu")
+        coteaching.compute(Config(method="esc"), [], 0, tmp_path, "cpu")
 
 
 # --- How well the noise was found ----------------------------------------------------------------
@@ -568,7 +568,7 @@ class Toy(nn.Module):
 def inputs(slow_inputs, monkeypatch):
     """The inputs of a run with quick networks."""
     monkeypatch.setattr(
-        coteaching.sgr, "build", lambda kind, width, vectors, dim, **sizes: Toy(width, vectors, dim)
+        coteaching.backbone, "build", lambda kind, width, vectors, dim, **sizes: Toy(width, vectors, dim)
     )
     return slow_inputs
 
@@ -589,12 +589,12 @@ def slow_inputs(monkeypatch, tmp_path_factory):
     )
     run = SimpleNamespace(metrics={"width": 6}, array=lambda name: stored.astype(np.float16))
     monkeypatch.setattr(
-        coteaching.chan, "word_vectors", lambda *inputs: (torch.rand(10, 5) - 0.5, Words())
+        coteaching, "word_vectors", lambda *inputs: (torch.rand(10, 5) - 0.5, Words())
     )
 
-    def get(config, seed, *inputs, device):
+    def get(config, seed, inputs, device):
         folder = tmp_path_factory.mktemp("store")
-        metrics = coteaching.compute(config, seed, inputs, folder, device)
+        metrics = config.compute(inputs, seed, folder, device)
         return SimpleNamespace(
             metrics=metrics,
             weights=lambda: safetensors.torch.load_file(folder / "weights.safetensors"),
@@ -614,10 +614,9 @@ def config_of(method, **changes):
     return kind(method=method, **SMALL | changes)
 
 
-def compute(config, seed, inputs, folder):
+def compute(config, inputs, seed, folder):
     folder.mkdir(parents=True, exist_ok=True)
-    module = gsl if config.method == "gsl" else coteaching
-    return module.compute(config, seed, inputs, folder, "cpu")
+    return config.compute(inputs, seed, folder, "cpu")
 
 
 def told(metrics):
@@ -639,7 +638,7 @@ def test_the_division_and_the_labels_of_both_networks_count():
 
 def test_what_a_run_leaves_and_says(inputs, tmp_path):
     config = config_of("ncr")
-    found = compute(config, 0, inputs, tmp_path)
+    found = compute(config, inputs, 0, tmp_path)
     index, posterior = np.load(tmp_path / "index.npy"), np.load(tmp_path / "posterior.npy")
     assert index.shape == (48,) and sorted(index) == sorted(np.arange(48) // EACH)
     wrong = index != np.arange(48) // EACH
@@ -655,7 +654,7 @@ def test_what_a_run_leaves_and_says(inputs, tmp_path):
     assert 18 + 18 + 18 < found["samples"] <= 18 + 18 + 36  # noisy pairs in the second half alone
     path = tmp_path / "problems.json"
     assert found["problems"] == (len(json.loads(path.read_text())) if path.exists() else 0)
-    bound = compute(config_of("hardest"), 0, inputs, tmp_path / "bound")
+    bound = compute(config_of("hardest"), inputs, 0, tmp_path / "bound")
     assert not any("AUC" in name or "recall" in name for name in bound) and bound["samples"] == 54
     np.testing.assert_array_equal(index, np.load(tmp_path / "bound/index.npy"))
 
@@ -671,7 +670,7 @@ def test_a_seed_draws_the_networks_and_each_ones_batches(inputs, tmp_path, monke
         ),
     )
     for seed in (0, 1):
-        compute(config_of("mean"), seed, inputs, tmp_path / str(seed))
+        compute(config_of("mean"), inputs, seed, tmp_path / str(seed))
     networks, batches = zip(*seen)
     assert len({networks[i] for i in (0, 1, 18, 19)}) == 4
     assert len(set(batches)) == len(batches) == 36
@@ -681,13 +680,13 @@ def test_a_run_is_the_same_whether_its_warm_up_is_stored_or_not(inputs, tmp_path
     """Networks drop out at random: what the warm-up draws must not be missing afterwards."""
     compute_anew, kept = coteaching.runs.get, {}
 
-    def get(config, seed, *inputs, device):
+    def get(config, seed, inputs, device):
         if config not in kept:
-            kept[config] = compute_anew(config, seed, *inputs, device=device)
+            kept[config] = compute_anew(config, seed, inputs, device=device)
         return kept[config]
 
     monkeypatch.setattr(coteaching.runs, "get", get)
-    first, again = (compute(config_of("ncr"), 0, inputs, tmp_path / name) for name in "ab")
+    first, again = (compute(config_of("ncr"), inputs, 0, tmp_path / name) for name in "ab")
     assert len(kept) == 1 and told(first) == told(again)
     losses = [np.load(tmp_path / name / "loss.npy") for name in "ab"]
     assert (losses[0] == losses[1]).all()
@@ -696,7 +695,7 @@ def test_a_run_is_the_same_whether_its_warm_up_is_stored_or_not(inputs, tmp_path
 def test_the_noise_is_the_same_for_every_seed_and_another_by_its_own(inputs, tmp_path):
     found = {}
     for name, seed, noise_seed in (("a", 0, 0), ("b", 1, 0), ("c", 0, 1)):
-        compute(config_of("mean", noise_seed=noise_seed), seed, inputs, tmp_path / name)
+        compute(config_of("mean", noise_seed=noise_seed), inputs, seed, tmp_path / name)
         found[name] = np.load(tmp_path / name / "index.npy").tolist()
     assert found["a"] == found["b"] != found["c"]
 
@@ -706,11 +705,11 @@ def test_a_tuning_seed_sees_dev_and_a_reporting_seed_test(inputs, tmp_path, monk
     monkeypatch.setattr(coteaching, "similarities", lambda *a: seen.append(a[5:]) or measured(*a))
     monkeypatch.setattr(training, "looks", lambda steps: [])  # at the warm-up
     config = config_of("mean", dev_images=4, test_images=5)
-    report = compute(config, 0, inputs, tmp_path / "0")
+    report = compute(config, inputs, 0, tmp_path / "0")
     assert seen == [("dev", 4), ("dev", 4), ("test", 5)]
     assert "test RSUM" in report and not any(name.startswith("dev R") for name in report)
     seen.clear()
-    tuned = compute(config, 1000, inputs, tmp_path / "1")
+    tuned = compute(config, inputs, 1000, tmp_path / "1")
     assert seen == [("dev", 4)] * 3 and not any(name.startswith("test R") for name in tuned)
     assert tuned["dev RSUM"] == np.load(tmp_path / "1/dev.npy")[:, 1].max()
     assert not (tmp_path / "1/ranks_i2t.npy").exists()
@@ -735,7 +734,7 @@ def test_dev_chooses_the_epoch_whose_weights_are_kept(inputs, tmp_path, monkeypa
     monkeypatch.setattr(coteaching, "similarities", similarities)
     monkeypatch.setattr(coteaching.retrieval, "evaluate", evaluate)
     monkeypatch.setattr(training, "looks", lambda steps: [])  # at the warm-up
-    found = compute(config_of("mean", epochs=3), 0, inputs, tmp_path)
+    found = compute(config_of("mean", epochs=3), inputs, 0, tmp_path)
     assert found["best epoch"] == best and found["test RSUM"] == 7
     assert np.load(tmp_path / "dev.npy").tolist() == [[3, rsums[0]], [6, rsums[1]], [9, rsums[2]]]
     assert len(set(weights[:3])) == 3 and weights[3] == weights[best - 1] == found["checksum"]
@@ -759,7 +758,7 @@ def test_a_network_learns_on_its_peers_division(inputs, tmp_path):
         divided = []
         steps.clear()
         method = Method("mean", train, divide, parts=True, record=1)
-        coteaching.fit(method, config_of("ncr", split=split), 0, inputs, tmp_path, "cpu")
+        coteaching.fit(method, config_of("ncr", split=split), inputs, 0, tmp_path, "cpu")
         assert divided == [0, 1, 0, 1] and len(steps) == 12
         for step in steps:
             half = 1 - step.number if split == "peer" else step.number
@@ -791,7 +790,7 @@ def test_without_noisy_or_clean_pairs_all_are_clean(inputs, tmp_path, p, alone, 
         lambda looks, n, *rest: (np.where(np.arange(n) < alone, 1, p), ""),
         parts=True,
     )
-    found = coteaching.fit(method, config_of("ncr", delta=delta), 0, inputs, tmp_path, "cpu")
+    found = coteaching.fit(method, config_of("ncr", delta=delta), inputs, 0, tmp_path, "cpu")
     assert {(len(s.clean), len(s.noisy)) for s in steps} == {(6, 0)}
     assert len({tuple(s.clean) for s in steps}) == len(steps) == 12
     path = tmp_path / "problems.json"
@@ -807,7 +806,7 @@ def test_a_noisy_pair_that_is_alone_does_not_train(inputs, tmp_path):
         lambda looks, n, config, record: ((np.arange(n) != 9) * 1.0, ""),
         parts=True,
     )
-    coteaching.fit(method, config_of("ncr"), 0, inputs, tmp_path, "cpu")
+    coteaching.fit(method, config_of("ncr"), inputs, 0, tmp_path, "cpu")
     assert {len(s.noisy) for s in steps} == {0} and all(9 not in s.clean for s in steps)
 
 
@@ -816,7 +815,7 @@ def test_a_problem_of_a_mixture_is_told_and_kept(inputs, tmp_path):
         "mean", coteaching.plain, lambda looks, n, config, record: (np.ones(n), "one lump")
     )
     with pytest.warns(UserWarning, match="epoch 1, network A: one lump"):
-        found = coteaching.fit(method, config_of("ncr"), 0, inputs, tmp_path, "cpu")
+        found = coteaching.fit(method, config_of("ncr"), inputs, 0, tmp_path, "cpu")
     kept = json.loads((tmp_path / "problems.json").read_text())
     assert found["problems"] == 4 and set(kept.values()) == {"one lump"}
     assert list(kept) == [f"epoch {e}, network {k}" for e in (1, 2) for k in "AB"]
@@ -831,10 +830,10 @@ def test_the_bound_sees_pairs_that_are_clean_in_truth_alone(inputs, tmp_path, mo
             seen.append(self.noisy[chosen]) or real(self, network, chosen)
         ),
     )
-    compute(config_of("clean"), 0, inputs, tmp_path / "clean")
+    compute(config_of("clean"), inputs, 0, tmp_path / "clean")
     assert len(seen) == 18 and not np.concatenate(seen).any()
     seen.clear()
-    compute(config_of("mean"), 0, inputs, tmp_path / "mean")
+    compute(config_of("mean"), inputs, 0, tmp_path / "mean")
     assert np.concatenate(seen).any()
 
 
@@ -851,10 +850,10 @@ def test_the_learning_rate_falls_by_epochs_after_warm_up(inputs, tmp_path, monke
         return fit(model, optimizer, schedule, steps, loss, folder, label, clip, *dev)
 
     monkeypatch.setattr(training, "fit", watched)
-    compute(config_of("mean", epochs=4, warm_up_epochs=2, epoch_steps=2), 0, inputs, tmp_path)
+    compute(config_of("mean", epochs=4, warm_up_epochs=2, epoch_steps=2), inputs, 0, tmp_path)
     assert rates == pytest.approx([5e-3] * 10 + [5e-4] * 2) and asked == [(4, 2, 0), (8, 2, 0)]
     rates.clear()
-    compute(config_of("mean", epochs=1, epoch_steps=2, after=0.1), 0, inputs, tmp_path / "after")
+    compute(config_of("mean", epochs=1, epoch_steps=2, after=0.1), inputs, 0, tmp_path / "after")
     assert rates == pytest.approx([5e-3] * 2 + [5e-4] * 2)
 
 
@@ -883,9 +882,9 @@ def test_methods_share_the_warm_up_that_they_have_in_common():
 def test_networks_begin_with_what_the_warm_up_left(inputs, tmp_path):
     """At a learning rate of zero after it nothing is learnt."""
     config = config_of("mean", after=0.0)
-    compute(config, 0, inputs, tmp_path)
+    compute(config, inputs, 0, tmp_path)
     begun = coteaching.warm_up_of(coteaching.METHODS["mean"], config)
-    warmed = coteaching.runs.get(begun, 0, *inputs, device="cpu").weights()
+    warmed = coteaching.runs.get(begun, 0, inputs, device="cpu").weights()
     kept = safetensors.torch.load_file(tmp_path / "weights.safetensors")
     assert kept.keys() == warmed.keys()
     assert all(torch.equal(kept[name], value) for name, value in warmed.items())
@@ -895,7 +894,7 @@ def test_both_networks_warm_up(inputs):
     begun = coteaching.warm_up_of(coteaching.METHODS["mean"], config_of("mean"))
     torch.manual_seed(0)
     before = [network.state_dict() for network in coteaching.build(begun, *inputs)[0]]
-    after = coteaching.runs.get(begun, 0, *inputs, device="cpu").weights()
+    after = coteaching.runs.get(begun, 0, inputs, device="cpu").weights()
     for k in range(2):
         assert all(
             not torch.equal(after[f"{k}.{name}"], value)
@@ -912,62 +911,62 @@ def test_a_base_models_vectors_are_read_once_and_leave_random_numbers_alone(monk
         read.append((dataset.fingerprint, base_run and base_run.key))
         return torch.rand(3), "words"
 
-    monkeypatch.setattr(coteaching.chan, "word_vectors", vectors)
+    monkeypatch.setattr(coteaching, "word_vectors", vectors)
     monkeypatch.setattr(coteaching, "VECTORS", {})
     a, b = SimpleNamespace(fingerprint="a"), SimpleNamespace(fingerprint="b")
     base = SimpleNamespace(key="base")
     torch.manual_seed(5)
-    first = coteaching.word_vectors(a, base)[0]
+    first = coteaching.start_vectors(a, base)[0]
     drawn = torch.rand(1)
     torch.manual_seed(5)
-    assert torch.equal(coteaching.word_vectors(a, base)[0], first) and torch.rand(1) == drawn
-    assert torch.equal(coteaching.word_vectors(b, base, a)[0], first) and len(read) == 1
-    coteaching.word_vectors(b, base)
-    coteaching.word_vectors(a, SimpleNamespace(key="other"))
+    assert torch.equal(coteaching.start_vectors(a, base)[0], first) and torch.rand(1) == drawn
+    assert torch.equal(coteaching.start_vectors(b, base, a)[0], first) and len(read) == 1
+    coteaching.start_vectors(b, base)
+    coteaching.start_vectors(a, SimpleNamespace(key="other"))
     assert read == [("a", "base"), ("b", "base"), ("a", "other")]
     torch.manual_seed(5)  # without one they are drawn, by the run's own seed
     assert (
-        not torch.equal(coteaching.word_vectors(a)[0], coteaching.word_vectors(a)[0])
+        not torch.equal(coteaching.start_vectors(a)[0], coteaching.start_vectors(a)[0])
         and len(read) == 5
     )
 
 
 def test_without_warm_up_the_division_comes_first(inputs, tmp_path):
-    found = compute(config_of("ncr", warm_up_epochs=0), 0, inputs, tmp_path)
+    found = compute(config_of("ncr", warm_up_epochs=0), inputs, 0, tmp_path)
     assert found["steps"] == 6 and found["warm-up seconds"] == 0 < found["division seconds"]
 
 
 def test_a_given_noise_index_is_taken(inputs, tmp_path):
     given = GivenNoise(np.roll(np.arange(48) // EACH, 2))
-    compute(config_of("mean"), 0, [*inputs, None, None, given], tmp_path)
+    compute(config_of("mean"), [*inputs, None, None, given], 0, tmp_path)
     np.testing.assert_array_equal(np.load(tmp_path / "index.npy"), given.index)
     assert len(given.key) == 64 and given.key != GivenNoise(np.arange(48) // EACH).key
     refused = r"noise index has shape .* expected \(48,\) and 0 to 23"
     for wrong in (np.zeros(47, int), np.full(48, 24), np.full(48, -1)):
         with pytest.raises(ValueError, match=refused):
-            compute(config_of("mean"), 0, [*inputs, None, None, GivenNoise(wrong)], tmp_path)
+            compute(config_of("mean"), [*inputs, None, None, GivenNoise(wrong)], 0, tmp_path)
 
 
 def test_some_training_images_are_enough(inputs, tmp_path):
-    compute(config_of("mean", images=5), 0, inputs, tmp_path)
+    compute(config_of("mean", images=5), inputs, 0, tmp_path)
     assert sorted(np.load(tmp_path / "index.npy")) == sorted(np.arange(10) // EACH)
     for split in ("images", "dev_images", "test_images"):
         with pytest.raises(ValueError, match="99 .* images asked for, there are"):
-            compute(config_of("mean", **{split: 99}), 0, inputs, tmp_path)
+            compute(config_of("mean", **{split: 99}), inputs, 0, tmp_path)
 
 
 def test_too_little_to_train_on_is_refused(inputs, tmp_path):
     with pytest.raises(ValueError, match="0 of 48 pairs to train on; it takes"):
         given = GivenNoise(np.roll(np.arange(48) // EACH, 2))
-        compute(config_of("clean"), 0, [*inputs, None, None, given], tmp_path)
+        compute(config_of("clean"), [*inputs, None, None, given], 0, tmp_path)
 
 
 @pytest.mark.parametrize("similarity", ["sgr", "saf"])
 def test_a_runs_networks_can_be_had_again(slow_inputs, tmp_path, monkeypatch, similarity):
     """The mean of both networks' scores, images in blocks, in evaluation mode."""
     inputs, config = slow_inputs, config_of("gsl", similarity=similarity, epochs=1, epoch_steps=2)
-    found = compute(config, 0, inputs, tmp_path)
-    again = compute(config, 0, inputs, tmp_path / "again")
+    found = compute(config, inputs, 0, tmp_path)
+    again = compute(config, inputs, 0, tmp_path / "again")
     assert told(again) == told(found)
     from safetensors.torch import load_file
 
@@ -999,7 +998,7 @@ def test_a_run_that_was_cut_off_goes_on_as_if_it_had_not_been(
 ):
     """Epochs begin at steps 0 and 3; it stops behind steps 2 (a whole epoch) and 4."""
     config = config_of(method)
-    whole = compute(config, 3, inputs, tmp_path / "whole")
+    whole = compute(config, inputs, 3, tmp_path / "whole")
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)
     show, shown = training.progress.show, []
 
@@ -1010,9 +1009,9 @@ def test_a_run_that_was_cut_off_goes_on_as_if_it_had_not_been(
 
     monkeypatch.setattr(training.progress, "show", stopping)
     with pytest.raises(KeyboardInterrupt):
-        compute(config, 3, inputs, tmp_path / "cut")
+        compute(config, inputs, 3, tmp_path / "cut")
     monkeypatch.setattr(training.progress, "show", show)
-    assert told(compute(config, 3, inputs, tmp_path / "cut")) == told(whole)
+    assert told(compute(config, inputs, 3, tmp_path / "cut")) == told(whole)
     for name in ("posterior", "labels", "dev", "index"):
         a, b = (np.load(tmp_path / folder / f"{name}.npy") for folder in ("whole", "cut"))
         np.testing.assert_array_equal(a, b)
@@ -1021,7 +1020,7 @@ def test_a_run_that_was_cut_off_goes_on_as_if_it_had_not_been(
 @pytest.mark.parametrize("method", ["gsl", *coteaching.METHODS])
 def test_two_runs_of_a_seed_are_the_same(inputs, tmp_path, method):
     config = config_of(method)
-    runs = [compute(config, seed, inputs, tmp_path / str(i)) for i, seed in enumerate((0, 0, 1))]
+    runs = [compute(config, inputs, seed, tmp_path / str(i)) for i, seed in enumerate((0, 0, 1))]
     assert told(runs[0]) == told(runs[1]) and runs[0]["checksum"] != runs[2]["checksum"]
     assert (tmp_path / "0/weights.safetensors").read_bytes() == (
         tmp_path / "1/weights.safetensors"

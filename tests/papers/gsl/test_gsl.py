@@ -473,7 +473,7 @@ def test_gsl_is_a_method_of_two_parts_that_divides():
 
 def test_compute_trains_by_it(monkeypatch):
     monkeypatch.setattr(coteaching, "fit", lambda *arguments: arguments)
-    assert gsl.compute(CONFIG, 3, ["inputs"], "folder", "cpu") == (
+    assert gsl.compute(CONFIG, ["inputs"], 3, "folder", "cpu") == (
         gsl.METHOD,
         CONFIG,
         3,

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from alignbook.backbones.inputs import Inputs
 from alignbook.datasets import noise_index
 from alignbook.papers.gsl import arms, cost, coteaching, relabelling
 from alignbook.papers.gsl import model as gsl
@@ -28,9 +29,9 @@ def chosen(exhibit, arm, profile=LAPTOP):
 @pytest.mark.parametrize("exhibit", OF_GSL)
 def test_arms_are_those_of_the_exhibit(exhibit):
     known = exhibits.EXHIBITS[exhibit]
-    assert tuple(arms.arms(exhibit, LAPTOP)) == known.arms
-    assert not known.photographs and set(known.later) < set(known.arms)
-    assert known.module == "alignbook.papers.gsl.arms"
+    assert tuple(arms.arms(exhibit, LAPTOP)) == known.names()
+    assert not all(known.arm(name).tuned == "overnight" for name in known.names())
+    assert known.names("world") == known.names("photographs") == known.names()
     with pytest.raises(KeyError, match="no arms for 'chan-T3'"):
         arms.arms("chan-T3", LAPTOP)
 
@@ -123,7 +124,7 @@ def test_every_threshold_is_tuned_by_itself_and_switches_are_not():
 def test_domains_and_rates(monkeypatch):
     asked = []
     monkeypatch.setattr(arms, "noise_of", lambda book, dataset, rate: asked.append(rate))
-    book = SimpleNamespace(inputs=lambda domain: [domain, "features", "base", "home", "bert"])
+    book = SimpleNamespace(inputs=lambda domain: Inputs(domain, "features", "base", "home", "bert"))
     for exhibit, arm in (
         ("gsl-F1", "ncr-0.6"),
         ("gsl-T1", "0.6"),
@@ -132,7 +133,7 @@ def test_domains_and_rates(monkeypatch):
         ("gsl-F2", "score"),
     ):
         domain = "A" if exhibit in ("gsl-T3", "gsl-F2") else "B"
-        assert arms.inputs(book, exhibit, arm) == [domain, "features", "base", "home", None]
+        assert arms.inputs(book, exhibit, arm) == (domain, "features", "base", "home", None)
     assert asked == [0.6, 0.4, 0.2, 0.4, 0.4]
     arms.tuning_inputs(book, "gsl-F1", "ncr-0.6")
     assert asked[-1] == 0.4  # settings are chosen there, whatever the arm's rate is
@@ -168,7 +169,7 @@ def test_a_noise_index_is_read_from_the_folder_that_is_named(tmp_path):
 def test_labels_by_other_rules_are_measured_on_the_trained_run(monkeypatch):
     from alignbook.store import runs
 
-    monkeypatch.setattr(runs, "get", lambda config, seed, *inputs, device: (config, inputs))
+    monkeypatch.setattr(runs, "get", lambda config, seed, inputs, device: (config, inputs))
     book = SimpleNamespace(device="cpu")
     assert arms.measured(book, "gsl-F2", "gsl", "run", ["d"]) == "run"
     expected = {
@@ -242,7 +243,7 @@ def test_a_division_says_which_pairs_are_anchors(monkeypatch, tmp_path, division
         array=lambda name: np.where(wrong, 0.9, 0.1)[None].repeat(2, 0),
     )
     found = relabelling.compute(
-        relabelling.Config(division=division), 0, (run, *[None] * 5), tmp_path, "cpu"
+        relabelling.Config(division=division), (run, *[None] * 5), 0, tmp_path, "cpu"
     )
     assert found["label AUC"] == auc and found["mean label, clean"] == auc
     assert found["asked"] == {"label AUC": 8, "mean label, clean": 8, "mean label, noisy": 8}

@@ -14,7 +14,7 @@ from alignbook.evidence import printed_tables
 from alignbook.evidence.statistics import t_interval
 from alignbook.papers.gsl import coteaching, show
 from alignbook.papers.gsl import model as gsl
-from alignbook.show import figures, tensor_grids
+from alignbook.show import figures
 from alignbook.store import runs
 from alignbook.workbook import exhibits, profiles
 
@@ -171,7 +171,7 @@ def test_the_picture_of_labels_has_the_librarys_numbers():
     s_i[0], s_t[0] = torch.tensor([1, 0.8, 0.4, 0.9, 0.5]), torch.tensor([1, 0.2, 0.5, 0.9, 0.4])
     clean = torch.tensor([False, True, True, False, True])
     chosen = gsl.anchors(s_i, s_t, clean)
-    figure = tensor_grids.corrected_labels(s_i.numpy(), s_t.numpy(), clean.numpy())
+    figure = show.corrected_labels(s_i.numpy(), s_t.numpy(), clean.numpy())
     drawn = [text.get_text() for text in figure.axes[0].texts]
     ours = gsl.soft_labels(s_i, s_t, clean, chosen)[0].item()
     assert ours == pytest.approx(0.6625) and f"{ours:.2f}" in drawn

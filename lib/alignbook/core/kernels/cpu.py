@@ -352,6 +352,22 @@ def _attend(scores, weights, mixed, spare, gram):
     return along, total, squared, torch.finfo(scores.dtype).eps * total.square()
 
 
+def _to_scores(given, room, gram, of_gram, temperature):
+    """From the gradients `(b, Q)` of a run's cosines those of its scores, written where `_attend`
+    has `mixed`, and of its Gram matrices, added; see `soft_coding_backward`.
+    """
+    (s, weights, mixed, spare), log2_e = room, math.log2(math.e)
+    along, total, squared, least = _attend(s, weights, mixed, spare, gram)
+    free, squared = squared > least, torch.maximum(squared, least)
+    ratio = (along / squared).masked_fill(~free, 0)  # a/n², or not
+    rest = (along / total).masked_fill(free, 0)
+    given = given / (squared.sqrt() * log2_e)
+    torch.mul(weights, given[:, None], out=spare)
+    torch.sub(s, mixed.mul_(ratio[:, None]), out=mixed)
+    mixed.add_((log2_e - rest)[:, None]).mul_(spare)
+    of_gram.baddbmm_(spare, weights.mul_(ratio[:, None]).mT, alpha=temperature)
+
+
 def soft_coding_backward(grad, queries, codewords, offsets, temperature, kept=None, block=None):
     """Gradients of queries and codewords. With n = |ĉ| and a = q · ĉ the result is a / n, so
 
@@ -362,8 +378,8 @@ def soft_coding_backward(grad, queries, codewords, offsets, temperature, kept=No
     """
     (tall, wide), dtype = block or SCORES, returned_in(queries.dtype)
     temperature = min(temperature, HOT)
-    exact, log2_e = queries.to(dtype), math.log2(math.e)
-    scaled = exact * (log2_e / temperature)
+    exact = queries.to(dtype)
+    scaled = exact * (math.log2(math.e) / temperature)
     codewords, places, order, sizes = _by_size(offsets, codewords.to(dtype))
     grad = grad[:, order]
     seen, parts = grad != 0, _slices(len(queries), tall)
@@ -389,18 +405,9 @@ def soft_coding_backward(grad, queries, codewords, offsets, temperature, kept=No
                     else:
                         scores = kept[tile.rows, part]
                     for (groups, rows, size), gram, of_gram in zip(tile.runs, grams, of_grams):
-                        s, weights, mixed, spare = (
-                            x[rows].unflatten(0, (-1, size)) for x in (scores, *others)
-                        )
-                        along, total, squared, least = _attend(s, weights, mixed, spare, gram)
-                        free, squared = squared > least, torch.maximum(squared, least)
-                        ratio = (along / squared).masked_fill(~free, 0)  # a/n², or not
-                        rest = (along / total).masked_fill(free, 0)
-                        given = grad[part, groups].T.contiguous() / (squared.sqrt() * log2_e)
-                        torch.mul(weights, given[:, None], out=spare)
-                        torch.sub(s, mixed.mul_(ratio[:, None]), out=mixed)
-                        mixed.add_((log2_e - rest)[:, None]).mul_(spare)
-                        of_gram.baddbmm_(spare, weights.mul_(ratio[:, None]).mT, alpha=temperature)
+                        own_room = [x[rows].unflatten(0, (-1, size)) for x in (scores, *others)]
+                        given = grad[part, groups].T.contiguous()
+                        _to_scores(given, own_room, gram, of_gram, temperature)
                     of_scores = others[1]
                     of_group.addmm_(of_scores, exact[part])
                     if sparse:

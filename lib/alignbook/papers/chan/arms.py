@@ -6,9 +6,10 @@ so arms may come and go without any run of another being lost.
 
 from dataclasses import fields, replace
 
+from alignbook.backbones.inputs import Inputs
 from alignbook.papers.chan import rivals
 from alignbook.papers.chan.model import DIFFERENCES, PRESETS, Config
-from alignbook.workbook.exhibits import CODEBOOK_SIZES, EXHIBITS, TAUS
+from alignbook.papers.chan.catalogue import CODEBOOK_SIZES, EXHIBITS, TAUS
 
 # (λ, α) for LogSumExp and softmax pooling. Margins are in the units of each pooling: a sum over
 # words spreads about ten times as wide.
@@ -64,7 +65,7 @@ def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
     }
 
 
-def inputs(book, exhibit: str, arm: str) -> list:
+def inputs(book, exhibit: str, arm: str) -> Inputs:
     """What the runs of an arm start from, see `Workbook.inputs`."""
     return book.inputs(EXHIBITS[exhibit].domain, arm.endswith("-bert"))
 
@@ -81,7 +82,6 @@ def common(profile, text: str = "bigru") -> Config:
         batch=profile.chan_batch,
         learning_rate=profile.chan_learning_rate,
         all_violations=profile.chan_all_violations,
-        evaluation=profile.chan_evaluation,
     )
     if profile.name != "paper":
         return Config(**sizes, text=text)

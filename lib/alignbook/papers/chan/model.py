@@ -13,12 +13,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from alignbook.backbones import base, bert, region_features
-from alignbook.core import bfloat16, losses, retrieval, training
+from alignbook.backbones.inputs import Inputs
+from alignbook.backbones import bert, region_features
+from alignbook.backbones.word_vectors import word_vectors
+from alignbook.core import losses, retrieval, training
 from alignbook.core.encoders import BiGRU, RegionEncoder
 from alignbook.core.protocol import TUNING_SEED, looked_at
 from alignbook.core.similarity import hard_coding, soft_coding
-from alignbook.core.vocabulary import Vocabulary
 from alignbook.store import progress
 
 
@@ -32,8 +33,6 @@ class Config:
     warm-up and cosine of the learning rate, the weight decay, the word dropout, `all_violations`
     as a share of the steps (the code: the first epoch), and word vectors that start from the base
     model's, where the paper takes GloVe. `divided` is the 1/λ of Eq. 8, which the code leaves out.
-    `evaluation` "mixed" takes products of bfloat16 where `mixed.applies`: recalls stay the same, up
-    to float32's own rounding.
     """
 
     coding: str = "hard"
@@ -57,7 +56,10 @@ class Config:
     all_violations: float = 0.2
     clip: float = 2.0
     permute_captions: bool = False
-    evaluation: str = "float32"
+
+    def compute(self, inputs: Inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
 
 
 class CHAN(nn.Module):
@@ -69,11 +71,8 @@ class CHAN(nn.Module):
         self.image = RegionEncoder(feature_dim, config.dim, attention=config.self_attention)
         self.text = text
 
-    def similarity(self, regions, words, region_lengths=None, word_lengths=None, pairs=None):
-        """Regions `(B1, K, d)`, words `(B2, L, d)` → `(B1, B2)`: Eq. 8, or Eq. 1–4 when soft.
-
-        With `pairs`, two `(P,) int64` of images and captions, theirs alone → `(P,)`.
-        """
+    def similarity(self, regions, words, region_lengths=None, word_lengths=None):
+        """Regions `(B1, K, d)`, words `(B2, L, d)` → `(B1, B2)`: Eq. 8, or Eq. 1–4 when soft."""
         c = self.config
         how = dict(
             region_lengths=region_lengths,
@@ -81,7 +80,6 @@ class CHAN(nn.Module):
             codebook=c.codebook,
             pooling=c.pooling,
             scale=c.scale,
-            pairs=pairs,
         )
         if c.coding == "hard":
             scores = hard_coding(regions, words, **how)
@@ -97,17 +95,18 @@ def drop_regions(regions: torch.Tensor, rate: float) -> torch.Tensor:
     return regions.gather(1, chosen[..., None].expand(-1, -1, regions.shape[2]))
 
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+def compute(config: Config, inputs: Inputs, seed: int, folder: Path, device: str) -> dict:
     """Train one arm; leave its weights in `folder`, return its recalls."""
-    dataset, feature_run, *rest = inputs
     torch.manual_seed(seed)
-    model, vocabulary = build(config, dataset, feature_run, *rest)
+    model, vocabulary = build(config, *inputs)
     c = config
     label = f"CHAN {c.coding} {c.codebook} {c.pooling} {c.text}, K {c.regions}, seed {seed}"
-    return fit(model, vocabulary, c, seed, dataset, feature_run, folder, device, label)
+    return fit(model, vocabulary, c, inputs, seed, folder, device, label)
 
 
-def fit(model, vocabulary, config, seed, dataset, feature_run, folder: Path, device, label: str):
+def fit(
+    model, vocabulary, config, inputs: Inputs, seed: int, folder: Path, device: str, label: str
+) -> dict:
     """Train a matcher of regions and captions by Eq. 9 and measure it: CHAN, or one of its rivals.
 
     A tuning seed is measured on dev, a reporting seed on test: no choice sees the test split.
@@ -120,6 +119,7 @@ def fit(model, vocabulary, config, seed, dataset, feature_run, folder: Path, dev
     """
     torch.set_num_threads(1)
     model.to(device)
+    dataset, feature_run = inputs.dataset, inputs.features
     rows, stored = dataset.splits["train"], feature_run.array("features")
     n, each = len(rows), dataset.captions_per_image
     ids, lengths = vocabulary.encode(dataset.captions_of("train"))
@@ -204,20 +204,6 @@ def text_side(config, dataset, base_run=None, home=None, bert_run=None):
     return text, vocabulary
 
 
-def word_vectors(dataset, base_run=None, home=None) -> tuple[torch.Tensor, Vocabulary]:
-    """Vectors `(V, width)` to start from and their vocabulary: the base model's where it has them.
-
-    `home` is the data set that model was trained on, if it is another. Without such a model
-    (precomp features, or a pretrained one with a tokenizer of word pieces) the words said four times
-    or more, and vectors of width 300 drawn from [-0.1, 0.1] [C].
-    """
-    base_model, vocabulary = base.load(base_run, home or dataset) if base_run else (None, None)
-    if hasattr(base_model, "word_vectors"):
-        return base_model.word_vectors()[: len(vocabulary)], vocabulary
-    vocabulary = Vocabulary.build(dataset.captions_of("train"), min_count=4)
-    return torch.rand(len(vocabulary), 300) * 0.2 - 0.1, vocabulary
-
-
 def load(run, dataset, feature_run, *rest) -> tuple[CHAN, object]:
     """The trained model of a run, in evaluation mode, and its vocabulary."""
     model, vocabulary = build(Config(**run.config), dataset, feature_run, *rest)
@@ -256,15 +242,11 @@ def encode_captions(model, vocabulary, captions):
 @torch.inference_mode()
 def evaluate(model, vocabulary, dataset, feature_run, split: str, most: int = 0):
     """Similarity of every image and caption of a split, `(N, 5·N) float`, a thousand captions at a
-    time: no more of them is held. With evaluation "mixed" all are, and ranks beyond 10 are
-    approximate. With `most`, of its first so many images and their captions.
+    time: no more of them is held. With `most`, of its first so many images and their captions.
     """
     images = encode_images(model, dataset, feature_run, split, most)
     captions = dataset.captions_of(split)[: most * dataset.captions_per_image if most else None]
     parts = encode_captions(model, vocabulary, captions)
-    label = f"comparing with the {split} captions"
-    if bfloat16.applies(model.config):
-        return bfloat16.evaluate(model, images, parts, dataset.captions_per_image, label)
     scores = images.new_full((len(images), len(captions)), torch.nan)
     done = 0
     for words, lengths in parts:
@@ -272,7 +254,7 @@ def evaluate(model, vocabulary, dataset, feature_run, split: str, most: int = 0)
         scores[:, part] = model.similarity(images, words, word_lengths=lengths)
         done = part.stop
         if not most:  # a look is short, and the bar at hand is the training's
-            progress.show(label, done, len(captions))
+            progress.show(f"comparing with the {split} captions", done, len(captions))
     return scores
 
 

@@ -15,6 +15,8 @@ from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from alignbook.backbones.inputs import Inputs
+from alignbook.backbones.word_vectors import word_vectors
 from alignbook.core.vocabulary import PAD, UNKNOWN
 from alignbook.papers.chan import model as chan
 
@@ -46,6 +48,10 @@ class Config:
     all_violations: float = 0.2
     clip: float = 2.0
     permute_captions: bool = False
+
+    def compute(self, inputs: Inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
 
 
 class ForwardGRU(nn.Module):
@@ -179,7 +185,7 @@ def build(config: Config, dataset, feature_run, base_run=None, home=None, bert_r
     """An untrained model and its vocabulary, words as CHAN's; ValueError for an unknown method."""
     width = feature_run.metrics["width"]
     if (config.method, config.text) == ("vse++", "bigru"):
-        vectors, vocabulary = chan.word_vectors(dataset, base_run, home)
+        vectors, vocabulary = word_vectors(dataset, base_run, home)
         words = ForwardGRU(vectors, config.dim, config.word_dropout)
         return VSEPlusPlus(config, width, words, last_state), vocabulary
     words, vocabulary = chan.text_side(config, dataset, base_run, home, bert_run)
@@ -190,12 +196,12 @@ def build(config: Config, dataset, feature_run, base_run=None, home=None, bert_r
     raise ValueError(f"unknown method {config.method!r}; known: vse++, vse-inf")
 
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+def compute(config: Config, inputs: Inputs, seed: int, folder: Path, device: str) -> dict:
     """Train one arm; leave its weights in `folder`, return its recalls (`chan.fit`)."""
     torch.manual_seed(seed)
     model, vocabulary = build(config, *inputs)
     label = f"{config.method} {config.text}, seed {seed}"
-    return chan.fit(model, vocabulary, config, seed, *inputs[:2], folder, device, label)
+    return chan.fit(model, vocabulary, config, inputs, seed, folder, device, label)
 
 
 def load(run, *inputs):

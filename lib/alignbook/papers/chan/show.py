@@ -1,12 +1,14 @@
-"""What notebook 14 shows of attention: words whose things are known, words to draw, the figures."""
+"""What CHAN's notebooks show: attention to known and drawn words, codebook sizes, τ, tensor shapes."""
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from alignbook.core.vocabulary import tokenize
 from alignbook.datasets import conllu
+from alignbook.evidence.statistics import t_interval
 from alignbook.papers.chan.attention_maps import (
     BESIDE,
     ELSEWHERE,
@@ -18,6 +20,18 @@ from alignbook.papers.chan.attention_maps import (
 )
 from alignbook.show import figures
 from alignbook.show.datasheet import wrapped
+from alignbook.show.figures import PAPER
+from alignbook.show.tensor_grids import (
+    IMAGE,
+    SHEETS,
+    TEXT,
+    Grid,
+    draw,
+    labelled,
+    score_row,
+    unit,
+)
+from alignbook.store import runs
 from alignbook.world import SHAPES
 from alignbook.world.captions import ACTIVE, PASSIVE, PLURALS, SYNONYMS
 from alignbook.world.scenes import ACTIONS
@@ -247,3 +261,163 @@ def reading(gaps: pd.DataFrame) -> list[str]:
         )
         sentences.append(said.replace("-", "−"))
     return sentences
+
+
+# --- Codebook sizes, τ ---------------------------------------------------------------------------
+
+CODINGS = {"hard": "hard coding", "soft": "cross-attention"}
+
+
+def sizes_table(metrics: pd.DataFrame) -> pd.DataFrame:
+    """RSUM by coding and codebook size K, from arms named "hard-36": coding, K, mean, interval."""
+    lines = []
+    for arm, values in metrics[metrics.column == "RSUM"].groupby("row", sort=False)["value"]:
+        coding, size = arm.rsplit("-", 1)
+        lines.append((CODINGS[coding], int(size), *t_interval(values.to_numpy()), len(values)))
+    found = pd.DataFrame(lines, columns=["coding", "K", "RSUM", "low", "high", "seeds"])
+    return found.sort_values(["coding", "K"], ascending=[False, True], ignore_index=True)
+
+
+def tau_table(arms: pd.DataFrame) -> pd.DataFrame:
+    """Test RSUM of cross-attention by 1/τ, first seed, where τ alone differs.
+
+    The settings are those of the arm "τ=1/1"; runs with others, which dev may have preferred, are left
+    out. Hard coding is a line beside them if dev gave it the same λ and α.
+    """
+    report = arms[(arms.role == "report") & (arms.seed == 0)]
+    found = {arm: runs.stored(key) for arm, key in zip(report.arm, report.key)}
+    hard, plain = found["visual-codebook"], found["τ=1/1"].config
+
+    def same(run):
+        free = {"temperature", "coding"}
+        return all(run.config.get(name) == plain[name] for name in plain.keys() - free)
+
+    points = {
+        1 / run.config["temperature"]: run.metrics["test RSUM"]
+        for run in found.values()
+        if same(run) and run.config["coding"] == "soft"
+    }
+    lines = [("cross-attention", x, y, np.nan, np.nan) for x, y in sorted(points.items())]
+    if same(hard):
+        limit = hard.metrics["test RSUM"]
+        lines += [("hard coding (τ → 0)", x, limit, np.nan, np.nan) for x in sorted(points)]
+    return pd.DataFrame(lines, columns=["coding", "1/τ", "RSUM", "low", "high"])
+
+
+# --- Shapes of tensors -------------------------------------------------------------------------
+
+
+def coding(regions, words, temperature: float, scale: float):
+    """Hard coding and cross-attention side by side, step by step (CHAN Eq. 1 to 6 and 8).
+
+    Regions `(K, d)` and words `(L, d)` of one image and one caption.
+    """
+    v, t = unit(regions), unit(words)
+    s = v @ t.T
+    omega = np.exp(s / temperature) / np.exp(s / temperature).sum(0)
+    attended = omega.T @ v
+    hard, soft = s.max(0), (unit(attended) * t).sum(1)
+    of_regions, of_words = labelled("v", v), labelled("t", t)
+    inputs = (
+        Grid("regions V", "(B₁, K, d)", v, IMAGE, rows=of_regions),
+        Grid("words T", "(B₂, L, d)", t, TEXT, rows=of_words),
+    )
+    shape, labels = "(B₁, B₂, K, L)", dict(rows=of_regions, columns=of_words)
+    cosines = Grid("cosines s", shape, s, **labels)
+    compared = replace(cosines, marked=s == hard)
+    weights = Grid("weights ω", shape, omega, **labels, extra=True)
+    mixtures = Grid(r"attended $\hat{t}$", "(B₁, B₂, L, d)", attended, rows=of_words, extra=True)
+    return draw(
+        {
+            "Hard coding: a word counts for as much as its best region": [
+                inputs,
+                "cosine",
+                compared,
+                "max over K\nEq. 6",
+                score_row("word scores", hard, of_words),
+                "LSE over L\nEq. 8",
+                _pooled(hard, scale),
+            ],
+            "Cross-attention: a word is compared with its mixture of all regions": [
+                inputs,
+                "cosine",
+                cosines,
+                "softmax\nover K, Eq. 4",
+                weights,
+                "Σ ω v\nEq. 2",
+                mixtures,
+                "cosine with t\nEq. 1",
+                score_row("word scores", soft, of_words),
+                "LSE over L\nEq. 3",
+                _pooled(soft, scale),
+            ],
+        },
+        SHEETS + "Vectors have length 1. Framed: the largest. "
+        "Dashed: what hard coding does without.",
+    )
+
+
+def codebooks(cosines, scale: float):
+    """The same cosines `(K, L)` under the visual and under the textual codebook (CHAN Table 3)."""
+    of_regions, of_words = labelled("v", cosines), labelled("t", cosines.T)
+    lanes = {}
+    for title, axis, over, left, name, labels in (
+        ("Visual codebook: each word's best region", 0, "K", "L", "word scores", of_words),
+        ("Textual codebook: each region's best word", 1, "L", "K", "region scores", of_regions),
+    ):
+        best = cosines.max(axis)
+        grid = Grid(
+            "cosines s",
+            "(B₁, B₂, K, L)",
+            cosines,
+            rows=of_regions,
+            columns=of_words,
+            marked=cosines == np.expand_dims(best, axis),
+        )
+        scores = score_row(name, best, labels, f"(B₁, B₂, {left})")
+        lanes[title] = [
+            grid,
+            f"max over {over}\nEq. 6",
+            scores,
+            f"LSE over {left}\nEq. 3",
+            _pooled(best, scale),
+        ]
+    return draw(lanes, SHEETS + "Framed: the largest.")
+
+
+def attention_map(omega, inside):
+    """From a word's weights to its map (CHAN §4.4).
+
+    Weights `(K,)`; `inside` `(K, H, W)`: the share of each pixel that lies in each region's box.
+    """
+    names = labelled("v", omega)
+    word = Grid(
+        "weights ω of a word",
+        "(K,) of (L, K)",
+        omega[:, None],
+        rows=names,
+        marked=(omega == omega.max())[:, None],
+        batch=False,
+    )
+    boxes = tuple(
+        Grid(f"box of {name}", "(H, W)", box, IMAGE, batch=False)
+        for name, box in zip(names, inside)
+    )
+    pixels = Grid("map", "(H, W)", np.einsum("k,khw->hw", omega, inside), PAPER, batch=False)
+    return draw(
+        {
+            "A word's map: each pixel adds up the weights of the boxes it is in": [
+                word,
+                "each times\nits box",
+                boxes,
+                "sum over K\n§4.4",
+                pixels,
+            ]
+        },
+        "Framed: the largest weight; its box is the one outlined in the figure.",
+    )
+
+
+def _pooled(scores, scale) -> Grid:
+    pooled = np.log(np.exp(scale * scores).sum()) / scale
+    return Grid("similarity", "(B₁, B₂)", np.array([[pooled]]))

@@ -7,7 +7,10 @@ the world the heads are trained on the other domain, so that the target is never
 from dataclasses import replace
 
 from alignbook.papers.comalign.model import DIFFERENCES, PRESETS, Config
-from alignbook.workbook.exhibits import COMALIGN_BASES
+from alignbook.store import runs
+from alignbook.papers.comalign import benchmarks, matched_pairs
+from alignbook.papers.comalign.catalogue import BASES
+from alignbook.papers.comalign.inputs import Inputs, components, probe_components, source
 
 # The paper trains on Visual Genome and Flickr30K for COCO, on Visual Genome for Flickr30K. In the
 # world domain A stands for COCO and B for Flickr30K, and each is what the other's heads train on.
@@ -80,7 +83,7 @@ def of_method(method: str, profile) -> list[Config]:
 
 def retrieval_arms(profile) -> dict:
     """Table I: every base without and with ComAlign, and ours for the first base, untuned."""
-    methods = {base: ("", "comalign") for base in COMALIGN_BASES}
+    methods = {base: ("", "comalign") for base in BASES}
     methods["clip"] = (
         "",
         "comalign",
@@ -172,34 +175,33 @@ def settings(profile) -> dict:
 # --- What the runs start from --------------------------------------------------------------------
 
 
-def inputs(book, exhibit: str, arm: str) -> list:
+def inputs(book, exhibit: str, arm: str) -> Inputs:
     """Data set and components of the source, and of the target: the world's two domains.
 
     Photographs have one domain: source and target are the same unless another source is named.
     """
     if book.kind != "world":
-        return [*book.source().components(), *book.components()]
+        return Inputs(*components(source(book)), *components(book))
     row, _, target = arm.partition(" → ")
-    base = row.partition("+")[0] if row.partition("+")[0] in COMALIGN_BASES else "clip"
+    base = row.partition("+")[0] if row.partition("+")[0] in BASES else "clip"
     gold = arm.startswith("clip+comalign-gold") or exhibit in ("comalign-F4", "comalign-F5")
     to = TARGET.get(target, "B" if exhibit == "comalign-TII" else "A")
     boxes = "gold" if gold else ""
-    return [
-        *book.components(SOURCE[to], COMALIGN_BASES[base], boxes),
-        *book.components(to, COMALIGN_BASES[base], boxes),
-    ]
+    return Inputs(
+        *components(book, SOURCE[to], BASES[base], boxes),
+        *components(book, to, BASES[base], boxes),
+    )
 
 
-def measured(book, exhibit: str, arm: str, run, inputs: list):
+def measured(book, exhibit: str, arm: str, run, inputs: Inputs):
     """The run whose numbers an exhibit shows, where these are not the trained run's own."""
-    from alignbook.papers.comalign import benchmarks, matched_pairs
-    from alignbook.store import runs
-
     kinds = {"comalign-F4": "relation", "comalign-F5": "entity", "comalign-F6": "weights"}
     if exhibit in kinds:
         config = matched_pairs.Config(kinds[exhibit])
-        return runs.get(config, 0, run, *inputs, device=book.device)
-    components = inputs[1]  # the probes are those of the domain that was trained on, A
-    recipe = COMALIGN_BASES[arm.partition("+")[0]] if book.kind == "world" else ""
-    probes = book.probes(recipe)
-    return runs.get(benchmarks.Config(), 0, run, components, probes, device=book.device)
+        return runs.get(config, 0, (run, *inputs), device=book.device)
+    if exhibit != "comalign-TII":
+        return run
+    recipe = BASES[arm.partition("+")[0]] if book.kind == "world" else ""
+    # The probes are those of the domain that was trained on, A.
+    given = run, inputs.source_components, probe_components(book, recipe)
+    return runs.get(benchmarks.Config(), 0, given, device=book.device)

@@ -28,8 +28,12 @@ class Config:
 
     how: str = "a tie is wrong"
 
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Accuracies in percent of a run of `comalign`: of each benchmark, and by kind.
 
     The inputs are that run, the components it was trained on, and those of the probes.

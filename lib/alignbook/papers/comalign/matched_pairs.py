@@ -25,8 +25,12 @@ class Config:
 
     kind: str
 
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """What a run of `comalign` does to pairs of a region and a phrase, or to recalls by its weights.
 
     The inputs are that run, and its own inputs: source, its components, target, its components.

@@ -68,6 +68,10 @@ class Config:
     validation: str = "strict"
     divided: bool = False
 
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
+
 
 # --- Encoders (§III-B, Eq. 1) --------------------------------------------------------------------
 
@@ -358,7 +362,7 @@ def recalls(i2t, t2i, each: int, split: str) -> dict:
 # --- Training (Algorithm 1) ----------------------------------------------------------------------
 
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Train the heads on one data set's components, measure them on another's.
 
     The inputs are the source's data set and components (`components.vectors`), and the target's.

@@ -8,6 +8,7 @@ from alignbook.papers.comalign import arms, matched_pairs
 from alignbook.papers.comalign import model as comalign
 from alignbook.papers.comalign.components import vectors
 from alignbook.show import figures
+from alignbook.show.tensor_grids import IMAGE, SHEETS, TEXT, Grid, draw, labelled, score_row, unit
 from alignbook.store import runs
 
 
@@ -84,3 +85,45 @@ def setting_lines(listed: pd.DataFrame) -> pd.DataFrame:
         values = t_interval(group["dev_rsum"].to_numpy())
         lines += [(each, float(factor), *values) for each in names]
     return pd.DataFrame(lines, columns=["setting", "factor", "RSUM", "low", "high"])
+
+
+# --- Shapes of tensors -------------------------------------------------------------------------
+
+
+def matching(regions, phrases):
+    """Fine-grained matching of an image's and a caption's entities, both ways (ComAlign Eq. 2–4).
+
+    Regions `(C, d)` and phrases `(C′, d)` of one image and one caption.
+    """
+    x, y = unit(regions), unit(phrases)
+    cosines, of_x, of_y = x @ y.T, labelled("x", x), tuple(f"{n}′" for n in labelled("x", y))
+    shape = "(B₁, B₂, C, C′)"
+    inputs = (
+        Grid("image's x", "(B₁, C, d)", x, IMAGE, rows=of_x),
+        Grid("caption's x′", "(B₂, C′, d)", y, TEXT, rows=of_y),
+    )
+    lanes = {}
+    for title, axis, over, left, labels, equation in (
+        ("Image to text: each region's best phrase", 1, "C′", "C", of_x, "Eq. 3"),
+        ("Text to image: each phrase's best region", 0, "C", "C′", of_y, "Eq. 4"),
+    ):
+        best = cosines.max(axis)
+        grid = Grid(
+            "cosines",
+            shape,
+            cosines,
+            rows=of_x,
+            columns=of_y,
+            marked=cosines == np.expand_dims(best, axis),
+        )
+        whole = Grid("similarity", "(B₁, B₂)", np.array([[best.mean()]]))
+        lanes[title] = [
+            inputs,
+            "cosine",
+            grid,
+            f"max over {over}\nEq. 2",
+            score_row("best", best, labels, f"(B₁, B₂, {left})"),
+            f"mean over {left}\n{equation}",
+            whole,
+        ]
+    return draw(lanes, SHEETS + "Vectors have length 1. Framed: the largest.")

@@ -8,7 +8,8 @@ share its trials and runs; what has a method of its own has trials of its own, a
 from dataclasses import replace
 
 from alignbook.papers.covalign.model import Config
-from alignbook.workbook.exhibits import COVALIGN_REGIONS
+from alignbook.papers.covalign import catalogue
+from alignbook.papers.covalign.inputs import tokens, towers
 
 RATES = (1.0, 0.5, 2.0)  # what trials vary: the learning rate, as a multiple
 SGD = 30.0  # the learning rate of SGD in units of Adam's; five times that does not train (pilots)
@@ -96,7 +97,7 @@ def _weights(v: float, g: float, c: float) -> dict[str, float]:
 
 def regions(profile) -> dict:
     """Table 3: N_q."""
-    return {f"regions-{n}": (trials(profile), {"queries": n}) for n in COVALIGN_REGIONS}
+    return {f"regions-{n}": (trials(profile), {"queries": n}) for n in catalogue.REGIONS}
 
 
 def projections(profile) -> dict:
@@ -113,8 +114,8 @@ def spreads(profile) -> dict:
 # --- What the runs start from --------------------------------------------------------------------
 
 
-def inputs(book, exhibit: str, arm: str) -> list:
+def inputs(book, exhibit: str, arm: str) -> tuple:
     """The data set, and the run of frozen tokens or, end to end, what both towers are made from."""
     if "end-to-end" in (arm, book.profile.covalign_tokens):
-        return [book.dataset(), *book.towers()]
-    return [book.dataset(), book.tokens()]
+        return book.dataset(), *towers(book)
+    return book.dataset(), tokens(book)

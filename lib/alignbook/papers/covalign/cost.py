@@ -11,9 +11,8 @@ import pandas as pd
 import torch
 
 from alignbook.core import training
-from alignbook.papers.chan import cost
 from alignbook.papers.covalign import model as covalign
-from alignbook.store import runs
+from alignbook.store import runs, stopwatch
 
 MEASURED = ("global", "patches", "queries", "regions", "end-to-end")  # arms of the ladder
 CAPTIONS = 100  # compared with all images of the test split
@@ -57,12 +56,12 @@ def measure(run, inputs: list, device: str) -> dict:
         (patches.square().mean() + words[mask].square().mean()).backward()
         optimizer.step()
 
-    found = {"step": cost.timed(step, device, ROUNDS)[0]}
-    found["towers"] = np.nan if frozen else cost.timed(towers, device, ROUNDS)[0]
+    found = {"step": stopwatch.timed(step, device, ROUNDS)[0]}
+    found["towers"] = np.nan if frozen else stopwatch.timed(towers, device, ROUNDS)[0]
     optimizer.zero_grad()
     found |= evaluation(matcher.eval(), dataset, device)
     matcher.train()
-    watch = cost.Peak(device)
+    watch = stopwatch.Peak(device)
     step()
     return found | {"step memory": watch.taken()}
 
@@ -74,11 +73,13 @@ def evaluation(matcher, dataset, device: str) -> dict:
     rows = dataset.splits["test"][: model.config.test_images or None]
     some = (rows[:, None] * each + np.arange(each)).ravel()[:CAPTIONS]
     tokens = torch.cat([matcher.patches(rows[i : i + 250]) for i in range(0, len(rows), 250)])
-    encoding, regions = cost.timed(
+    encoding, regions = stopwatch.timed(
         lambda: torch.cat([model.image(part).vectors for part in tokens.split(250)]), device
     )
     words = model.text(*matcher.words(some))
-    comparing, scores = cost.timed(lambda: covalign.two_way_similarity(regions, *words), device)
+    comparing, scores = stopwatch.timed(
+        lambda: covalign.two_way_similarity(regions, *words), device
+    )
     found = {
         "images": len(rows),
         "encoding": encoding,
@@ -87,7 +88,7 @@ def evaluation(matcher, dataset, device: str) -> dict:
         "comparing": comparing,
     }
     del scores
-    watch = cost.Peak(device)
+    watch = stopwatch.Peak(device)
     covalign.two_way_similarity(regions, *words)
     return found | {"memory": watch.taken()}
 
@@ -106,7 +107,7 @@ def table(book, listed: pd.DataFrame) -> pd.DataFrame:
         inputs = arms.inputs(book, "covalign-ladder", row)
         return runs.stored(key), inputs, book.device
 
-    return cost.alone(book, listed[listed.arm.isin(MEASURED)], measure, given)
+    return stopwatch.alone(book, listed[listed.arm.isin(MEASURED)], measure, given)
 
 
 def costs(measured: pd.DataFrame) -> pd.DataFrame:

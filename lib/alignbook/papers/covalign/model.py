@@ -131,6 +131,10 @@ class Config:
                 f"dim must be even and a multiple of {self.heads}, the heads, not {self.dim}"
             )
 
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
+
 
 # --- 1. Sampling of patches by queries -----------------------------------------------------------
 
@@ -571,7 +575,7 @@ def load(run, dataset, *sources) -> Matcher:
     return matcher.eval()
 
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Train one arm and measure it: a tuning seed on dev, a reporting seed on test.
 
     Inputs are the data set, and the run of `covalign_towers` or, end to end, the sources of both

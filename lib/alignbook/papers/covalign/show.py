@@ -17,6 +17,7 @@ from alignbook.papers.covalign import arms as covalign_arms
 from alignbook.papers.covalign import model as covalign
 from alignbook.show import figures
 from alignbook.show.figures import INK, MARKS, PAPER
+from alignbook.show.tensor_grids import IMAGE, SHEETS, TEXT, Grid, draw, labelled, unit
 from alignbook.store import runs
 
 # --- The ladder ----------------------------------------------------------------------------------
@@ -391,3 +392,57 @@ def map_table(maps: pd.DataFrame) -> pd.DataFrame:
     keys = ["picture", "phrase", "projection", "region", "cosine", "spread"]
     found = maps.groupby(keys, sort=False)["kept"].mean().mul(100).reset_index()
     return found.rename(columns={"kept": "patches kept (%)"}).assign(region=found.region + 1)
+
+
+# --- Shapes of tensors -------------------------------------------------------------------------
+
+
+def cohesive_regions(queries, patches, words, temperature: float, threshold: float):
+    """From patches to regions, and from these to the similarity with a caption (CoV-Align, steps 2
+    to 4 and 7).
+
+    Queries `(N_q, d)` and patches `(P, d)` of one image, words `(L, d)` of one caption. W, V and the
+    regions' linear map leave everything as it is.
+    """
+    z, f, w = unit(queries), unit(patches), unit(words)
+    powers = np.exp(z @ f.T / temperature)
+    attention = powers / powers.sum(1, keepdims=True)
+    low, high = attention.min(1, keepdims=True), attention.max(1, keepdims=True)
+    kept = attention - low >= threshold * (high - low)
+    r = unit((attention * kept) @ patches)
+    cosines, of_z, of_r = r @ w.T, labelled("z", z), labelled("r", r)
+    of_f, of_w = labelled("p", f), labelled("w", w)
+    regions = Grid("regions", "(B₁, N_q, d)", r, IMAGE, rows=of_r)
+    best = (
+        Grid("best word", "(B₁, B₂, N_q)", cosines.max(1)[None], columns=of_r),
+        Grid("best region", "(B₁, B₂, L)", cosines.max(0)[None], columns=of_w),
+    )
+    whole = np.array([[cosines.max(1).mean() + cosines.max(0).mean()]])
+    return draw(
+        {
+            "Without a caption: queries gather patches that hold together": [
+                (
+                    Grid("queries z W", "(B₁, N_q, d)", z, PAPER, rows=of_z),
+                    Grid("patches F W", "(B₁, P, d)", f, IMAGE, rows=of_f),
+                ),
+                "cosine / τ,\nsoftmax, Eq. 2",
+                Grid(
+                    "attention a", "(B₁, N_q, P)", attention, rows=of_z, columns=of_f, marked=kept
+                ),
+                "mean of what\nis kept",
+                regions,
+            ],
+            "With one: regions and words, both ways": [
+                (regions, Grid("words", "(B₂, L, d)", w, TEXT, rows=of_w)),
+                "cosine",
+                Grid("cosines s", "(B₁, B₂, N_q, L)", cosines, rows=of_r, columns=of_w),
+                "max over L,\nmax over N_q",
+                best,
+                "two means,\nadded",
+                Grid("similarity S", "(B₁, B₂)", whole),
+            ],
+        },
+        SHEETS
+        + f"Vectors have length 1. Framed: what the mask keeps, {threshold:g} or more when a "
+        "row is scaled from 0 to 1.",
+    )

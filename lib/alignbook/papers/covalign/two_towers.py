@@ -19,7 +19,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from alignbook.backbones import base, bert, pretrained
+from alignbook.backbones import base, bert, weight_files
 from alignbook.errors import DataError
 from alignbook.store import contents, progress
 
@@ -36,6 +36,10 @@ class Config:
 
     context: int = 40
     whitened: bool = True
+
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
 
 
 # --- Pictures ------------------------------------------------------------------------------------
@@ -117,7 +121,7 @@ class ViT:
     @property
     def folder(self) -> Path:
         place = Path(self.spec).expanduser()
-        return place if place.is_dir() else pretrained.WEIGHTS / place
+        return place if place.is_dir() else weight_files.WEIGHTS / place
 
     @property
     def label(self) -> str:
@@ -159,7 +163,9 @@ class ViT:
         from transformers import ViTModel
 
         stated, prepared, weights = self.files
-        settings, how = (pretrained._json(path, pretrained._BELONGS) for path in (stated, prepared))
+        settings, how = (
+            weight_files.json_object(path, weight_files.BELONGS) for path in (stated, prepared)
+        )
         if (kind := settings.get("model_type", "vit")) != "vit":
             raise DataError(f"{stated}: model_type {kind!r}, expected 'vit'; take a ViT")
         try:
@@ -172,12 +178,12 @@ class ViT:
         except Exception as error:  # whatever foreign files make the library say
             raise DataError(
                 f"{weights}: no ViT can be built from it ({str(error)[:200]}); "
-                f"{pretrained._BELONGS}"
+                f"{weight_files.BELONGS}"
             ) from error
         if missing := sorted(told["missing_keys"]):
             raise DataError(
                 f"{weights}: not of this architecture, {len(missing)} of its weights are "
-                f"missing ({', '.join(missing[:4])}); {pretrained._BELONGS}"
+                f"missing ({', '.join(missing[:4])}); {weight_files.BELONGS}"
             )
         return VisionTransformer(vit.float(), side, how["image_mean"], how["image_std"])
 
@@ -369,7 +375,7 @@ def source(config, dataset, *sources):
     return Towers(dataset, *sources, config.context, config.whitened)
 
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Tokens of every image and caption: `patches.npy` (N, P, ·) and, one caption after another,
     `words.npy` (W, ·), both float16; `ends.npy` (M,) int64, where each caption's words end.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from alignbook.datasets import noise_index
 from alignbook.papers.gsl import coteaching
 from alignbook.papers.gsl import model as gsl
-from alignbook.workbook.exhibits import EXHIBITS, GSL_METHODS, GSL_NOISE
+from alignbook.papers.gsl.catalogue import EXHIBITS, METHODS, NOISE
 
 CHOSEN_AT = 0.4
 AFTER = (1.0, 0.3, 3.0)  # what trials vary: the learning rate after warm-up, as a multiple
@@ -82,7 +82,7 @@ def by_noise(profile) -> dict:
     """Every method at every rate."""
     return {
         name: (trials(name.partition("-")[0], profile), {"noise": float(name.partition("-")[2])})
-        for name in GSL_NOISE
+        for name in NOISE
     }
 
 
@@ -96,20 +96,20 @@ def thresholds(profile) -> dict:
 
 def at_fifth(profile) -> dict:
     """Table 2: at noise 0.2; the same runs as in the figure of all rates."""
-    return {method: (trials(method, profile), {"noise": 0.2}) for method in GSL_METHODS[:4]}
+    return {method: (trials(method, profile), {"noise": 0.2}) for method in METHODS[:4]}
 
 
 def identified(profile) -> dict:
     """Table 3: at noise 0.4; BiCro also with the warm-up of its own code."""
-    found = {method: (trials(method, profile), {}) for method in GSL_METHODS[:4]}
+    found = {method: (trials(method, profile), {}) for method in METHODS[:4]}
     return found | {"bicro-own": (found["bicro"][0], {"warm_up": ""})}
 
 
 def labelled(profile) -> dict:
     """Figure 2: Table 3's runs, and other ways to label with GSL's networks."""
     return {
-        name: (trials(name if name in GSL_METHODS else "gsl", profile), {})
-        for name in EXHIBITS["gsl-F2"].arms
+        name: (trials(name if name in METHODS else "gsl", profile), {})
+        for name in EXHIBITS["gsl-F2"].names()
     }
 
 
@@ -121,7 +121,7 @@ def switches(profile) -> dict:
 # --- What the runs start from --------------------------------------------------------------------
 
 
-def inputs(book, exhibit: str, arm: str) -> list:
+def inputs(book, exhibit: str, arm: str) -> coteaching.Inputs:
     """Data set, features, base model, its data set, and the noise index where a file names it."""
     rate = (
         arm.rpartition("-")[2] if exhibit == "gsl-F1" else "0.2" if exhibit == "gsl-T2" else "0.4"
@@ -129,14 +129,14 @@ def inputs(book, exhibit: str, arm: str) -> list:
     return _inputs(book, exhibit, float(rate))
 
 
-def tuning_inputs(book, exhibit: str, arm: str) -> list:
+def tuning_inputs(book, exhibit: str, arm: str) -> coteaching.Inputs:
     """The same with the noise at which settings are chosen."""
     return _inputs(book, exhibit, CHOSEN_AT)
 
 
-def _inputs(book, exhibit: str, rate: float) -> list:
-    found = book.inputs(EXHIBITS[exhibit].domain)[:4]
-    return [*found, noise_of(book, found[0], rate)]
+def _inputs(book, exhibit: str, rate: float) -> coteaching.Inputs:
+    found = book.inputs(EXHIBITS[exhibit].domain)
+    return coteaching.Inputs(*found[:4], noise_of(book, found.dataset, rate))
 
 
 def noise_of(book, dataset, rate: float):
@@ -170,12 +170,12 @@ def noise_of(book, dataset, rate: float):
     return coteaching.GivenNoise(index)
 
 
-def measured(book, exhibit: str, arm: str, run, inputs: list):
+def measured(book, exhibit: str, arm: str, run, inputs: coteaching.Inputs):
     """The run whose numbers an exhibit shows, where these are not the trained run's own."""
     from alignbook.papers.gsl import relabelling
     from alignbook.store import runs
 
-    if arm in GSL_METHODS:
+    if exhibit != "gsl-F2" or arm in METHODS:
         return run
     config = relabelling.Config(**LABELS.get(arm) or SWITCHES.get(arm, {}))
-    return runs.get(config, 0, run, *inputs, device=book.device)
+    return runs.get(config, 0, (run, *inputs), device=book.device)

@@ -275,7 +275,7 @@ def build(
     kind : "sgr" or "saf"
     feature_dim : width of a region's features.
     word_vectors : (V, width) float
-        What the vocabulary's word vectors start from, as `chan.word_vectors` gives them.
+        What the vocabulary's word vectors start from, as `backbones.word_vectors` gives them.
     dim, sim_dim, regions : widths of the joint space and of an alignment; regions of an image.
     steps : of graph reasoning; SAF has none.
     dropout : of word vectors and self-attentions; 0.4 [C].

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import torch
 
-from alignbook.papers.chan.cost import alone, settle, timed
 from alignbook.papers.gsl import coteaching
 from alignbook.papers.gsl import model as gsl
 from alignbook.store import runs
+from alignbook.store.stopwatch import alone, settle, timed
 
 ROUNDS = 5  # steps of a phase, after one that isn't counted
 DIVIDED = 256  # pairs that a division is timed on, at the least
@@ -58,7 +58,7 @@ def measure(run, inputs: list, device: str) -> dict:
     config = kind(**run.config)
     method = method_of(config.method)
     loss = coteaching.WARM_UPS[coteaching.warm_up_of(method, config).loss]
-    dataset, feature_run, base_run, home, given = (*inputs, None, None)[:5]
+    dataset, feature_run, base_run, home, given = coteaching.Inputs(*inputs)
     networks, vocabulary = coteaching.load(run, dataset, feature_run, base_run, home)
     pairs = coteaching.gather(config, dataset, feature_run, vocabulary, given)
     for network in networks.to(device):
@@ -151,7 +151,7 @@ def replace_index(pairs: coteaching.Pairs, n: int) -> coteaching.Pairs:
 
 
 def table(book, listed: pd.DataFrame) -> pd.DataFrame:
-    """`measure` of every method and seed of Table 2, kept and made as `efficiency.alone` does.
+    """`measure` of every method and seed of Table 2, kept and made as `stopwatch.alone` does.
 
     Parameters
     ----------

@@ -29,16 +29,31 @@ from torch import nn
 from torch.nn import functional as F
 
 from alignbook.backbones import region_features
+from alignbook.backbones.word_vectors import word_vectors
 from alignbook.core import losses, retrieval, training
+from alignbook.datasets.prepared import Dataset
 from alignbook.core.protocol import TUNING_SEED, looked_at
-from alignbook.papers.chan import model as chan
 from alignbook.papers.gsl import backbone, mixtures, noise
 from alignbook.store import durable, progress, runs
+from alignbook.store.runs import Stored
 
 PHASES = ("training", "division", "correction", "dev", "test")
 SPLITS = ("peer", "own")
 IMAGES = 100  # compared with all captions at a time
 HOW = "training pairs; what is noisy is known, and used for this alone"
+
+
+class Inputs(NamedTuple):
+    """What a run starts from: as `backbones.inputs.Inputs` without BERT, and the noise.
+
+    `noise` is a `GivenNoise` where a file names the index; None where it is drawn (`gather`).
+    """
+
+    dataset: Dataset
+    features: Stored
+    base: Stored | None = None
+    home: Dataset | None = None
+    noise: "GivenNoise | None" = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +105,10 @@ class Config:
         for name, least in dict(batch=2, epochs=1, warm_up_epochs=0, epoch_steps=0).items():
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
+
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
 
 
 # --- What a network sees -------------------------------------------------------------------------
@@ -246,6 +265,10 @@ class WarmUp:
     epoch_steps: int
     images: int
 
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `warm` below."""
+        return warm(self, inputs, seed, folder, device)
+
 
 def warm_up_of(method, config: Config) -> WarmUp:
     """The warm-up that a method's runs begin with."""
@@ -253,9 +276,9 @@ def warm_up_of(method, config: Config) -> WarmUp:
     return WarmUp(loss=config.warm_up or method.warm_up, truth=method.truth, **shared)
 
 
-def warm(config: WarmUp, seed: int, inputs, folder: Path, device: str) -> dict:
+def warm(config: WarmUp, inputs, seed: int, folder: Path, device: str) -> dict:
     """Train two networks for the warm-up's epochs; inputs as `fit`'s."""
-    dataset, feature_run, base_run, home, given = (*inputs, None, None, None)[:5]
+    dataset, feature_run, base_run, home, given = Inputs(*inputs)
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     networks, vocabulary = build(config, dataset, feature_run, base_run, home)
@@ -469,7 +492,7 @@ def _first(dataset, split: str, images: int) -> np.ndarray:
 
 def build(config: Config, dataset, feature_run, base_run=None, home=None, *_):
     """Two untrained networks and their vocabulary; word vectors as CHAN's."""
-    vectors, vocabulary = word_vectors(dataset, base_run, home)
+    vectors, vocabulary = start_vectors(dataset, base_run, home)
     width = feature_run.metrics["width"]
     networks = [
         backbone.build(
@@ -488,24 +511,24 @@ def build(config: Config, dataset, feature_run, base_run=None, home=None, *_):
 VECTORS = {}  # by base model and the data set it was trained on: reading one takes seconds
 
 
-def word_vectors(dataset, base_run=None, home=None):
-    """`chan.word_vectors`; those of a base model are read once a process, without a random number
-    of the run's."""
+def start_vectors(dataset, base_run=None, home=None):
+    """`word_vectors`; those of a base model are read once a process, without a random number of the
+    run's.
+    """
     if base_run is None:
-        return chan.word_vectors(dataset)
+        return word_vectors(dataset)
     key = base_run.key, (home or dataset).fingerprint
     if key not in VECTORS:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            VECTORS[key] = chan.word_vectors(dataset, base_run, home)
+            VECTORS[key] = word_vectors(dataset, base_run, home)
     return VECTORS[key]
 
 
-def fit(method: Method, config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+def fit(method: Method, config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Train two networks by a method and measure them: the `compute` of every arm.
 
-    A tuning seed is measured on dev, a reporting seed on test. Inputs: dataset, features, and where
-    there are such the base model's run, its data set, and a noise index (`gather`).
+    A tuning seed is measured on dev, a reporting seed on test. Inputs: see `Inputs`.
 
     Returns
     -------
@@ -516,10 +539,10 @@ def fit(method: Method, config: Config, seed: int, inputs, folder: Path, device:
     `folder` gets the weights, `index` (N,), `posterior` and `labels` (2, N), in `dev` RSUM after
     each epoch, and `problems.json`: what the mixtures complained of.
     """
-    dataset, feature_run, base_run, home, given = (*inputs, None, None, None)[:5]
+    dataset, feature_run, base_run, home, given = Inputs(*inputs)
     warmed = {"steps": 0, "training seconds": 0.0, "samples": 0}
     if config.warm_up_epochs:
-        start = runs.get(warm_up_of(method, config), seed, *inputs, device=device)
+        start = runs.get(warm_up_of(method, config), seed, inputs, device=device)
         warmed = start.metrics
     torch.set_num_threads(1)
     torch.manual_seed(seed)  # after the warm-up: where it isn't stored yet, it draws numbers too
@@ -942,10 +965,8 @@ METHODS = {
 }
 
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
-    """Train one arm of a rival or bound, or warm up; ValueError for an unknown method."""
-    if isinstance(config, WarmUp):
-        return warm(config, seed, inputs, folder, device)
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
+    """Train one arm of a rival or bound; ValueError for an unknown method."""
     if config.method not in METHODS:
         raise ValueError(f"unknown method {config.method!r}; known: {', '.join(METHODS)}")
-    return fit(METHODS[config.method], config, seed, inputs, folder, device)
+    return fit(METHODS[config.method], config, inputs, seed, folder, device)

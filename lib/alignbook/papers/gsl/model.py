@@ -11,6 +11,7 @@ the network's score; S(I, I) and S(T, T) are cosines of mean-pooled encoder outp
 
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -58,6 +59,10 @@ class Config(coteaching.Config):
             _known(name, getattr(self, name))
         if self.sign not in (1, -1):
             raise ValueError(f"sign must be 1 or -1, not {self.sign}")
+
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
 
 
 # --- Structure of vectors (Eq. 7) ----------------------------------------------------------------
@@ -341,9 +346,9 @@ def divide(looks, n: int, config: Config, record) -> tuple[np.ndarray, str]:
 METHOD = coteaching.Method("hardest", train, divide, parts=True)  # line 1; see `Config.warm_up`
 
 
-def compute(config: Config, seed: int, inputs, folder, device: str) -> dict:
-    """Train one arm; leave its weights in `folder`, return its recalls (`noisy.fit`)."""
-    return coteaching.fit(METHOD, config, seed, inputs, folder, device)
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
+    """Train one arm; leave its weights in `folder`, return its recalls (`coteaching.fit`)."""
+    return coteaching.fit(METHOD, config, inputs, seed, folder, device)
 
 
 # --- Shared ---------------------------------------------------------------------------------------

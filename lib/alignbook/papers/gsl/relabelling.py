@@ -44,8 +44,12 @@ class Config:
                     f"unknown {name} {getattr(self, name)!r}; known: {', '.join(values)}"
                 )
 
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """How well labels tell clean pairs from noisy ones; inputs: a GSL run, and that run's inputs.
 
     Returns

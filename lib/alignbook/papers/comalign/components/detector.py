@@ -96,6 +96,10 @@ class Config:
     boxes: int = 50
     ultralytics: str = field(default_factory=_release)
 
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
+
 
 @dataclass(frozen=True)
 class Weights:
@@ -127,7 +131,7 @@ class Weights:
         return contents.sha256([self.path])[0][:16]
 
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Boxes of all pictures, to boxes.npy, scores.npy and offsets.npy: see `image.found`.
 
     The inputs are the data set and what finds its things: a run of this module that was trained,

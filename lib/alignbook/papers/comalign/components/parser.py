@@ -58,6 +58,10 @@ class Config:
     rare: int = 30
     spacy: str = version("spacy")
 
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
+
 
 WORLD = Config(
     width=64, depth=2, rows=2000, steps=300, words=300, made=0.0, lowered=0.0, nonsense=0.3, rare=1
@@ -134,7 +138,7 @@ def problem(name: str) -> str:
     return ""
 
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Train on the treebank's train files, measure on its dev files, keep the pipeline.
 
     The input is a `Treebank`, or a data set of the world, which has the parses of its captions.

@@ -15,7 +15,7 @@ import pandas as pd
 import torch
 
 from alignbook.backbones import base
-from alignbook.datasets import aro, gold, prepared, sugarcrepe, svo
+from alignbook.datasets import aro, prepared, sugarcrepe, svo, swaps
 from alignbook.errors import DataError
 from alignbook.papers.comalign.components import detector, image, parser, said, text, vectors
 from alignbook.store import contents
@@ -29,6 +29,10 @@ class Config:
     relations: int = 10
     prepositions: bool = True
     boxes: str = "detector"
+
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
 
 
 @dataclass(frozen=True)
@@ -84,10 +88,10 @@ def of_world(dataset, found, device: str):
     """
     model, how = detector.load(found), detector.Config(**found.config)
     for name, kind in (("VG-Relation", "relation"), ("VG-Attribution", "attribute")):
-        table, pictures = gold.caption_probes(dataset, kind)
+        table, pictures = swaps.caption_probes(dataset, kind)
         things = detector.detect(model, pictures, how, device)
         yield Benchmark(name, table, np.arange(len(table)), pictures, things, 0)
-    table, pictures, others = gold.image_probes(dataset)
+    table, pictures, others = swaps.image_probes(dataset)
     both = svo.as_comalign(table)
     place = {name: i for i, name in enumerate([*table.image, *table.negative_image])}
     rows, pictures = both.image.map(place).to_numpy(), np.concatenate([pictures, others])
@@ -144,7 +148,7 @@ def of_files(brought: Brought, dataset, things: image.Boxes):
         )
 
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Components of all probes, as a base model sees them.
 
     The inputs are the data set, the base model's run, the data set that model was trained on if it

@@ -27,8 +27,12 @@ class Config:
     prepositions: bool = True
     images: int = 0
 
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Phrases of a data set's captions.
 
     The inputs are the data set and the parser: its run, or its name. Left in the folder:

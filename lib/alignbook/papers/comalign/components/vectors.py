@@ -32,6 +32,10 @@ class Config:
     boxes: str = "detector"
     images: int = 0
 
+    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
+        """What a run of it is: see `compute` below."""
+        return compute(self, inputs, seed, folder, device)
+
 
 @dataclass(frozen=True)
 class Files:
@@ -110,7 +114,7 @@ class Components(NamedTuple):
         return self._replace(vectors=vectors)
 
 
-def compute(config: Config, seed: int, inputs, folder: Path, device: str) -> dict:
+def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Components of a data set's images and captions, as a base model sees them.
 
     The inputs are the data set, the base model's run, the data set that model was trained on if it

@@ -1,4 +1,4 @@
-"""What a pack says of itself, held against the form it should have before anything is written.
+"""MANIFEST.json, what a pack says of itself, held against the form it should have before anything is written.
 
 A pack comes from elsewhere: every field that is read later has the type, and every word that is
 printed later the letters, that it has in packs made here.
@@ -58,6 +58,7 @@ RECORD = {
     "inputs": [_of(r"[0-9a-f]{16,64}")],
     "device": NAME,
     "dtype": WORD,
+    "format": int,
     "versions": {WORD: WORD},
     "code": HASH,
     "key": KEY,
@@ -174,3 +175,26 @@ def _short(told: object) -> str:
     """What was found, for a message: no control characters, and not much of it."""
     kinds = {dict: "an object", list: "a list"}
     return kinds.get(type(told)) or ascii(told)[:60]
+
+
+def size(manifest: dict) -> int:
+    """Bytes of all files of a manifest's runs."""
+    return sum(each["size"] for each in sizes(manifest).values())
+
+
+def sizes(manifest: dict) -> dict[str, dict]:
+    """Members of a pack in their order, "<key>/<name>", each with its size and hash."""
+    return {
+        f"{key}/{name}": entry
+        for key, run in sorted(manifest["runs"].items())
+        for name, entry in sorted(run["files"].items())
+    }
+
+
+def megabytes(octets: int) -> str:
+    """Bytes for reading.
+
+    >>> megabytes(344_605_976), megabytes(33_400_000_000)
+    ('345 MB', '33.4 GB')
+    """
+    return f"{octets / 1e6:.0f} MB" if octets < 1e9 else f"{octets / 1e9:.1f} GB"

@@ -1,0 +1,167 @@
+"""Contrasts on our numbers: values by seed and image, intervals, p values, what seeds could find."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from alignbook.core.names import COLUMNS, TARGETS
+from alignbook.evidence import statistics
+from alignbook.evidence.claims import Claim, Contrast, Term
+
+LEVEL = 0.05
+RECALLS = COLUMNS[:6]
+
+
+class Numbers:
+    """Look-up of metrics and of images' shares by term, one value a seed."""
+
+    def __init__(self, metrics: pd.DataFrame, images: pd.DataFrame | None):
+        self.values = {}  # {term: {seed: value}}
+        named = metrics[["exhibit", "row", "column", "seed", "value"]]
+        for exhibit, row, column, seed, value in named.itertuples(index=False):
+            of_term = self.values.setdefault(Term(exhibit, row, column), {})
+            if seed in of_term:
+                raise ValueError(
+                    f"two numbers for {exhibit} {row}, {column}, seed {seed}: one "
+                    "metrics table holds one run of each"
+                )
+            of_term[seed] = value
+        self.images = (
+            {}
+            if images is None
+            else {
+                name: group
+                for name, group in images.groupby(["exhibit", "row", "target"], sort=False)
+            }
+        )
+
+    def seeds(self, contrast: Contrast) -> list:
+        """Seeds that every term has."""
+        return sorted(set.intersection(*(set(self.values[term]) for term in contrast.terms)))
+
+    def differences(self, contrast: Contrast) -> tuple[list, np.ndarray]:
+        """Seeds, and the contrast's value for each, on the scale of its tests."""
+        seeds = self.seeds(contrast)
+
+        def of_term(term):
+            return np.array([self.values[term][seed] for seed in seeds], float)
+
+        sides = (np.asarray(side.value(of_term)) for side in (contrast.first, contrast.second))
+        # Equal digits are equal: 433.4 - 418.6 and 333.4 - 318.6 differ in the 14th place only.
+        return seeds, np.round(np.broadcast_to(contrast.value(*sides), len(seeds)), 9)
+
+    def per_image(self, contrast: Contrast, seeds: list) -> np.ndarray | None:
+        """Each test image's share of a difference of recalls, mean over seeds; None for others."""
+        if not contrast.unit.startswith("points"):
+            return None
+        total = 0.0
+        for side, sign in ((contrast.first, 1), (contrast.second, -1)):
+            for term, weight in side.terms:
+                column = term.column.removeprefix("5K ")  # the whole test set; 1K is a fifth
+                target, _, rest = column.partition(" ")  # "coco i2t R@1"
+                target, column = (target, rest) if target in TARGETS else ("", column)
+                wanted = RECALLS if column == "RSUM" else (column,)
+                found = self.images.get((term.exhibit, term.row, target))
+                if found is None or not set(wanted) <= set(RECALLS):
+                    return None
+                by_seed = found.set_index(["image", "seed"])[list(wanted)].sum(axis=1).unstack()
+                share = by_seed.reindex(columns=seeds).mean(axis=1, skipna=False)
+                total = total + sign * weight * share
+        if not np.isfinite(total).all():  # a seed without images, or other images on one side
+            return None
+        return total.to_numpy() + contrast.first.constant - contrast.second.constant
+
+
+def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
+    """A contrast's mean, intervals and uncorrected p values; None if a number is missing."""
+    if not all(term in numbers.values for term in contrast.terms):
+        return None
+    seeds, values = numbers.differences(contrast)
+    if not len(values) or not np.isfinite(values).all():
+        return None
+    bottom, top = contrast.bounds()
+    level = 1 - LEVEL if np.isinf(top) else 1 - 2 * LEVEL
+    mean, low, high = statistics.t_interval(values, level)
+    if np.isinf(top):
+        p = statistics.above_zero(values - bottom)
+        holds, reversed_ = (p, np.nan) if mean > bottom else (np.nan, p)
+    else:
+        holds, reversed_ = statistics.inside(values, bottom, top)
+        p = np.nanmin([holds, reversed_]) if np.isfinite(holds) else np.nan
+    query = (np.nan, np.nan)
+    if (share := numbers.per_image(contrast, seeds)) is not None:
+        query = statistics.image_bootstrap(share)
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
+    spread = 0.0 if np.ptp(values) == 0 < len(values) - 1 else spread  # not 1e-17
+    return {
+        "contrast": contrast.label,
+        "unit": contrast.unit,
+        "seeds": len(values),
+        "level": level,
+        "column": min(contrast.columns) if len(contrast.columns) == 1 else "",
+        "value": contrast.shown(mean),
+        "low": contrast.shown(low),
+        "high": contrast.shown(high),
+        "spread": spread,
+        "from_low": mean - bottom,
+        "from_high": top - mean,
+        "p_holds": holds,
+        "p_reversed": reversed_,
+        "p": p,
+        "query_low": query[0],
+        "query_high": query[1],
+        "holm": np.nan,
+        "reading": "open",
+        "detectable": np.nan,
+        "needed": np.nan,
+        "power": None,
+    }
+
+
+def foresee(claim: Claim, lines: list[dict], level: float) -> None:
+    """Enter what these seeds could have found, if this claim is tested at a level."""
+    to_hold, to_reverse = level / (len(lines) - claim.need + 1), level / claim.need
+    for line in lines:
+        if not line["spread"] > 0:
+            continue
+        if np.isinf(line["from_high"]):
+            least = statistics.detectable(line["spread"], line["seeds"], to_hold)
+        elif np.isfinite(line["from_low"]):
+            least = statistics.confirmable(line["spread"], line["seeds"], to_hold)
+        else:  # below a bound: no claim of ours
+            least = np.nan
+        line["detectable"] = np.exp(least) if line["unit"] == "×" else least
+        line["power"] = _power(line, to_hold, to_reverse)
+        line["needed"] = statistics.seeds_needed(line["power"])
+
+
+def _power(line: dict, to_hold: float, to_reverse: float):
+    """Number of seeds → probability that a contrast is found where it was measured to lie."""
+    low, high, spread = -line["from_low"], line["from_high"], line["spread"]
+    beyond, level = max(low, -high), to_hold if is_right(line) else to_reverse
+    if np.isinf(high) or beyond > 0:
+        return partial(statistics.power, beyond, spread, level=level)
+    return partial(statistics.power_inside, 0, low, high, spread, level=level)
+
+
+def is_right(line: dict) -> bool:
+    """Whether a contrast's mean lies in the range that is claimed, significantly or not."""
+    return line["from_low"] > 0 and line["from_high"] > 0
+
+
+def needed(claim: Claim, lines: list[dict]) -> float:
+    """Seeds that decide a claim with probability 0.8, should what was measured be the truth.
+
+    A claim holds if `need` contrasts are found to, and is contradicted by one more of the others
+    than it can spare. To be found together is at least as probable as one less the sum of the
+    probabilities that each is missed.
+    """
+    true = sum(map(is_right, lines)) >= claim.need
+    wanted = claim.need if true else len(claim.contrasts) - claim.need + 1
+    powers = [line["power"] for line in lines if is_right(line) == true and line["power"]]
+    if len(powers) < wanted:  # not measured, or without spread: nobody knows
+        return np.nan
+    return statistics.seeds_needed(
+        lambda n: 1 - sum(sorted(1 - power(n) for power in powers)[:wanted])
+    )

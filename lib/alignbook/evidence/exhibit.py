@@ -1,0 +1,121 @@
+"""What a chapter shows: its notebooks, its exhibits, and the arms of each.
+
+An exhibit is a table or figure of a paper (``chan-T3`` is CHAN's Table 3). An arm is one thing that
+is trained and measured for it. A paper's `catalogue` lists its own. Standard library only, so that
+the command line starts quickly.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+PICTURES = ("world", "coco", "flickr8k", "flickr30k")  # data sets with pictures of their own
+
+
+class Arm(NamedTuple):
+    """One thing that is trained and measured.
+
+    Attributes
+    ----------
+    name : "row → target" shows its numbers in the row's columns of that target.
+    seeds : "all" reporting seeds, the "first" alone, or the "first" alone "before overnight".
+    tuned : "always", or from "overnight" on: before that the first candidate is taken.
+    trained : whether anything is random; else every seed shows the same run.
+    on : "world", "photographs", "features" (precomputed ones, without pictures).
+    job : arms of one word share a process, which takes as long to start as such an arm to train;
+        "" has its own.
+    """
+
+    name: str
+    seeds: str = "all"
+    tuned: str = "always"
+    trained: bool = True
+    on: tuple[str, ...] = ("world", "photographs", "features")
+    job: str = ""
+
+    def single(self, profile: str) -> bool:
+        """Whether it runs with the first seed alone in a profile."""
+        return self.seeds == "first" or self.seeds == "before overnight" and is_short(profile)
+
+    def untuned(self, profile: str) -> bool:
+        """Whether a profile takes its first candidate, without trials."""
+        return self.tuned == "overnight" and is_short(profile)
+
+
+def is_short(profile: str) -> bool:
+    """Whether a profile comes before overnight."""
+    return profile in ("smoke", "laptop")
+
+
+def arms(*names: str, **facts) -> tuple[Arm, ...]:
+    """Arms that have the same facts.
+
+    >>> arms("hard", "soft", seeds="first")[1].seeds
+    'first'
+    """
+    return tuple(Arm(name, **facts) for name in names)
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One table or figure.
+
+    Attributes
+    ----------
+    notebook : the notebook that shows it.
+    arms : in the order in which they are shown.
+    data : the data sets it is made on where these are not all.
+    needs : fields of the profile that may say "none" where photographs lack something; then the
+        exhibit is not made.
+    domain : the world's domain that its arms are trained and tested on.
+    folds : recalls are those of the whole test split ("5K") and of its five fifths ("1K").
+    seeds : at least so many from the laptop profile on, unless the command line says how many.
+    timed : time is measured too, alone on the machine, by the paper's `cost`.
+    """
+
+    notebook: str
+    arms: tuple[Arm, ...]
+    data: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    domain: str = "A"
+    folds: bool = False
+    seeds: int = 0
+    timed: bool = False
+
+    def arm(self, name: str) -> Arm:
+        """The arm of a name."""
+        return next(arm for arm in self.arms if arm.name == name)
+
+    def names(self, *on: str) -> tuple[str, ...]:
+        """Names of the arms on some kind of data, of all where none is told."""
+        return tuple(arm.name for arm in self.arms if not on or {*on} & {*arm.on})
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """One file of notebooks/.
+
+    Attributes
+    ----------
+    needs : what has to stand before it runs, "data" or "base".
+    exhibits : those it shows.
+    drawn : further ones that it shows, which have no arms of their own.
+    reads : exhibits of other notebooks that it takes numbers from.
+    printed : whether it takes the papers' numbers.
+    data : the data sets it is made on where these are not all.
+    last : whether it tells what the others came to, and waits for them.
+    expected : its own seconds on two cores by profile, without training.
+    """
+
+    needs: tuple[str, ...] = ()
+    exhibits: tuple[str, ...] = ()
+    drawn: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    printed: bool = False
+    data: tuple[str, ...] = ()
+    last: bool = False
+    expected: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """All exhibits that it shows."""
+        return self.exhibits + self.drawn

@@ -1,0 +1,170 @@
+"""CHAN's chapter: its notebooks, exhibits, arms and sizes, each said once.
+
+In Table 3 the LSE row of the poolings is the visual codebook's run. Controls and curves are ours and
+have nothing printed beside them.
+"""
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from alignbook.core.names import BASE_MODEL
+from alignbook.evidence.exhibit import Arm, Exhibit, Notebook, arms
+
+# --- Arms ----------------------------------------------------------------------------------------
+
+TAUS = (1, 4, 9, 20, 50, 100)  # 1/τ of the curve
+PUBLISHED = 36  # regions of an image in the published feature files
+CODEBOOK_SIZES = (4, 9, 18, 36, 50, 72, 100)
+MATCHERS = ("vse++", "vse-inf", "scan", "chan")
+_LATER = dict(seeds="before overnight", tuned="overnight")
+_MATCHED = (
+    *arms(*MATCHERS),
+    *arms(*(f"{name}-bert" for name in MATCHERS), **_LATER),
+    *arms("chan-official", "chan-official-bert", seeds="first"),  # as the released code has it
+)
+# Arms without pictures have no base model, and no regions beyond those that are published.
+_BASE = Arm(BASE_MODEL, on=("world", "photographs"))
+_CODEBOOKS = tuple(
+    Arm(f"{coding}-{k}", on=_BASE.on if k > PUBLISHED else (*_BASE.on, "features"), **_LATER)
+    for coding in ("hard", "soft")
+    for k in CODEBOOK_SIZES
+)
+CURVE = tuple(f"τ=1/{n}" for n in TAUS)
+CONTROLS = ("permuted", "visual-codebook-long", "cross-attention-long", *CURVE)
+
+# --- Exhibits and notebooks ----------------------------------------------------------------------
+
+EXHIBITS = {
+    "chan-T1": Exhibit("10_chan", _MATCHED, data=("world", "coco", "coco_precomp"), folds=True),
+    "chan-T2": Exhibit(
+        "10_chan",
+        _MATCHED,
+        data=("world", "flickr8k", "flickr30k", "f30k_precomp", "precomp"),
+        domain="B",
+    ),
+    "chan-T3": Exhibit(
+        "11_chan_ablations",
+        (
+            *arms("cross-attention", "cross-attention-1/9", "visual-codebook", "textual-codebook"),
+            *arms("max", "average", "sum", "softmax"),
+            *arms(*CONTROLS, seeds="first"),
+            _BASE,
+        ),
+    ),
+    # Trains nothing: the runs are those of Tables 1 and 3.
+    "chan-F3": Exhibit(
+        "13_chan_efficiency",
+        (
+            *arms("vse++", "vse-inf", "soft-attended", "soft-gram", "hard"),
+            Arm("hard-bert", **_LATER),
+        ),
+        timed=True,
+    ),
+    "chan-F4": Exhibit("12_chan_codebook", _CODEBOOKS, timed=True),
+}
+NOTEBOOKS = {
+    "10_chan": Notebook(
+        ("base",), ("chan-T1", "chan-T2"), printed=True, expected={"smoke": 10, "laptop": 10}
+    ),
+    "11_chan_ablations": Notebook(
+        ("base",), ("chan-T3",), printed=True, expected={"smoke": 10, "laptop": 10}
+    ),
+    "12_chan_codebook": Notebook(("base",), ("chan-F4",), expected={"smoke": 5, "laptop": 10}),
+    "13_chan_efficiency": Notebook(("base",), ("chan-F3",), expected={"smoke": 5, "laptop": 5}),
+    "14_chan_attention": Notebook(
+        ("base",), drawn=("chan-F5",), reads=("chan-T3",), expected={"smoke": 10, "laptop": 25}
+    ),
+}
+
+# --- Rows as printed: (group, row, arm) ----------------------------------------------------------
+
+_GRU, _BERT = "BUTD + BiGRU", "BUTD + BERT"
+_MATCHER_ROWS = (
+    ("ResNet-152 + BiGRU", "VSE++", "vse++"),
+    (_GRU, "VSE∞", "vse-inf"),
+    (_GRU, "SCAN", "scan"),
+    (_GRU, "CHAN (ours)", "chan"),
+    (_BERT, "VSE∞", "vse-inf-bert"),
+    (_BERT, "CHAN (ours)", "chan-bert"),
+    ("Ours", "VSE++, BERT", "vse++-bert"),
+    ("Ours", "SCAN, BERT", "scan-bert"),
+    ("Ours", "CHAN, official preset", "chan-official"),
+    ("Ours", "CHAN, official preset, BERT", "chan-official-bert"),
+)
+ROWS = {
+    "chan-T1": _MATCHER_ROWS,
+    "chan-T2": _MATCHER_ROWS,
+    "chan-T3": (
+        ("Coding Types", "Cross-Attention", "cross-attention"),
+        ("Coding Types", "Visual Codebook", "visual-codebook"),
+        ("Coding Types", "Textual Codebook", "textual-codebook"),
+        ("Pooling Types", "Max-Pooling", "max"),
+        ("Pooling Types", "Average-Pooling", "average"),
+        ("Pooling Types", "Sum-Pooling", "sum"),
+        ("Pooling Types", "Softmax-Pooling", "softmax"),
+        ("Pooling Types", "LSE-Pooling", "visual-codebook"),
+        ("Controls (ours)", "Cross-Attention, τ = 1/9", "cross-attention-1/9"),
+        ("Controls (ours)", "Visual Codebook, four times the steps", "visual-codebook-long"),
+        ("Controls (ours)", "Cross-Attention, four times the steps", "cross-attention-long"),
+        ("Controls (ours)", "Captions permuted in training", "permuted"),
+        ("Controls (ours)", "Base model, whole against whole", BASE_MODEL),
+    ),
+}
+DOTS = {  # of Figure 3
+    "vse++": "VSE++",
+    "vse-inf": "VSE∞",
+    "soft-attended": "SCAN, attended vectors",
+    "soft-gram": "SCAN, Gram matrices",
+    "hard": "CHAN",
+    "hard-bert": "CHAN, BERT",
+}
+
+# --- Sizes ---------------------------------------------------------------------------------------
+
+EPOCHS = 25  # of the released code [C], the first of them with all violations
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """CHAN's part of a profile."""
+
+    chan_steps: int = Field(ge=1, le=1_000_000_000)  # optimiser steps of a training
+    chan_batch: int = Field(ge=1, le=1_000_000)  # images of a batch, one caption of each
+    chan_dim: int = Field(ge=1, le=100_000, multiple_of=4)  # d, which the heads of attention share
+    chan_regions: int = Field(ge=1, le=10_000)  # K, regions of an image
+    chan_learning_rate: float = Field(gt=0, lt=1e9)  # of AdamW
+    chan_all_violations: float = Field(
+        gt=0, le=1
+    )  # share of the steps before the hardest negatives
+    chan_trials: int = Field(ge=1, le=1000)  # settings that dev decides between, for each arm
+
+
+SMOKE = dict(
+    chan_steps=12,
+    chan_batch=32,
+    chan_dim=64,
+    chan_regions=36,
+    chan_learning_rate=1e-3,
+    chan_all_violations=0.2,
+    chan_trials=2,
+)
+# Pilots on dev: as good as twice the width and batch, in half the time.
+LAPTOP = SMOKE | dict(chan_steps=300, chan_learning_rate=2e-3, chan_trials=3)
+OVERNIGHT = LAPTOP | dict(chan_steps=1500, chan_batch=64, chan_dim=128, chan_trials=6)
+GPU = LAPTOP | dict(chan_steps=6000, chan_dim=512, chan_batch=256, chan_trials=6)
+PAPER = GPU | dict(
+    chan_dim=1024, chan_batch=384, chan_learning_rate=5e-4, chan_all_violations=1 / EPOCHS
+)
+# Pilots on dev, hard coding only: with hardest negatives early the loss stays at 2 × margin.
+PHOTOGRAPHS = {
+    "laptop": dict(
+        chan_steps=750, chan_batch=64, chan_dim=128, chan_trials=2, chan_all_violations=0.8
+    ),
+    "overnight": dict(chan_all_violations=0.8),
+    "gpu": dict(chan_all_violations=0.8),
+}
+
+
+def of_paper(captions: int) -> dict:
+    """What the paper profile takes of a training split of so many captions."""
+    return dict(chan_steps=EPOCHS * (captions // PAPER["chan_batch"]))

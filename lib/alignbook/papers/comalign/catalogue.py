@@ -1,0 +1,216 @@
+"""ComAlign's chapter: its notebooks, exhibits, arms and sizes, each said once."""
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from alignbook.core.names import TARGETS
+from alignbook.evidence.exhibit import PICTURES, Arm, Exhibit, Notebook
+
+# --- Arms ----------------------------------------------------------------------------------------
+
+# The base models, by their names in the tables.
+BASES = {
+    "clip": "world-clip",
+    "coca": "world-coca",
+    "negclip": "world-negclip",
+    "clip-large": "world-clip-large",
+}
+ROWS_OF_BASES = tuple(row for base in BASES for row in (base, f"{base}+comalign"))
+CONTROLS = (  # what the paper lacks
+    "clip+fgm",
+    "clip+global",
+    "clip+literal",
+    "clip+appendix",
+    "clip+comalign-gold",
+    "clip+comalign-official",
+)
+# The probes' boxes are the detector's, so that heads on gold boxes do not belong there. Eq. 10 of
+# the appendix has other weights alone.
+PROBED = tuple(row for row in CONTROLS if row not in ("clip+comalign-gold", "clip+appendix"))
+PHOTOGRAPHED = ("clip", "clip+comalign", "clip+fgm", "clip+global")
+PARTS = ("all", "global-entity", "global-relation", "global", "entity-relation")
+SETTINGS = (
+    "×1",
+    *(f"{name} ×{x}" for name in ("coefficient", "learning rate") for x in (0.25, 0.5, 2, 4)),
+    *(f"{name} ×{x}" for name in ("steps", "batch") for x in (0.5, 2)),
+)
+
+
+def _arm(row: str, target: str = "") -> Arm:
+    """A base model, with or without heads; all of one base share a process."""
+    return Arm(
+        f"{row} → {target}" if target else row,
+        seeds="first" if row in CONTROLS else "all",
+        trained=row not in (*BASES, "clip+fgm"),
+        on=("world", "photographs") if row in PHOTOGRAPHED else ("world",),
+        job=row.partition("+")[0],
+    )
+
+
+def _together(*names: str, seeds: str = "all") -> tuple[Arm, ...]:
+    return tuple(Arm(name, seeds=seeds, job="all") for name in names)
+
+
+# The base model's own cosines, the whole method, and heads of whole pictures and captions alone.
+_INSPECTED = (
+    Arm("base", trained=False, job="all"),
+    Arm("comalign", job="all"),
+    Arm("global", seeds="first", job="all"),
+)
+
+# --- Exhibits and notebooks ----------------------------------------------------------------------
+
+_PARSED = dict(data=PICTURES, needs=("boxes", "parser"))  # photographs have no gold boxes
+_ABLATIONS, _WEIGHED = "22_comalign_ablations", "24_comalign_hyperparameters"
+_MATRICES = dict(data=("world",), needs=("boxes", "parser"))
+EXHIBITS = {
+    "comalign-TI": Exhibit(
+        "20_comalign",
+        tuple(_arm(row, target) for row in ROWS_OF_BASES + CONTROLS for target in TARGETS),
+        **_PARSED,
+    ),
+    "comalign-TIII": Exhibit(_ABLATIONS, _together(*PARTS), **_PARSED),
+    "comalign-TIV": Exhibit(_ABLATIONS, _together(*PARTS), **_PARSED),
+    "comalign-TV": Exhibit(
+        _ABLATIONS,
+        _together("transformer", "fc-shared", "fc-separate")
+        + _together("transformer-2", "fc-shared-2", "fc-separate-2"),
+        **_PARSED,
+    ),
+    "comalign-TVI": Exhibit(_ABLATIONS, _together("layers-1", "layers-2", "layers-4"), **_PARSED),
+    "comalign-TII": Exhibit(
+        "21_comalign_compositional",
+        tuple(map(_arm, ROWS_OF_BASES + PROBED)),
+        data=PICTURES,
+        needs=("boxes", "parser", "probes"),
+    ),
+    "comalign-F4": Exhibit("23_comalign_similarity", _INSPECTED, **_MATRICES),
+    "comalign-F5": Exhibit("23_comalign_similarity", _INSPECTED, **_MATRICES),
+    "comalign-F6": Exhibit(_WEIGHED, _together("comalign"), **_PARSED),
+    "comalign-F7": Exhibit(_WEIGHED, _together(*SETTINGS, seeds="first"), **_PARSED),
+}
+NOTEBOOKS = {
+    "20_comalign": Notebook(
+        ("base",),
+        ("comalign-TI",),
+        printed=True,
+        data=PICTURES,
+        expected={"smoke": 5, "laptop": 10},
+    ),
+    "21_comalign_compositional": Notebook(
+        ("base",), ("comalign-TII",), printed=True, data=PICTURES, expected={"smoke": 5, "laptop": 5}
+    ),
+    _ABLATIONS: Notebook(
+        ("base",),
+        ("comalign-TIII", "comalign-TIV", "comalign-TV", "comalign-TVI"),
+        printed=True,
+        data=PICTURES,
+        expected={"smoke": 5, "laptop": 10},
+    ),
+    "23_comalign_similarity": Notebook(
+        ("base",),
+        ("comalign-F4", "comalign-F5"),
+        data=("world",),
+        expected={"smoke": 5, "laptop": 5},
+    ),
+    _WEIGHED: Notebook(
+        ("base",),
+        ("comalign-F6", "comalign-F7"),
+        data=PICTURES,
+        expected={"smoke": 5, "laptop": 5},
+    ),
+}
+
+# --- Rows as printed: (group, row, arm) ----------------------------------------------------------
+
+_NAMES = {
+    "clip": "CLIP-ViT-B/32",
+    "coca": "COCA-ViT-B/32",
+    "negclip": "NegClip-ViT-B/32",
+    "clip-large": "CLIP-ViT-L/14",
+}
+_TABLE_1 = tuple(
+    ("", f"{_NAMES[base]}{more}", f"{base}{arm}")
+    for base in BASES
+    for more, arm in (("", ""), (" + ComAlign", "+comalign"))
+) + (
+    ("Ours, on CLIP", "training-free", "clip+fgm"),
+    ("Ours, on CLIP", "global heads", "clip+global"),
+    ("Ours, on CLIP", "ComAlign, Eq. 8 as printed", "clip+literal"),
+    ("Ours, on CLIP", "ComAlign, α and β as in the appendix", "clip+appendix"),
+    ("Ours, on CLIP", "ComAlign, gold boxes", "clip+comalign-gold"),
+    ("Ours, on CLIP", "ComAlign, official preset", "clip+comalign-official"),
+)
+_PART_ROWS = (
+    ("", "global + entity + relation", "all"),
+    ("", "global + entity", "global-entity"),
+    ("", "global + relation", "global-relation"),
+    ("", "global", "global"),
+    ("", "entity + relation", "entity-relation"),
+)
+_TWO_LAYERS = "Table V with two layers (ours)"
+ROWS = {
+    "comalign-TI": _TABLE_1,
+    "comalign-TII": tuple(row for row in _TABLE_1 if row[2] in (*ROWS_OF_BASES, *PROBED)),
+    "comalign-TIII": _PART_ROWS,
+    "comalign-TIV": _PART_ROWS,
+    "comalign-TV": (
+        ("", "transformer", "transformer"),
+        ("", "FC (shared network)", "fc-shared"),
+        ("", "FC (separate networks)", "fc-separate"),
+        (_TWO_LAYERS, "transformer", "transformer-2"),
+        (_TWO_LAYERS, "FC (shared network)", "fc-shared-2"),
+        (_TWO_LAYERS, "FC (separate networks)", "fc-separate-2"),
+    ),
+    "comalign-TVI": (("", "1", "layers-1"), ("", "2", "layers-2"), ("", "4", "layers-4")),
+}
+PROBES = ("VG-Relation", "VG-Attribution", "SVO-Probes", "SugarCrepe")
+
+# --- Sizes ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """ComAlign's part of a profile."""
+
+    boxes: str  # detector, gold (both the world's), grid, instances (COCO's), or a file
+    parser: str  # captions (the world's own parses), a pipeline, a treebank, or none
+    comalign_images: int = Field(ge=0, le=10_000_000)  # training images, 0 for all
+    comalign_steps: int = Field(ge=1, le=1_000_000_000)  # optimiser steps of the heads
+    comalign_batch: int = Field(ge=1, le=1_000_000)  # images of a batch, one caption of each
+    comalign_learning_rate: float = Field(gt=0, lt=1e9)  # of AdamW
+    comalign_trials: int = Field(ge=1, le=1000)  # learning rates that dev decides between
+    comalign_source: str  # the data that heads are trained on; empty: the same
+    probes: str  # folder of compositional benchmarks, or none; the world has its own
+
+
+SMOKE = dict(
+    boxes="detector",
+    parser="captions",
+    comalign_images=60,
+    comalign_steps=6,
+    comalign_batch=32,
+    comalign_learning_rate=1e-3,
+    comalign_trials=1,
+    comalign_source="",
+    probes="none",
+)
+LAPTOP = SMOKE | dict(
+    comalign_images=2000, comalign_steps=100, comalign_batch=48, comalign_trials=2
+)
+OVERNIGHT = LAPTOP | dict(
+    comalign_images=0, comalign_steps=500, comalign_batch=96, comalign_trials=3
+)
+GPU = OVERNIGHT | dict(comalign_steps=2000, comalign_batch=400)
+PAPER = GPU | dict(
+    comalign_steps=1000, comalign_batch=1600, comalign_learning_rate=1e-4, parser="en_core_web_sm"
+)
+# Boxes are a grid's, and the captions' parser is one that is installed, unless told.
+_WITHOUT_GOLD = dict(boxes="grid", parser="en_core_web_sm")
+PHOTOGRAPHS = {
+    "smoke": _WITHOUT_GOLD,
+    "laptop": _WITHOUT_GOLD | dict(comalign_batch=96),
+    "overnight": _WITHOUT_GOLD,
+    "gpu": _WITHOUT_GOLD,
+    "paper": _WITHOUT_GOLD | dict(boxes="yolov9c.pt"),
+}

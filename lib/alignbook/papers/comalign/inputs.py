@@ -1,0 +1,117 @@
+"""What ComAlign's runs start from: captions parsed, pictures boxed, and both as a base model sees them.
+
+`book` is the workbook at hand: a profile on a data set.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from alignbook.datasets.prepared import Dataset
+from alignbook.papers.comalign.components import detector, parser, probes, said, vectors
+from alignbook.store import runs
+from alignbook.store.runs import Run, Stored
+
+
+class Inputs(NamedTuple):
+    """Data sets and their entities and relations: those that heads learn from, and the target's."""
+
+    source: Dataset
+    source_components: Stored
+    target: Dataset
+    target_components: Stored
+
+
+def source(book):
+    """The workbook of the data that the heads are trained on: `book` unless others are named.
+
+    The base model is that of these data, so that the target is never seen. Boxes are those that the
+    profile has for these data, whatever the target's are.
+    """
+    spec = book.profile.comalign_source
+    return book.on(spec, "boxes", comalign_source="") if spec else book
+
+
+def components(book, domain: str = "A", recipe: str = "", places: str = "") -> tuple[Dataset, Run]:
+    """A data set and its entities and relations as a base model sees them.
+
+    Parameters
+    ----------
+    domain : of the world.
+    recipe : names a base model of the world; the profile's unless told.
+    places : where boxes come from; as the profile says unless told.
+    """
+    dataset, images = book.dataset(domain), book.profile.comalign_images
+    phrases = runs.get(said.Config(images=images), 0, (dataset, parsed_by(book)))
+    kind, found = boxes(book, domain, places)
+    inputs = dataset, *base_and_home(book, domain, recipe), found, phrases
+    config = vectors.Config(boxes=kind, images=images)
+    return dataset, runs.get(config, 0, inputs, device=book.device)
+
+
+def base_and_home(book, domain: str, recipe: str) -> tuple:
+    """The base model's run, and the data set it was trained on where that is another."""
+    home = source(book)
+    return home.base(recipe), book.home(domain) if home is book else home.dataset()
+
+
+def boxes(book, domain: str = "A", places: str = "") -> tuple:
+    """The kind of boxes as `vectors.boxes_of` takes it, and where they come from.
+
+    `places`, the profile's `boxes` unless told, is "detector", "gold" (both the world's), "grid",
+    "instances" (COCO's), a JSON file of detections, or YOLO weights, a .pt file.
+    """
+    places, folder = places or book.profile.boxes, Path(book.data.partition("=")[2])
+    if places == "detector":
+        return places, detected(book, domain)
+    if places == "instances":
+        return places, vectors.instances_below(folder)
+    if places.endswith(".json"):
+        return "detections", vectors.Files((Path(places),), folder)
+    if places.endswith(".pt"):
+        dataset, weights = book.dataset(domain), detector.Weights(places)
+        side = max(224, dataset.images.shape[1])
+        config = detector.Config(size=-(-side // 32) * 32)
+        return "detector", runs.get(config, 0, (dataset, weights), device=book.device)
+    return places, None
+
+
+def probe_components(book, recipe: str) -> Run:
+    """Components of compositional probes as a base model sees them.
+
+    The world's own; with photographs those in the folder that the profile names. The world's probes
+    have no gold boxes: where the profile does without the detector, theirs are a grid's.
+    """
+    brought = None
+    if book.kind != "world":
+        brought = probes.Brought(Path(book.profile.probes).expanduser())
+    gold = brought is None and book.profile.boxes == "gold"
+    kind, places = boxes(book, "A", "grid" if gold else "")
+    inputs = book.dataset(), *base_and_home(book, "A", recipe), places, parsed_by(book), brought
+    return runs.get(probes.Config(boxes=kind), 0, inputs, device=book.device)
+
+
+def detected(book, domain: str = "A") -> Run:
+    """The run of the world's detector on a domain: trained on A's gold boxes, it sees both."""
+    config = detector.Config(images=200, epochs=6) if book.profile.name == "smoke" else detector.Config()
+    trained = runs.get(config, 0, (book.dataset(), None), device=book.device)
+    if domain == "A":
+        return trained
+    return runs.get(config, 0, (book.dataset(domain), trained), device=book.device)
+
+
+def parsed_by(book):
+    """What parses the captions: the run of a parser trained on a treebank, or a `parser.Named`.
+
+    The profile's `parser` is "captions", the world's own parses; a folder with a treebank of
+    Universal Dependencies; or an installed pipeline, by its name or folder.
+    """
+    named = book.profile.parser
+    if named == "captions":
+        small = dict(steps=100) if book.profile.name == "smoke" else {}
+        config = replace(parser.WORLD, **small)
+        return runs.get(config, 0, (book.dataset(),), device=book.device)
+    if not parser.is_treebank(named):
+        return parser.Named(named)
+    treebank = parser.Treebank(Path(named).expanduser())
+    return runs.get(parser.TREEBANK, 0, (treebank,), device=book.device)

@@ -1,0 +1,200 @@
+"""CoV-Align's chapter: its notebooks, exhibits, arms and sizes, each said once.
+
+All is on domain A, where the base model and BERT were trained: patches and words are theirs. Seeds
+are loud, so that there are five where claims are.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from alignbook.evidence.exhibit import PICTURES, Arm, Exhibit, Notebook
+
+# --- Arms ----------------------------------------------------------------------------------------
+
+METHODS = ("global", "patches", "queries", "regions")  # the baselines and the whole method
+STEPS = (  # the whole method without a part, or with one otherwise
+    "no-losses",
+    "no-concentration",
+    "no-visual",
+    "unmasked",
+    "cross-attention",
+    "logits-mask",
+    "patch-units",
+    "dot-product",
+)
+WEIGHTS = (  # of the loss
+    *(f"concentration-{n}" for n in (1, 3, 5, 7, 10)),
+    "visual-0.5",
+    "visual-2",
+    "global-0.5",
+    "global-2",
+)
+SCALES = ("global-2-halved", "sgd", "sgd-global-2", "sgd-global-2-halved")  # of the whole loss
+REGIONS = (4, 8, 12, 16)  # N_q
+
+
+def _together(*names: str, seeds: str = "all") -> tuple[Arm, ...]:
+    return tuple(Arm(name, seeds=seeds, job="all") for name in names)
+
+
+def _by_weight(*names: str, seeds: str = "all") -> tuple[Arm, ...]:
+    """Arms of one weight share a process."""
+    return tuple(Arm(name, seeds=seeds, job=name.partition("-")[0]) for name in names)
+
+
+# --- Exhibits and notebooks ----------------------------------------------------------------------
+
+_COMMON = dict(seeds=5, data=PICTURES)
+EXHIBITS = {
+    # Ours: the paper's table is not in our text.
+    "covalign-ladder": Exhibit(
+        "30_covalign",
+        _together(*METHODS)
+        + _together(*STEPS, seeds="before overnight")
+        + _together("end-to-end", seeds="first"),
+        timed=True,
+        **_COMMON,
+    ),
+    "covalign-T5": Exhibit(
+        "31_covalign_loss_weights",
+        tuple(
+            arm._replace(seeds="before overnight") if arm.name == "global-0.5" else arm
+            for arm in _by_weight(*WEIGHTS) + _by_weight(*SCALES, seeds="before overnight")
+        ),
+        **_COMMON,
+    ),
+    "covalign-T3": Exhibit(
+        "32_covalign_regions", _together(*(f"regions-{n}" for n in REGIONS)), **_COMMON
+    ),
+    "covalign-T6": Exhibit(
+        "33_covalign_projection",
+        _together("shared", "separate")
+        + _together("separate-half", "separate-same", seeds="before overnight"),
+        **_COMMON,
+    ),
+    "covalign-F5": Exhibit("33_covalign_projection", _together("shared", "separate"), **_COMMON),
+}
+NOTEBOOKS = {
+    "30_covalign": Notebook(
+        ("base",), ("covalign-ladder",), data=PICTURES, expected={"smoke": 5, "laptop": 10}
+    ),
+    "31_covalign_loss_weights": Notebook(
+        ("base",),
+        ("covalign-T5",),
+        printed=True,
+        data=PICTURES,
+        expected={"smoke": 5, "laptop": 10},
+    ),
+    "32_covalign_regions": Notebook(
+        ("base",), ("covalign-T3",), data=PICTURES, expected={"smoke": 5, "laptop": 10}
+    ),
+    "33_covalign_projection": Notebook(
+        ("base",),
+        ("covalign-T6", "covalign-F5"),
+        printed=True,
+        data=PICTURES,
+        expected={"smoke": 10, "laptop": 15},
+    ),
+}
+
+# --- Rows as printed: (group, row, arm) ----------------------------------------------------------
+
+# Table 5 prints the names of its groups λ_g and λ_v the other way round.
+_SHARED = "Impact of Shared Projection Matrix"
+ROWS = {
+    "covalign-T5": tuple(
+        (f"Varying {group}", f"λ_v={v} λ_g={g} λ_c={c}", arm)
+        for group, v, g, c, arm in (
+            *(("λ_c", 1, 1, n, f"concentration-{n}") for n in (1, 3, 5, 7, 10)),
+            ("λ_g", 0.5, 1, 5, "visual-0.5"),
+            ("λ_g", 2, 1, 5, "visual-2"),
+            ("λ_v", 1, 0.5, 5, "global-0.5"),
+            ("λ_v", 1, 2, 5, "global-2"),
+        )
+    )
+    + (
+        ("Ours", "λ_v=0.5 λ_g=1 λ_c=2.5", "global-2-halved"),
+        ("Ours, SGD", "λ_v=1 λ_g=1 λ_c=5", "sgd"),
+        ("Ours, SGD", "λ_v=1 λ_g=2 λ_c=5", "sgd-global-2"),
+        ("Ours, SGD", "λ_v=0.5 λ_g=1 λ_c=2.5", "sgd-global-2-halved"),
+    ),
+    "covalign-T6": (
+        (_SHARED, "w/ Two Separate Matrices (W_q, W_k)", "separate"),
+        (_SHARED, "w/ Shared Matrix (W)", "shared"),
+        ("Ours", "two matrices of half the rank", "separate-half"),
+        ("Ours", "two matrices, the same to begin with", "separate-same"),
+    ),
+}
+
+# --- Sizes ---------------------------------------------------------------------------------------
+
+EPOCHS = 30  # [N]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """CoV-Align's part of a profile."""
+
+    covalign_vit: str  # whose patches: the base model's cells, or a ViT by its folder or name
+    covalign_tokens: Literal["frozen", "end-to-end"]  # whether the towers are trained
+    covalign_dim: int = Field(ge=1, le=100_000, multiple_of=8)  # the joint width
+    covalign_layers: int = Field(ge=1, le=1000)  # of the queries
+    covalign_steps: int = Field(ge=1, le=1_000_000_000)  # optimiser steps of a training
+    covalign_batch: int = Field(ge=1, le=1_000_000)  # images of a batch, one caption of each
+    covalign_learning_rate: float = Field(gt=0, lt=1e9)  # of Adam
+    covalign_trials: int = Field(ge=1, le=1000)  # learning rates that dev decides between
+    covalign_dev_images: int = Field(ge=0, le=10_000_000)  # images measured of dev, 0 for all
+    covalign_test_images: int = Field(ge=0, le=10_000_000)  # images measured of test, 0 for all
+
+
+SMOKE = dict(
+    covalign_vit="base",
+    covalign_tokens="frozen",
+    covalign_dim=32,
+    covalign_layers=1,
+    covalign_steps=6,
+    covalign_batch=16,
+    covalign_learning_rate=3e-3,
+    covalign_trials=1,
+    covalign_dev_images=20,
+    covalign_test_images=40,
+)
+LAPTOP = SMOKE | dict(
+    covalign_dim=128,
+    covalign_layers=2,
+    covalign_steps=150,
+    covalign_batch=32,
+    covalign_trials=2,
+    covalign_dev_images=200,
+    covalign_test_images=300,
+)
+OVERNIGHT = LAPTOP | dict(
+    covalign_layers=3,
+    covalign_steps=500,
+    covalign_batch=64,
+    covalign_trials=3,
+    covalign_dev_images=0,
+    covalign_test_images=0,
+)
+GPU = OVERNIGHT | dict(
+    covalign_dim=256,
+    covalign_steps=2000,
+    covalign_batch=128,
+    covalign_learning_rate=1e-3,
+    covalign_test_images=1000,
+)
+PAPER = GPU | dict(
+    covalign_vit="vit-base-patch16-224",
+    covalign_tokens="end-to-end",
+    covalign_dim=512,
+    covalign_learning_rate=1e-4,
+    covalign_test_images=0,
+)
+PHOTOGRAPHS = {"laptop": dict(covalign_steps=300, covalign_batch=64)}
+
+
+def of_paper(captions: int) -> dict:
+    """What the paper profile takes of a training split of so many captions."""
+    return dict(covalign_steps=EPOCHS * (captions // PAPER["covalign_batch"]))

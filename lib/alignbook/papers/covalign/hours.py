@@ -1,0 +1,44 @@
+"""GPU hours of CoV-Align's exhibits, and how many trainings each of them is."""
+
+from collections.abc import Sequence
+
+from alignbook.papers.covalign.catalogue import EXHIBITS
+from alignbook.show import gpu_hours
+from alignbook.show.gpu_hours import BERT_BASE, WORDS
+
+VIT, VIT_SIDE = 3.5e10, 224  # operations of a ViT-Base on a picture of 224 pixels a side
+# Arms with trials of their own, and arms whose runs are the ladder's "regions".
+TUNED = {"covalign-ladder": 4, "covalign-T5": 1, "covalign-T6": 3}
+SHARED = {"covalign-T5": 1, "covalign-T3": 1, "covalign-T6": 1}
+
+
+def hours(exhibit: str, arms: Sequence[str], profile, captions: int) -> tuple[float, str]:
+    """GPU hours of an exhibit with some arms: mostly those of its towers, where these are trained.
+
+    Operations of a step, forward and twice that backward: a ViT-Base and a BERT-Base on 25 words,
+    and the similarities of all pairs of a batch. `captions` of the training split do not matter.
+    """
+    if exhibit == "covalign-F5":
+        return 0.0, "nothing is trained: the runs are Table 6's"
+    count, b = trainings(exhibit, arms, profile), profile.covalign_batch
+    towers = b * (VIT + 2 * WORDS * BERT_BASE) if profile.covalign_tokens == "end-to-end" else 0
+    step = 3 * (towers + 2 * b * b * 8 * WORDS * profile.covalign_dim)
+    small = (
+        f"; pictures of {profile.size} pixels are enlarged to {VIT_SIDE}: better --set "
+        f"size={VIT_SIDE} --set fit=crop"
+    )
+    said = gpu_hours.said(f"{count} trainings", profile.covalign_steps, step)
+    spent = gpu_hours.of(count, profile.covalign_steps, step)
+    return spent, f"{said}, an estimate{small if profile.size < VIT_SIDE else ''}"
+
+
+def trainings(exhibit: str, arms: Sequence[str], profile) -> int:
+    """Trials and runs of an exhibit with some arms, those that it shares with the ladder left out."""
+    known = EXHIBITS[exhibit]
+    alone = [arm for arm in arms if known.arm(arm).single(profile.name)]
+    seeds = profile.seeds if profile.name == "smoke" else max(profile.seeds, known.seeds)
+    tuned = profile.covalign_trials if profile.covalign_trials > 1 else 0
+    seeded = len(arms) - len(alone) - SHARED.get(exhibit, 0)
+    if profile.covalign_tokens == "end-to-end":  # and that of the ladder is none of its own
+        alone = [arm for arm in alone if arm != "end-to-end"]
+    return len(alone) + seeded * seeds + TUNED.get(exhibit, 0) * tuned

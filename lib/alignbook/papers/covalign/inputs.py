@@ -1,0 +1,20 @@
+"""What CoV-Align's runs start from: patches and words, or the towers that make them.
+
+`book` is the workbook at hand: a profile on a data set.
+"""
+
+from alignbook.papers.covalign import two_towers
+from alignbook.store import runs
+from alignbook.store.runs import Run
+
+
+def towers(book) -> tuple:
+    """What the towers are made from: the base model, or a ViT that is named; BERT."""
+    named = book.profile.covalign_vit
+    return book.base() if named == "base" else two_towers.ViT(named), book.bert()
+
+
+def tokens(book) -> Run:
+    """Patches and words of the towers before any training of them."""
+    config = two_towers.Config(whitened=book.profile.covalign_vit == "base")
+    return runs.get(config, 0, (book.dataset(), *towers(book)), device=book.device)

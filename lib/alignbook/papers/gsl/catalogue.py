@@ -1,0 +1,212 @@
+"""GSL's chapter: its notebooks, exhibits, arms and sizes, each said once.
+
+Flickr30K's exhibits are on domain B, COCO's on A, as CHAN's. ESC and SPS cannot be rebuilt: their
+rows have no arm.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from alignbook.evidence.exhibit import Arm, Exhibit, Notebook
+
+# --- Arms ----------------------------------------------------------------------------------------
+
+METHODS = ("gsl", "ncr", "bicro", "gsc", "triplet", "warmed", "mean", "clean")  # Table 2's first
+RATES = ("0", "0.2", "0.4", "0.6")
+NOISE = tuple(  # two of the methods are bounds, at the higher rates
+    f"{method}-{rate}"
+    for method in METHODS
+    for rate in RATES
+    if method not in ("mean", "clean") or rate >= "0.4"
+)
+HEADLINE = (
+    *(f"{method}-0.2" for method in METHODS[:4]),
+    *("gsl-0", "gsl-0.4", "gsl-0.6", "triplet-0", "triplet-0.6"),
+)
+LABELS = (  # of GSL's networks by other rules
+    "relabelled",
+    "no-eq7",
+    "two-anchor-ratio",
+    "clamp-shift",
+    "anchors-of-batch",
+    "true-division",
+    "score",
+)
+SWITCHES = (  # GSL's own open points
+    "gsl",
+    "no-eq7",
+    "two-anchor-ratio",
+    "clamp-shift",
+    "anchors-of-batch",
+    "clean-labels-1",
+    "inter-minus",
+    "sums",
+    "notes",
+    "no-regularisers",
+    "own-split",
+    "warm-up-hardest",
+)
+
+
+def _arms(*names: str, later: tuple[str, ...] = (), by_method: bool = False) -> tuple[Arm, ...]:
+    """Arms of an exhibit, those of `later` with one seed and untuned before overnight."""
+    soon = dict(seeds="before overnight", tuned="overnight")
+    return tuple(
+        Arm(name, job=name.partition("-")[0] if by_method else "all", **soon if name in later else {})
+        for name in names
+    )
+
+
+# --- Exhibits and notebooks ----------------------------------------------------------------------
+
+EXHIBITS = {
+    "gsl-F1": Exhibit(
+        "40_gsl",
+        _arms(*NOISE, later=tuple({*NOISE} - {*HEADLINE}), by_method=True),
+        domain="B",
+    ),
+    "gsl-T1": Exhibit("41_gsl_threshold", _arms("0.4", "0.5", "0.6"), domain="B"),
+    "gsl-T2": Exhibit("42_gsl_cost", _arms(*METHODS[:4]), domain="B", timed=True),
+    "gsl-T3": Exhibit(
+        "43_gsl_identification",
+        _arms(*METHODS[:4], "bicro-own", later=("ncr", "gsc", "bicro-own")),
+    ),
+    "gsl-F2": Exhibit(
+        "43_gsl_identification", _arms(*METHODS[:3], *LABELS, later=("ncr",))
+    ),
+    "gsl-switches": Exhibit("40_gsl", _arms(*SWITCHES, later=SWITCHES[1:])),  # ours: no table
+}
+NOTEBOOKS = {
+    "40_gsl": Notebook(
+        ("base",), ("gsl-F1", "gsl-switches"), expected={"smoke": 10, "laptop": 10}
+    ),
+    "41_gsl_threshold": Notebook(
+        ("base",), ("gsl-T1",), printed=True, expected={"smoke": 5, "laptop": 5}
+    ),
+    "42_gsl_cost": Notebook(
+        ("base",), ("gsl-T2",), printed=True, expected={"smoke": 5, "laptop": 5}
+    ),
+    "43_gsl_identification": Notebook(
+        ("base",), ("gsl-T3", "gsl-F2"), printed=True, expected={"smoke": 5, "laptop": 5}
+    ),
+    "44_gsl_retrieval": Notebook(
+        ("base",),
+        drawn=("gsl-F3", "gsl-F4"),
+        reads=("gsl-F1",),
+        expected={"smoke": 10, "laptop": 10},
+    ),
+}
+
+# --- Rows as printed: (group, row, arm), None for methods that cannot be rebuilt ------------------
+
+ROWS = {
+    "gsl-T1": tuple(("", delta, delta) for delta in ("0.4", "0.5", "0.6")),
+    "gsl-T2": (
+        ("", "NCR", "ncr"),
+        ("", "BiCro", "bicro"),
+        ("", "GSC", "gsc"),
+        ("", "ESC", None),
+        ("", "SPS", None),
+        ("", "GSL", "gsl"),
+    ),
+    "gsl-T3": (
+        ("", "BiCro", "bicro"),
+        ("", "SPS", None),
+        ("", "GSL", "gsl"),
+        ("Ours", "NCR", "ncr"),
+        ("Ours", "GSC", "gsc"),
+        ("Ours", "BiCro, its own warm-up", "bicro-own"),
+    ),
+}
+
+# --- Sizes ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """GSL's part of a profile, and its rivals'."""
+
+    gsl_similarity: Literal["sgr", "saf"]  # of the networks: graph reasoning, or filtration alone
+    gsl_images: int = Field(ge=0, le=10_000_000)  # training images, 0 for all
+    gsl_dev_images: int = Field(ge=0, le=10_000_000)  # images measured of dev, 0 for all
+    gsl_test_images: int = Field(ge=0, le=10_000_000)  # images measured of test, 0 for all
+    gsl_regions: int = Field(ge=1, le=10_000)  # regions of an image
+    gsl_dim: int = Field(ge=1, le=100_000)  # width of regions and words
+    gsl_sim_dim: int = Field(ge=1, le=100_000)  # width of similarity vectors
+    gsl_batch: int = Field(ge=1, le=1_000_000)  # pairs of a batch
+    gsl_learning_rate: float = Field(gt=0, lt=1e9)  # of Adam, in warm-up
+    gsl_after: float = Field(gt=0, lt=1e9)  # the learning rate after warm-up, as a share
+    gsl_warm_up: Literal["own", "mean", "smallest", "contrast", "hardest"]  # loss of the warm-up
+    gsl_warm_up_epochs: int = Field(ge=0, le=100_000)
+    gsl_epochs: int = Field(ge=1, le=100_000)  # after warm-up
+    gsl_epoch_steps: int = Field(ge=0, le=1_000_000_000)  # 0 for a pass over the data
+    gsl_trials: int = Field(ge=1, le=1000)  # settings that dev decides between
+    gsl_noise_index: str  # folder of noise index files, or drawn: they are made here
+
+
+SMOKE = dict(
+    gsl_similarity="saf",
+    gsl_images=40,
+    gsl_dev_images=20,
+    gsl_test_images=40,
+    gsl_regions=16,
+    gsl_dim=32,
+    gsl_sim_dim=8,
+    gsl_batch=16,
+    gsl_learning_rate=7e-3,
+    gsl_after=0.03,
+    gsl_warm_up="mean",
+    gsl_warm_up_epochs=1,
+    gsl_epochs=2,
+    gsl_epoch_steps=3,
+    gsl_trials=1,
+    gsl_noise_index="drawn",
+)
+LAPTOP = SMOKE | dict(
+    gsl_images=400,
+    gsl_dev_images=100,
+    gsl_test_images=200,
+    gsl_sim_dim=16,
+    gsl_batch=24,
+    gsl_warm_up_epochs=5,
+    gsl_epoch_steps=30,
+)
+OVERNIGHT = LAPTOP | dict(
+    gsl_similarity="sgr",
+    gsl_images=1000,
+    gsl_dev_images=200,
+    gsl_test_images=500,
+    gsl_epochs=4,
+    gsl_epoch_steps=100,
+    gsl_learning_rate=2e-3,
+    gsl_after=0.1,
+    gsl_trials=3,
+)
+GPU = LAPTOP | dict(
+    gsl_similarity="sgr",
+    gsl_images=0,
+    gsl_dev_images=0,
+    gsl_test_images=1000,
+    gsl_regions=36,
+    gsl_dim=256,
+    gsl_sim_dim=64,
+    gsl_batch=128,
+    gsl_learning_rate=5e-4,
+    gsl_after=0.3,
+    gsl_epochs=20,
+    gsl_epoch_steps=0,
+    gsl_trials=3,
+)
+PAPER = GPU | dict(
+    gsl_dim=1024,
+    gsl_sim_dim=256,
+    gsl_learning_rate=2e-4,
+    gsl_after=1.0,
+    gsl_warm_up="own",
+    gsl_warm_up_epochs=10,
+    gsl_epochs=40,
+    gsl_test_images=0,
+)
+PHOTOGRAPHS = {"laptop": dict(gsl_images=1000, gsl_test_images=300, gsl_warm_up_epochs=10)}

@@ -1,0 +1,135 @@
+"""The clock: seconds and bytes of some work, measured alone on the machine in a fresh process."""
+
+import ctypes
+import os
+import pickle
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+
+from alignbook.store import allocator, durable, progress
+
+ROUNDS = 3  # of which the median counts, after one that warms up
+M_MMAP_THRESHOLD, M_MMAP_MAX = -3, -4  # <malloc.h> of the GNU C library
+
+
+def timed(work, device: str, rounds: int = ROUNDS):
+    """Median seconds of `work()` over some rounds, after one that isn't counted, and its result."""
+    spent, result = [], work()
+    for _ in range(rounds):
+        settle(device)
+        began = time.perf_counter()
+        result = work()
+        settle(device)
+        spent.append(time.perf_counter() - began)
+    return float(np.median(spent)), result
+
+
+def settle(device: str) -> None:
+    """Wait for what a GPU was given to do."""
+    if device != "cpu":
+        torch.cuda.synchronize()
+
+
+class Peak:
+    """The most memory a process takes from here on, less what it has here. On the CPU allocating is
+    slower from here on: times are taken before.
+    """
+
+    def __init__(self, device: str):
+        self.device = device
+        if device != "cpu":
+            torch.cuda.reset_peak_memory_stats()
+            self.before = torch.cuda.memory_allocated()
+        elif (clear := Path("/proc/self/clear_refs")).exists():
+            give_back()
+            clear.write_text("5")  # from now on VmHWM is the peak since now
+            self.before = resident("VmRSS")
+
+    def taken(self) -> float:
+        """Bytes; NaN where neither Linux nor a GPU counts them."""
+        if self.device != "cpu":
+            return float(torch.cuda.max_memory_allocated() - self.before)
+        if not hasattr(self, "before"):
+            return np.nan
+        return float(resident("VmHWM") - self.before)
+
+
+def give_back() -> None:
+    """Give freed memory back to the system: what is taken from it again would not be counted. Blocks
+    of 128 KB and more are given back from here on as soon as they are free, so that a heap with
+    holes doesn't count.
+    """
+    library = ctypes.CDLL(None)
+    if hasattr(library, "malloc_trim"):  # of the GNU C library
+        library.mallopt(M_MMAP_MAX, 65536)
+        library.mallopt(M_MMAP_THRESHOLD, 128 * 1024)
+        library.malloc_trim(0)
+
+
+def resident(what: str) -> int:
+    """Bytes that Linux states for this process under "VmRSS" (now) or "VmHWM" (at the most)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(what))
+
+
+def alone(book, listed: pd.DataFrame, measure, given) -> pd.DataFrame:
+    """What `measure(*given(row, key))` says of every row and seed, from
+    `book.out/efficiency/<exhibit>.csv`, which is made if it isn't of these runs.
+
+    Every model has a process of its own, one after the other, the rows by turns; nothing else
+    should run meanwhile.
+
+    Parameters
+    ----------
+    listed : the runs of one exhibit, as `results.arms` lists them.
+    """
+    (exhibit,) = listed.exhibit.unique()
+    file = book.out / "efficiency" / f"{exhibit}.csv"
+    reported = listed[listed.role == "report"].sort_values("seed", kind="stable")
+    wanted = reported[["arm", "seed", "key"]].rename(columns={"arm": "row", "key": "run"})
+    if file.exists():
+        found = pd.read_csv(file)
+        if found[["row", "seed", "run"]].values.tolist() == wanted.values.tolist():
+            return found
+    lines = []
+    for i, (row, seed, key) in enumerate(wanted.itertuples(index=False), 1):
+        measured = in_fresh_process(measure, *given(row, key))
+        lines.append({"exhibit": exhibit, "row": row, "seed": seed, "run": key} | measured)
+        progress.show("time and memory", i, len(wanted))
+    found = pd.DataFrame(lines)
+    durable.write(file, found.to_csv(index=False), sealed=True)
+    return found
+
+
+def in_fresh_process(measure, *given) -> dict:
+    """What `measure(*given)` says in a process of its own, which begins as jobs do: see `warm`.
+    What it frees stays with it (`allocator.keep_freed`), however this process was started.
+
+    Raises
+    ------
+    ValueError
+        It ended otherwise than by saying something; its own message is printed before.
+    """
+    command = [sys.executable, "-m", "alignbook.workbook.warm", "alignbook.store.stopwatch"]
+    done = subprocess.run(command, input=pickle.dumps((measure, given)), stdout=subprocess.PIPE)
+    if done.returncode:
+        raise ValueError(
+            f"{measure.__module__}.{measure.__name__} ended with {done.returncode}; "
+            "its message stands above"
+        )
+    return pickle.loads(done.stdout)
+
+
+if __name__ == "__main__":  # the other end of `in_fresh_process`
+    answer = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print is no answer
+    allocator.keep_freed()
+    work, given = pickle.load(sys.stdin.buffer)
+    answer.write(pickle.dumps(work(*given)))
+    answer.close()

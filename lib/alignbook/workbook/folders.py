@@ -1,0 +1,87 @@
+"""Which results folder some settings belong to, and settings.json, which says them there.
+
+A folder's numbers are all made with the same settings: what others are asked of goes to a folder of its
+own.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from alignbook import ROOT
+from alignbook.store import durable
+from alignbook.workbook import exhibits, profiles
+from alignbook.workbook.checks import COMPONENTS
+
+
+def results_folder(settings: dict) -> Path:
+    """results/<data>-<profile>, and what `set_apart` adds."""
+    kind, apart = settings["data"].partition("=")[0], settings.get("apart", "")
+    return ROOT / "results" / f"{kind}-{settings['profile']}{apart}"
+
+
+def set_apart(settings: dict, notebooks: list[str]) -> dict:
+    """The settings of a part as its results folder has them; with a folder of its own where that one
+    was filled with others: a folder's numbers are all made with the same.
+
+    What none of the notebooks needs was not asked for: it is as the folder has it.
+    """
+    from alignbook.workbook import named_files, salvage
+
+    out = results_folder(settings)
+    there = salvage.settings_of(out)
+    if there is None or not any(out.glob("notebooks/*.done")):
+        return settings
+    needed = {
+        field
+        for name in notebooks
+        for each in exhibits.NOTEBOOKS[name].exhibits
+        for field in exhibits.EXHIBITS[each].needs
+    }
+    borrowed = (
+        {*COMPONENTS, "comalign_source"} - needed - ({"comalign_source"} if needed else set())
+    )
+    left_out = {k for k in needed if there["set"].get(k) == "none"}  # of which it has nothing yet
+
+    def mixed(part: str, of: dict, instead: dict, fields: set) -> dict[str, str]:
+        """A part of settings, but for some fields, which are as others have them."""
+        kept = {k: v for k, v in of.get(part, {}).items() if k not in fields}
+        return kept | {k: v for k, v in instead.get(part, {}).items() if k in fields}
+
+    parts = [part for part in ("set", "files") if part in settings]
+    ours = settings | {part: mixed(part, settings, there, borrowed) for part in parts}
+    theirs = there | {part: mixed(part, there, ours, left_out) for part in parts}
+    try:
+        same = resolved(ours) == resolved(theirs)
+    except ValueError:  # a setting of another version
+        same = False
+    if same:
+        return ours | {"seeds": there["seeds"]}
+    apart = f"-{named_files.short(settings)}"
+    print(
+        f"results/{out.name} was made with other settings; these results go to "
+        f"results/{out.name}{apart}"
+    )
+    return settings | {"apart": apart}
+
+
+def profile_of(settings: dict) -> profiles.Profile:
+    """The profile that settings come to."""
+    seeds = {"seeds": str(settings["seeds"])} if settings["seeds"] else {}
+    return profiles.get(settings["profile"], settings["data"], settings["set"] | seeds)
+
+
+def resolved(settings: dict) -> tuple:
+    """The data and the profile that settings come to, files by what they hold."""
+    from alignbook.workbook import named_files
+
+    said = named_files.compared(settings)
+    return said["data"], said["source"] or "", replace(profile_of(settings), **said["files"])
+
+
+def write_settings(path: Path, settings: dict) -> None:
+    """Write settings.json whole or not at all, and only if it says something new."""
+    text = json.dumps(settings, indent=2, sort_keys=True) + "\n"
+    if path.exists() and path.read_bytes() == text.encode():
+        return
+    durable.write(path, text, sealed=True)

@@ -1,0 +1,101 @@
+"""``./run_all.sh lab``: the notebooks in JupyterLab, on this machine only and with a token."""
+
+import os
+import sys
+
+from alignbook import ROOT
+
+# JupyterLab, opened on the map and asking nobody outside for news, updates or extensions.
+LAB = (
+    "--ServerApp.ip=127.0.0.1",
+    "--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb",
+    "--LabApp.news_url=None",
+    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    "--LabApp.extension_manager=readonly",
+)
+# What would let others in, or hides that from this list: whole classes, and settings of any class.
+# Jupyter takes some names without the class before it, and with one dash.
+OPENING = {
+    "IdentityProvider",
+    "PasswordIdentityProvider",
+    "LegacyIdentityProvider",
+    "Authorizer",
+    "AllowAllAuthorizer",
+    "GatewayClient",
+    "Session",
+    "NotebookNotary",
+    "ip",
+    "local_hostnames",
+    "sock",
+    "sock_mode",
+    "transport",
+    "websocket_url",
+    "trust_xheaders",
+    "token",
+    "password",
+    "hashed_password",
+    "password_required",
+    "allow_password_change",
+    "allow_unauthenticated_access",
+    "authenticate_prometheus",
+    "identity_provider_class",
+    "authorizer_class",
+    "login_handler_class",
+    "logout_handler_class",
+    "allow_remote_access",
+    "allow_origin",
+    "allow_origin_pat",
+    "allow_credentials",
+    "disable_check_xsrf",
+    "cookie_secret",
+    "cookie_secret_file",
+    "cookie_options",
+    "get_secure_cookie_kwargs",
+    "allow_external_kernels",
+    "external_connection_dir",
+    "gateway_url",
+    "tornado_settings",
+    "webapp_settings",
+    "settings",
+    "ssl_options",
+    "handlers",
+    "extra_services",
+    "static_dir",
+    "static_paths",
+    "extra_static_paths",
+    "jpserver_extensions",
+    "config",
+    "config_file",
+    "config_file_name",
+    "config_manager_class",
+    "collaborative",
+}
+
+
+def lab(arguments: list[str]) -> int:
+    """Become JupyterLab, on this machine only and with a token; 2 if asked to be otherwise.
+
+    A port that is taken is not: the next free one is, and the address that is printed says so.
+    """
+    for each in arguments:
+        name = each.partition("=")[0]
+        parts = name.lstrip("-").replace("-", "_").split(".")
+        if each.startswith("-") and not OPENING.isdisjoint(parts):
+            print(
+                f"run_all.sh: lab {name}: a notebook can run anything here, so Lab listens on "
+                "127.0.0.1 alone and asks for a token. From another machine: ssh -L "
+                "8888:127.0.0.1:8888 HOST, then the printed address there. A token of your own: "
+                "JUPYTER_TOKEN=… ./run_all.sh lab",
+                file=sys.stderr,
+            )
+            return 2
+    # Lab's settings of ours, by which it doesn't ask whether to fetch news either.
+    ours = ROOT / "lib/alignbook/workbook/jupyter", os.environ.get("JUPYTER_CONFIG_PATH")
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(str(each) for each in ours if each)
+    hand_over("jupyterlab", f"--ServerApp.root_dir={ROOT}", *LAB, *arguments)
+
+
+def hand_over(module: str, *arguments: str) -> None:
+    """Become another program of this environment, in the project folder."""
+    os.chdir(ROOT)
+    os.execv(sys.executable, [sys.executable, "-m", module, *arguments])

@@ -1,0 +1,245 @@
+"""The main job: it walks the graph of the Snakefile for what was asked for.
+
+It checks what was asked for, writes it down in the results folder and lets Snakemake walk the graph of
+the Snakefile. This process computes nothing itself: it holds the lifeline, so that whatever ends it
+ends everything.
+"""
+
+import argparse
+import fcntl
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from alignbook import ROOT
+from alignbook.store import durable, verbatim
+from alignbook.workbook import (
+    exhibits,
+    folders,
+    lifeline,
+    live,
+    surroundings,
+    telling,
+    timeleft,
+    walker,
+    warm,
+)
+from alignbook.workbook.checks import COMPONENTS, Refused, changed, check, read_from
+from alignbook.workbook.graph import Graph
+
+
+def start(asked: argparse.Namespace) -> int:
+    """Run the main job, or say why it is refused; returns the exit code."""
+    try:
+        return run(asked)
+    except Refused as refusal:
+        print(f"run_all.sh: {refusal}", file=sys.stderr)
+        return 2
+
+
+def run(asked: argparse.Namespace) -> int:
+    """The main job: check, write the settings down, walk the graph, name the results."""
+    started = time.monotonic()
+    if problem := surroundings.problem([*asked.targets, asked.data, *asked.set]):
+        raise Refused(problem)
+    if os.environ.pop("SNAKEMAKE_PROFILE", None) is not None:
+        print(
+            "SNAKEMAKE_PROFILE is not used: ./run_all.sh walks the graph on this machine; for a "
+            "cluster, start snakemake itself",
+            file=sys.stderr,
+        )
+    if asked.profile == "paper" and (code := list_needs(asked)) is not None:
+        return code
+    notebooks, settings = check(asked)
+    if asked.targets:
+        settings = folders.set_apart(settings, notebooks)
+    cores = asked.jobs or available_cores()
+    if asked.dry_run:
+        return dry_run(settings, notebooks, asked.spread, cores)
+    if problem := surroundings.without_loopback():
+        raise Refused(problem)
+    rounds = [settings]
+    if not asked.targets and settings["profile"] != "smoke":
+        kept = {k: v for k, v in settings["set"].items() if k in COMPONENTS}
+        smoke = {**settings, "profile": "smoke", "seeds": None, "set": kept}
+        smoke |= read_from(smoke) if "files" in settings else {}
+        last = folders.results_folder(smoke) / "notebooks/00_start_here.done"
+        if not last.exists():
+            print("the smoke profile first: everything in small, then on to the profile itself")
+            rounds = [smoke, settings]
+    with only_run():
+        line = lifeline.hold(ROOT / ".cache/lifeline")
+        try:
+            for each in rounds:
+                code = walk(each, notebooks, asked.spread, cores)
+                telling.tell_results(each, time.monotonic() - started)
+                if code:
+                    for place in surroundings.full():
+                        print(
+                            f"run_all.sh: {place}: no room left on its disk; make room, then "
+                            "start again",
+                            file=sys.stderr,
+                        )
+                    return code
+        finally:
+            lifeline.release(line)
+    return 0
+
+
+def list_needs(asked: argparse.Namespace) -> int | None:
+    """What the paper profile needs, printed; the exit code, None if the run can go on.
+
+    Without --data the run takes the papers' data from the project's data folder.
+    """
+    from alignbook.workbook import needs
+
+    overrides = changed(asked.set) | ({"seeds": str(asked.seeds)} if asked.seeds else {})
+    try:
+        plan = needs.plan(exhibits.resolve(asked.targets), asked.data, overrides)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+    if asked.dry_run or not plan.data:
+        print(verbatim.lines(plan.text))
+    if plan.data:
+        asked.data = plan.data
+        return None
+    if asked.dry_run:
+        return 0
+    print(
+        "run_all.sh: not started, see above; a notebook that is ready starts by its name",
+        file=sys.stderr,
+    )
+    return 2
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # Linux: honours taskset and batch systems
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def only_run():
+    """Hold results/.lock, which children don't inherit; `Refused` while another run has it."""
+    (ROOT / "results").mkdir(exist_ok=True)
+    with open(ROOT / "results/.lock", "a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise Refused(
+                f"another run is at work here (process {file.read().strip() or 'unknown'}): "
+                "wait for it, or stop it with Ctrl-C where it was started"
+            ) from None
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        yield
+
+
+def walk(settings: dict, notebooks: list[str], spread: str | None, cores: int) -> int:
+    """Let Snakemake compute what is missing, write the report; returns the exit code."""
+    from alignbook.workbook import salvage
+
+    out = folders.results_folder(settings)
+    out.mkdir(parents=True, exist_ok=True)
+    salvage.mend(out)
+    folders.write_settings(out / "settings.json", settings)
+    log = out / "snakemake.log"
+    spread = spread or usual_spread(settings)
+    plan = timeleft.Plan(
+        folders.profile_of(settings),
+        settings["data"].partition("=")[0],
+        notebooks,
+        spread,
+        cores,
+        timeleft.earlier(starts_of(out), machine(), cores),
+    )
+    began, idle = time.monotonic(), False
+    with live.View(out, plan, f"{plan.data}, {settings['profile']} profile") as seen:
+        command = walker.snakemake(
+            out / "settings.json", out, log, seen.graph.file, notebooks, spread, cores
+        )
+        try:
+            # Elsewhere some jobs are measured alone on the machine.
+            with warm.keep():
+                code = walker.finish(
+                    command, seen, settings if settings["profile"] == "smoke" else None
+                )
+            idle = not code and not seen.graph.total
+        finally:
+            if not idle:
+                with suppress(OSError):  # what failed is told, not that this could not be noted
+                    note_start(out, time.monotonic() - began, cores, seen.graph)
+        if code:
+            telling.tell_failures(out, log, seen.graph)
+        elif idle:
+            print("nothing to compute: everything is up to date")
+        seen.doing = "the report"
+        return walker.write_report(settings, seen) or (1 if code else 0)  # of what there is
+
+
+def dry_run(settings: dict, notebooks: list[str], spread: str | None, cores: int) -> int:
+    """List what would run and why."""
+    out = folders.results_folder(settings)
+    with tempfile.TemporaryDirectory() as aside:
+        folder = out if out.is_dir() else Path(aside)  # nothing is left behind
+        settings_file = Path(aside, "settings.json")
+        folders.write_settings(settings_file, settings)
+        log, graph = Path(aside, "log"), Graph(Path(aside, "events"))
+        command = walker.snakemake(
+            settings_file,
+            folder,
+            log,
+            graph.file,
+            notebooks,
+            spread or usual_spread(settings),
+            cores,
+        )
+        done = subprocess.run([*command, "--dry-run"], capture_output=True)
+        graph.read()
+        if done.returncode:
+            telling.tell_graph(log, graph)
+            return 1
+    jobs = [(telling.shorten(job.made), telling.reason(job.reason)) for job in graph.listed]
+    data = verbatim.line(settings["data"])
+    print(f"{data}, {settings['profile']} profile: {len(jobs)} jobs would run:")
+    width = max((len(job) for job, _ in jobs), default=0)
+    for job, why in jobs:
+        print(f"  {job:{width}}  {why}")
+    return 0
+
+
+def usual_spread(settings: dict) -> str:
+    """How arms are spread over jobs where nothing else is asked for."""
+    return "chapter" if settings["profile"] == "smoke" else "arm"
+
+
+def machine() -> str:
+    """The machine as starts.json names it."""
+    return f"{platform.system()} {platform.machine()}"
+
+
+def starts_of(out: Path) -> list[dict]:
+    """Earlier starts that filled a results folder."""
+    from alignbook.workbook import salvage
+
+    return salvage.read(out / "starts.json") or []
+
+
+def note_start(out: Path, seconds: float, cores: int, graph: Graph) -> None:
+    """Add to starts.json how long a start and its jobs took and on what: for the report, and for
+    what the next start guesses of its own time.
+    """
+    file, starts = out / "starts.json", starts_of(out)
+    took = {"seconds": round(seconds, 1), "cores": cores, "machine": machine()}
+    jobs = {job.title: round(job.seconds, 1) for job in graph.finished}
+    starts.append(took | {"jobs": jobs})
+    durable.write(file, json.dumps(starts, indent=1) + "\n", sealed=True)

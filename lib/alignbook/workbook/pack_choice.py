@@ -1,0 +1,179 @@
+"""Which runs go into a pack: those of the chosen results, with the runs they were computed from."""
+
+import csv
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from alignbook.errors import DataError
+from alignbook.workbook.pack_manifest import parsed
+
+
+@dataclass
+class Choice:
+    """Runs that go into a pack, the results they are for, and how many stay for which reason."""
+
+    keys: list[str]
+    results: list[dict] = field(default_factory=list)
+    left: Counter = field(default_factory=Counter)
+
+
+def stays(choice: Choice) -> list[str]:
+    """Lines on what was left out and why."""
+    return [f"left out: {count} runs {why}" for why, count in sorted(choice.left.items())]
+
+
+def choose(root: Path, profiles=(), kinds=(), everything: bool = False) -> Choice:
+    """The runs of a project folder that should travel.
+
+    Parameters
+    ----------
+    root : Path
+        Project folder; its results/ is looked through.
+    profiles, kinds : list of str
+        Only results folders of these profiles and kinds of data; all of them if empty.
+    everything : bool
+        Also runs that no results folder refers to.
+
+    Returns
+    -------
+    Choice
+        Every run is there with the runs it was computed from. Runs on photographs are left out
+        unless ``kinds`` names their data, their region features always: those are made of the
+        photographs, which the other machine has to have anyway.
+
+    Raises
+    ------
+    DataError
+        No results folder has the profile or data asked for.
+    """
+    folders = [each.parent for each in sorted(root.glob("results/*/settings.json"))]
+    settings = {each: json.loads((each / "settings.json").read_text()) for each in folders}
+    chosen = [
+        each
+        for each, said in settings.items()
+        if (not profiles or said["profile"] in profiles)
+        and (not kinds or said["data"].partition("=")[0] in kinds)
+    ]
+    if not chosen and (profiles or kinds):
+        there = ", ".join(each.name for each in folders) or "no results yet"
+        asked = " ".join([*profiles, *kinds])
+        raise DataError(f"no results of {asked} to pack; there are: {there}")
+    store = root / "results/store"
+    found = {each.name: record_of(each) for each in store.glob("[0-9a-f]*") if each.is_dir()}
+    records = {key: record for key, record in found.items() if record}
+    referred = {each: _with_inputs(keys_of(each), records) for each in folders}
+    wanted = set().union(*(referred[each] for each in chosen))
+    left = Counter({"that are not whole": len(found) - len(records)})
+    if everything:
+        wanted |= set(records)
+    else:
+        elsewhere = set().union(*referred.values()) - wanted
+        left["of other results"] = len(elsewhere & set(records))
+        left["that no results folder refers to (older code, by hand): --all packs them"] = len(
+            set(records) - wanted - elsewhere
+        )
+    left["that results folders name but the store lacks"] = len(wanted - set(records))
+    names = _names_of_data(root, settings, referred, records)
+    kept = set()
+    for key in wanted & set(records):
+        if why := _stays_here(key, records, names, kinds, store):
+            left[why] += 1
+        else:
+            kept.add(key)
+    results = [
+        _results(each, said)
+        for each, said in settings.items()
+        if each in chosen and referred[each] & kept
+    ]
+    return Choice(sorted(kept), results, +left)
+
+
+def _stays_here(key: str, records: dict, names: dict[str, str], kinds, store: Path) -> str:
+    """Why a run does not travel, for what it was computed from; "" if it does."""
+    origins = {names.get(data, "unknown data") for data in _data_behind(key, records)}
+    if others := ", ".join(sorted(origins - {"world", *kinds})):
+        return f"on {others}: only the world's travel unless --data names theirs"
+    if origins != {"world"} and (store / key / "features.npy").exists():
+        return "with features of photographs: the other machine makes them from its own"
+    return ""
+
+
+def _results(folder: Path, said: dict) -> dict:
+    """A results folder as a manifest names it."""
+    return {
+        "folder": folder.name,
+        "profile": said["profile"],
+        "data": said["data"].partition("=")[0],
+        "seeds": said["seeds"],
+        "set": said["set"],
+        "part": part_of(folder),
+    }
+
+
+def part_of(results: Path) -> list[str]:
+    """The notebooks, or else exhibits, that are there of a results folder; none if it is whole."""
+    done = sorted(path.stem for path in results.glob("notebooks/*.done"))
+    if "00_start_here" in done:  # the last one
+        return []
+    return done or sorted(path.name for path in results.glob("arms/*"))
+
+
+def keys_of(results: Path) -> set[str]:
+    """Keys of the runs that a results folder refers to."""
+    keys = set()
+    if (results / "base.json").exists():
+        named = json.loads((results / "base.json").read_text()).values()
+        keys.update(key for key in named if key and len(key) == 16)  # not a data set's fingerprint
+    for file, column in [(results / "runs.csv", "run")] + [
+        (arm, "key") for arm in results.glob("arms/*/*.csv")
+    ]:
+        if file.exists():
+            with open(file, newline="") as lines:
+                keys.update(row[column] for row in csv.DictReader(lines))
+    return keys
+
+
+def record_of(run: Path) -> dict | None:
+    """The run.json of a run's folder, None unless it is whole."""
+    try:
+        record = parsed((run / "run.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+    return record if record.get("key") == run.name else None
+
+
+def _with_inputs(keys: set[str], records: dict[str, dict]) -> set[str]:
+    """Runs and all the runs they were computed from, or asked for meanwhile."""
+    found, waiting = set(), list(keys)
+    while waiting:
+        key = waiting.pop()
+        if key not in found:
+            found.add(key)
+            record = records.get(key, {})
+            named = [*record.get("inputs", ()), *record.get("asked", ())]
+            waiting += [each for each in named if len(each) == 16]
+    return found
+
+
+def _data_behind(key: str, records: dict[str, dict]) -> set[str]:
+    """Fingerprints of the data sets a run was computed from, over all its inputs."""
+    found = set()
+    for each in _with_inputs({key}, records):
+        if each not in records:
+            found.add("")  # a run that is not there: its data is anybody's guess
+        else:
+            found.update(data for data in records[each]["inputs"] if len(data) != 16)
+    return found
+
+
+def _names_of_data(root: Path, settings: dict, referred: dict, records: dict) -> dict[str, str]:
+    """Data sets prepared or used here: fingerprint → "world", "flickr8k", …"""
+    prepared = [json.loads(each.read_bytes()) for each in root.glob("data/[!.]*/meta.json")]
+    names = {each["fingerprint"]: each["name"] for each in prepared}
+    for folder, said in settings.items():
+        for key in referred[folder]:
+            for data in _data_behind(key, records) - {""}:
+                names[data] = said["data"].partition("=")[0]
+    return names
