@@ -37,10 +37,22 @@ def test_the_contract_holds(command):
 
 
 def test_the_package_itself_holds_its_face_its_door_and_its_errors():
-    assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py", "__main__.py", "errors.py"}
+    assert {path.name for path in PACKAGE.glob("*.py")} == {
+        "__init__.py",
+        "__main__.py",
+        "errors.py",
+    }
     rooms = {path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()}
     assert rooms == {
-        "backbones", "core", "datasets", "evidence", "explorer", "papers", "show", "store", "workbook",
+        "backbones",
+        "core",
+        "datasets",
+        "evidence",
+        "explorer",
+        "papers",
+        "show",
+        "store",
+        "workbook",
         "world",
     }
     assert {path.name for path in (PACKAGE / "papers").iterdir() if path.is_dir()} >= {*PAPERS}
@@ -117,7 +129,12 @@ def test_an_edit_retrains_what_uses_it(computed, file):
     try:
         path.write_text(path.read_text() + "\n\nEDITED = 1\n")
         done = computed.run(
-            "--profile", "smoke", "--dry-run", "chan-T3", "gsl-T1", PYTHONPATH=str(path.parents[len(Path(file).parts)])
+            "--profile",
+            "smoke",
+            "--dry-run",
+            "chan-T3",
+            "gsl-T1",
+            PYTHONPATH=str(path.parents[len(Path(file).parts)]),
         )
         assert done.returncode == 0, done.stdout + done.stderr
         anew = set(re.findall(r"arms/([\w-]+)/", done.stdout))

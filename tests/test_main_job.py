@@ -18,6 +18,7 @@ import pytest
 import yardstick
 from alignbook.backbones import base
 from alignbook.core import retrieval
+from alignbook.core.names import slug
 from alignbook.datasets import precomp
 from alignbook.papers.comalign import inputs
 from alignbook.papers.comalign.components import parser
@@ -141,7 +142,7 @@ def test_smoke_run_makes_everything(finished):
         assert execute.failure(finished.smoke / f"notebooks/{name}.ipynb") is None
         assert f" notebook {name}" in finished.said  # its line of progress
     for name, exhibit in exhibits.EXHIBITS.items():
-        assert {f"arms/{name}/{exhibits.slug(arm)}.csv" for arm in exhibit.names("world")} <= made
+        assert {f"arms/{name}/{slug(arm)}.csv" for arm in exhibit.names("world")} <= made
     assert {"tables/chan-T3.csv", "tables/chan-T3.md", "figures/chan-T3.png"} <= made
     assert {"metrics.csv", "summary.csv", "timings.csv", "runs.csv"} <= made
     assert "results/world-smoke" in finished.said

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from alignbook.core.names import slug
 from alignbook.workbook import execute, exhibits, workbook
 from conftest import ROOT
 
@@ -65,7 +66,7 @@ def test_every_exhibit_is_shown_by_its_notebook():
     shown = {name: book for book, each in exhibits.NOTEBOOKS.items() for name in each.exhibits}
     assert shown == {name: each.notebook for name, each in exhibits.EXHIBITS.items()}
     for each in exhibits.EXHIBITS.values():
-        assert len({exhibits.slug(arm) for arm in each.names()}) == len(each.arms)
+        assert len({slug(arm) for arm in each.names()}) == len(each.arms)
 
 
 def test_is_valid(notebook):

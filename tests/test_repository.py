@@ -9,7 +9,7 @@ import tomllib
 
 import pytest
 import yaml
-from alignbook.workbook import api, command
+from alignbook.workbook import command
 from conftest import ROOT
 
 PACKAGE = ROOT / "lib/alignbook"
@@ -26,35 +26,44 @@ DOORS = (
 # --- The map of rooms ----------------------------------------------------------------------------
 
 
-def rooms() -> dict[str, list[str]]:
-    """What the map of CONTRIBUTING.md lists: modules, and folders with a slash behind, by room."""
+def rooms() -> list[str]:
+    """What the map of CONTRIBUTING.md lists, folders with a slash behind."""
     table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("|---|---|\n")[2]
-    lines = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("|")]
-    return {room: re.findall(r"`([^`]+)`", modules) for room, modules in lines}
+    return [line.split("`")[1] for line in table.splitlines() if line.startswith("|")]
 
 
-def test_every_module_is_in_the_map_exactly_once():
-    listed = [name for names in rooms().values() for name in names]
+def test_every_room_is_in_the_map_exactly_once():
     there = [
         path.stem if path.is_file() else f"{path.name}/"
         for path in PACKAGE.iterdir()
         if path.suffix == ".py" or path.is_dir() and any(path.glob("*.py"))
     ]
-    missing, gone = sorted(set(there) - set(listed)), sorted(set(listed) - set(there))
-    assert not missing, f"give {', '.join(missing)} a room in the map of CONTRIBUTING.md"
-    assert not gone, f"CONTRIBUTING.md's map lists {', '.join(gone)}, which lib/alignbook lacks"
-    twice = sorted({name for name in listed if listed.count(name) > 1})
-    assert not twice, f"in two rooms of CONTRIBUTING.md's map: {', '.join(twice)}"
+    assert sorted(rooms()) == sorted({*there} - {"__init__"})
 
 
-def test_pages_are_of_modules_that_are_no_part_of_the_door():
-    inside = {
-        name
-        for room, names in rooms().items()
-        for name in names
-        if room.startswith(("The door", "Processes", "The report", "What notebooks"))
-    }
-    assert not inside & {name for names in api.ROOMS.values() for name in names}
+def test_the_map_is_in_the_order_of_the_contract():
+    """A room imports from those below it: as import-linter checks it."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = [name for layer in settings["contracts"][0]["layers"] for name in layer.split(" : ")]
+    assert [name.strip("/") for name in rooms()] == layers
+
+
+def test_the_main_road_leads_through_files_and_names_that_are_there():
+    road = (ROOT / "docs/the-main-road.md").read_text(encoding="utf-8")
+    steps = re.findall(r"`([\w/]+\.(?:py|yaml))(?::(\w+))?`", road)
+    assert len(steps) > 20
+    for file, name in steps:
+        text = (PACKAGE / file).read_text(encoding="utf-8")
+        assert not name or re.search(
+            rf"(?m)^ *(?:def|class) {name}\b|^{name} = |as {name}$", text
+        ), f"docs/the-main-road.md: {file} has no {name}"
+
+
+def test_links_of_the_pages_lead_somewhere():
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
+        links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
+        for link in links:
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
 # --- Citation and changes ------------------------------------------------------------------------

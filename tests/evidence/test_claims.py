@@ -9,7 +9,7 @@ import yaml
 from alignbook.core.names import COLUMNS, PROFILES, row_and_target
 from alignbook.evidence import claims, printed_tables
 from alignbook.evidence.claims import Contrast, Side, Term
-from alignbook.papers.gsl import coteaching
+from alignbook.papers.gsl import identification
 from alignbook.workbook import chapters, exhibits
 from conftest import ROOT
 
@@ -310,7 +310,9 @@ def test_papers_have_the_names_and_titles_that_are_cited():
     assert [header["title"] for header in headers] == [work["title"] for work in cited]
 
 
-FOUND_NOISE = coteaching.identification(np.array([[0.1, 0.9]] * 2), np.array([True, False]), 0.5)
+FOUND_NOISE = identification.identification(
+    np.array([[0.1, 0.9]] * 2), np.array([True, False]), 0.5
+)
 
 
 def test_claims_name_arms_and_columns_that_are_there():

@@ -294,12 +294,7 @@ def test_what_the_known_errors_should_read(found):
 
 
 def test_formulas_are_shown_without_their_markup(found):
-    for text in (
-        *found.printed,
-        *found.recomputed,
-        *found.how,
-        *audit.uncheckable().printed,
-    ):
+    for text in (*found.printed, *found.recomputed, *found.how, *audit.uncheckable().printed):
         assert not re.search(r"[\\{$]", text.replace("{B_c, B_n}", "")), text
     assert print_checks.plain(r"p_i^k \leq \delta") == "p ≤ δ"
     noisy = found.set_index("row").loc["text, Algorithm 1, line 10"]
@@ -312,16 +307,10 @@ def test_no_other_way_to_reckon_gives_chans_percentages():
         three[f"Coding Types: {name}"]
         for name in ("Visual Codebook", "Cross-Attention", "Textual Codebook")
     )
-    near = [
-        name
-        for name, value in leads(hard, soft).items()
-        if abs(value - F("4.1")) < 0.1
-    ]
+    near = [name for name, value in leads(hard, soft).items() if abs(value - F("4.1")) < 0.1]
     assert near == ["mean of six leads in percent of the lower recall"]
     for better, worse in ((hard, textual), (soft, textual)):
-        assert all(
-            abs(value - F("10.4")) > 0.3 for value in leads(better, worse).values()
-        )
+        assert all(abs(value - F("10.4")) > 0.3 for value in leads(better, worse).values())
 
 
 def test_only_1014_images_explain_the_recalls_on_flickr30k():
@@ -693,8 +682,7 @@ def sentences(found) -> list[str]:
         f"The loss is {written(loss['percent of the higher RSUM'])} % of RSUM, "
         f"{written(loss['percent of the lower RSUM'])} % of the lower one, "
         f"{written(loss['points of RSUM'])} points",
-        f"leaves {left} pictures for training, where the usual split has "
-        f"{FLICKR30K['train']:,}",
+        f"leaves {left} pictures for training, where the usual split has {FLICKR30K['train']:,}",
         "and twice reference 34",
         f"({more['coco t2i R@1'].text} against {pyramid['coco t2i R@1'].text})",
         "five of eight numbers",
@@ -848,8 +836,5 @@ def test_what_is_said_of_the_words_is_so(seeds):
 def test_the_usual_split_of_flickr30k(realdata):
     text = (realdata / "flickr30k" / "dataset_flickr30k.json").read_text(encoding="utf-8")
     parts = re.findall(r'"split": ?"(train|val|test)"', text)
-    assert (
-        len(parts) == FLICKR30K["all"]
-        and parts.count("train") == FLICKR30K["train"]
-    )
+    assert len(parts) == FLICKR30K["all"] and parts.count("train") == FLICKR30K["train"]
     assert (parts.count("val"), parts.count("test")) == (1014, 1000)

@@ -330,7 +330,7 @@ MUTANTS = [
         "workbook/tensorboard.py",
         "test_curves.py",
         ("all values at step 0", "step=int(step)", "step=0"),
-        ("one folder for all seeds", "exhibits.slug(row) / str(seed)", "exhibits.slug(row)"),
+        ("one folder for all seeds", "slug(row) / str(seed)", "slug(row)"),
     ),
     *_of(
         "store/allocator.py",

@@ -151,7 +151,7 @@ MUTANTS = [
     ),
     *_of(
         "workbook/exhibits.py",
-        ("the world lacks parses", "if data != \"world\" or field == \"boxes\"]", "]"),
+        ("the world lacks parses", 'if data != "world" or field == "boxes"]', "]"),
         ("nothing is lacking", '== "none"]', '== "nothing"]'),
         ("the other target", '{"world": "", "coco": "f30k"}', '{"world": "", "coco": "coco"}'),
     ),

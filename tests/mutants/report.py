@@ -152,7 +152,7 @@ MUTANTS = (
         ),
         (
             "figures: another axis for each method",
-            "papers/gsl/show.py",
+            "papers/gsl/identified.py",
             "figsize=(3.5 * len(shares), 3.3), sharex=True,\n                                sharey=True,",
             "figsize=(3.5 * len(shares), 3.3),",
             "test_figures.py",

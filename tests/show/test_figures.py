@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from alignbook.papers.chan import show
 from alignbook.papers.covalign import show as covalign_sheet
-from alignbook.papers.gsl import show as gsl_sheet
+from alignbook.papers.gsl import identified
 from alignbook.show import figures, kernel_benchmark
 from alignbook.workbook import execute
 from PIL import Image
@@ -240,7 +240,7 @@ def test_arms_side_by_side_have_the_same_limits():
         )
         for high in (1.0, 0.6)
     ]
-    panels = gsl_sheet.label_histograms(dict(zip("ab", shares)), "n").axes
+    panels = identified.label_histograms(dict(zip("ab", shares)), "n").axes
     assert len({(axis.get_xlim(), axis.get_ylim()) for axis in panels}) == 1
 
     measured = pd.DataFrame(

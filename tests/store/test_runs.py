@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from alignbook.core.names import BASE_MODEL
 from alignbook.errors import DataError
 from alignbook.store import runs
 
@@ -96,7 +97,12 @@ def test_a_missing_run_says_what_to_do(store):
 
 def test_the_record_says_where_a_result_comes_from(store):
     record = runs.get(Toy(), 5, (data(),)).record
-    assert record["format"] == runs.FORMAT and record["seed"] == 5 and record["inputs"] == ["d"] and "torch" in record["versions"]
+    assert (
+        record["format"] == runs.FORMAT
+        and record["seed"] == 5
+        and record["inputs"] == ["d"]
+        and "torch" in record["versions"]
+    )
     json.dumps(record)
 
 
@@ -179,10 +185,10 @@ def test_table_3_rows_and_arms_name_each_other():
     for name in profiles.NAMES:
         profile = profiles.get(name, "coco" if name == "paper" else "world")
         arms = chan_arms.arms("chan-T3", profile)
-        assert {*arms, exhibits.BASE_MODEL} == set(exhibits.EXHIBITS["chan-T3"].names())
+        assert {*arms, BASE_MODEL} == set(exhibits.EXHIBITS["chan-T3"].names())
         trials = {len(c) for a, (c, _) in arms.items() if a not in exhibits.CONTROLS}
         assert trials == {profile.chan_trials}  # equal numbers for every method
         for candidates, changes in arms.values():
             assert len(set(candidates)) == len(candidates) and set(changes) <= {"steps"}
     shown = {arm for _, _, arm in exhibits.CHAN_TABLE_3}
-    assert {*arms, exhibits.BASE_MODEL} - shown == set(exhibits.CURVE)
+    assert {*arms, BASE_MODEL} - shown == set(exhibits.CURVE)

@@ -432,7 +432,7 @@ SMALL = (
 def test_other_noise_gives_other_numbers(tmp_path, monkeypatch):
     monkeypatch.setattr(workbook, "ROOT", tmp_path)
     monkeypatch.setattr(runs, "STORE", tmp_path / "store")
-    from alignbook.papers.gsl import arms, coteaching
+    from alignbook.papers.gsl import arms, rivals
 
     file, found = tmp_path / "noise/world_0.4.npy", []
     for seed in (1, 2, 1):
@@ -440,7 +440,7 @@ def test_other_noise_gives_other_numbers(tmp_path, monkeypatch):
         book = workbook.open("smoke", settings=f"{SMALL} gsl_noise_index={file.parent}")
         dataset = book.dataset()
         given = arms.noise_of(book, dataset, 0.4)
-        config = coteaching.Config(
+        config = rivals.Config(
             method="mean",
             noise=0.4,
             images=0,

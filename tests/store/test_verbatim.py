@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from alignbook.datasets import by_name, karpathy
 from alignbook.errors import DataError
-from alignbook.papers.gsl import show
+from alignbook.papers.gsl import retrieved
 from alignbook.show import datasheet, figures, tables
 from alignbook.store import verbatim
 from alignbook.workbook import checks, execute, jobs, pack, report, report_front, report_notebooks
@@ -249,7 +249,7 @@ def test_retrieved_captions_are_text(dataset, tmp_path):
         dataset,
         SimpleNamespace(images=None, captions_of=dataset.captions_of, captions_per_image=5),
     ):
-        for draw in (show.captions_figure, show.images_figure):
+        for draw in (retrieved.captions_figure, retrieved.images_figure):
             figures.save(draw(found, pictured, CAPTIONS[3]), tmp_path, "f")
     figures.save(datasheet.picture_sheet(dataset, "test", 1), tmp_path, "f")
     assert datasheet.splits_table(dataset).pictures.tolist() == [2, 2, 1]

@@ -25,7 +25,9 @@ def out(tmp_path_factory):
 def built(out, no_network_module):  # noqa: F811
     """Its report, with pages of two modules; autodoc takes a quarter of a minute for all."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(api, "ROOMS", {"Core": ("core.similarity",), "Evidence": ("evidence.statistics",)})
+        patch.setattr(
+            api, "ROOMS", {"Core": ("core.similarity",), "Evidence": ("evidence.statistics",)}
+        )
         yield report.build(out).parent
 
 

@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from alignbook.core.names import slug
 from alignbook.workbook import command, exhibits, folders, graph, main_job, telling, walker
 from conftest import ROOT, copy_workbook
 
@@ -141,7 +142,7 @@ def test_dry_run_lists_jobs_and_leaves_nothing(copy):
 def test_dry_run_spreads_arms(copy):
     done = copy.run("--dry-run", "--spread", "arm", "--profile", "smoke", "chan-T3")
     for arm in exhibits.EXHIBITS["chan-T3"].names():
-        assert f"arms/chan-T3/{exhibits.slug(arm)}.csv " in done.stdout
+        assert f"arms/chan-T3/{slug(arm)}.csv " in done.stdout
 
 
 def test_the_paper_profile_says_what_it_lacks(copy):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from alignbook import ROOT
+from alignbook.core.names import BASE_MODEL
 from alignbook.evidence import claims, printed_tables, verdicts
 from alignbook.papers.covalign import hours
 from alignbook.show import base_models, datasheet, figures, run_tables, tables
@@ -241,7 +242,7 @@ def planned_runs(line, profile):
         trials = methods * profile.gsl_trials if profile.gsl_trials > 1 else 0
         shared = line.exhibit in ("gsl-T1", "gsl-switches")
         return len(single) + (len(arms) - len(single) - shared) * profile.seeds + trials, None
-    arms = [arm for arm in exhibits.arms(line.exhibit, line.data) if arm != exhibits.BASE_MODEL]
+    arms = [arm for arm in exhibits.arms(line.exhibit, line.data) if arm != BASE_MODEL]
     assert line.arms == len(arms)
     single = [arm for arm in arms if known.arm(arm).single(line.profile)]
     runs = len(single) + (len(arms) - len(single)) * (profile.chan_trials + profile.seeds)

@@ -32,7 +32,7 @@ import alignbook.world
 from alignbook import world
 from alignbook.backbones import towers
 from alignbook.core import retrieval, similarity
-from alignbook.evidence import claims, printed_tables as reported
+from alignbook.evidence import claims, printed_tables
 from alignbook.store import runs
 from alignbook.workbook import report
 
@@ -43,7 +43,7 @@ words = torch.tensor([[[3.0, 0.0], [0.6, 0.8]]])  # cosines 1 and 0, .6 and .8; 
 told["similarity"] = similarity.hard_coding(regions, words, pooling="mean").tolist()
 told["r1"] = retrieval.evaluate(torch.eye(2).numpy(), captions_per_image=1).t2i[1]
 told["claims"] = {claim.id: claim.says for claim in claims.load()}
-told["printed"] = reported.table("comalign-TI").loc[0, ["row", "value"]].tolist()
+told["printed"] = printed_tables.table("comalign-TI").loc[0, ["row", "value"]].tolist()
 told["configs"] = sorted(path.name for path in towers.CONFIGS.iterdir())
 
 def refusal(call, *arguments):
@@ -148,10 +148,10 @@ def test_the_wheel_holds_every_file_of_the_package(wheel):
     assert held == there
     for name in (
         "py.typed",
-        "printed/claims.yaml",
-        "printed/chan-T1.csv",
-        "explorer.js",
-        "base_configs/world-clip.json",
+        "papers/gsl/printed/claims.yaml",
+        "papers/chan/printed/chan-T1.csv",
+        "explorer/explorer.js",
+        "backbones/base_configs/world-clip.json",
     ):
         assert f"alignbook/{name}" in held
 

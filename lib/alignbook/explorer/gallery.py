@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from alignbook import ROOT
 from alignbook.core import kernels
+from alignbook.core.names import slug
 from alignbook.papers.chan import attention_maps
 from alignbook.papers.chan.model import encode_captions, encode_images
 from alignbook.store import runs
@@ -93,7 +94,7 @@ def methods(book, domain: str = "A", train: bool = False) -> dict:
         if book.kind == "world" and exhibits.EXHIBITS[exhibit].domain != domain:
             continue
         for arm in exhibits.arms(exhibit, book.kind, book.profile):
-            file = book.out / "arms" / exhibit / f"{exhibits.slug(arm)}.csv"
+            file = book.out / "arms" / exhibit / f"{slug(arm)}.csv"
             if arm in LABELS and file.exists():
                 lines.append(pd.read_csv(file, dtype={"key": str}))
     found = _usable(lines)

@@ -45,7 +45,7 @@ ROOMS = {
     "Backbones": tuple(
         f"backbones.{name}" for name in ("base", "pretrained", "bert", "towers", "region_features")
     ),
-    "Data": ("datasets", "world"),
+    "Data": ("datasets.by_name", "datasets.prepared", "world"),
     "Evidence": tuple(
         f"evidence.{name}"
         for name in ("printed_tables", "claims", "verdicts", "statistics", "rounding")

@@ -68,13 +68,13 @@ def read_from(settings: dict) -> dict[str, object]:
     `Refused` for a file that cannot be read.
     """
     from alignbook.datasets import by_name
-    from alignbook.workbook import named_files as named
+    from alignbook.workbook import named_files
 
     profile = profiles.get(settings["profile"], settings["data"].partition("=")[0], settings["set"])
     try:
         return {
             "source": by_name.source(settings["data"], profile),
-            "files": named.files(profile, settings["data"]),
+            "files": named_files.files(profile, settings["data"]),
         }
     except ValueError as error:
         raise Refused(str(error)) from None
@@ -82,9 +82,9 @@ def read_from(settings: dict) -> dict[str, object]:
 
 def make_absolute(overrides: dict[str, str]) -> None:
     """Let settings name files wherever they are read: a relative place counts from here."""
-    from alignbook.workbook import named_files as named
+    from alignbook.workbook import named_files
 
-    for name, words in named.WORDS.items():
+    for name, words in named_files.WORDS.items():
         place, known = overrides.get(name, ""), name in ("base", "comalign_source")  # checked apart
         if place and not known and place not in words and Path(place).expanduser().exists():
             overrides[name] = str(Path(place).expanduser().resolve())

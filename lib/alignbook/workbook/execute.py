@@ -41,6 +41,17 @@ def run_notebook(source: Path, target: Path, parameters: dict) -> None:
             f"its parameters cell defines {', '.join(known) or 'none'}"
         )
 
+    target.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = target.with_name(f".{target.name}")
+    try:
+        _execute(source, unfinished, target, parameters)
+    finally:
+        if unfinished.exists():
+            durable.replace(unfinished, target)
+
+
+def _execute(source: Path, unfinished: Path, target: Path, parameters: dict) -> None:
+    """Let papermill write `unfinished`; `NotebookFailed` says that `target` will show the error."""
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # silences the debugger in the kernel
     logging.getLogger("papermill").setLevel(logging.ERROR)
     sys.modules.setdefault("rfc3987_syntax", None)  # 2 s for a check of addresses, that none needs
@@ -56,8 +67,6 @@ def run_notebook(source: Path, target: Path, parameters: dict) -> None:
             module = command.index("-m") + 1
             return [sys.executable, "-m", "alignbook.workbook.warm", *command[module:]]
 
-    target.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = target.with_name(f".{target.name}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -85,9 +94,6 @@ def run_notebook(source: Path, target: Path, parameters: dict) -> None:
         raise NotebookFailed(
             f"{source.name}: the kernel died ({error}); is there memory enough?"
         ) from None
-    finally:
-        if unfinished.exists():
-            durable.replace(unfinished, target)
 
 
 def parameter_names(notebook: Path) -> list[str]:

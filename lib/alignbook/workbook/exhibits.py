@@ -2,8 +2,9 @@
 
 import difflib
 
-from alignbook.core.names import BASE_MODEL, row_and_target, slug
-from alignbook.evidence.exhibit import Arm, Exhibit, Notebook, arms as _arms
+from alignbook.core.names import BASE_MODEL, row_and_target
+from alignbook.evidence.exhibit import Arm, Exhibit, Notebook
+from alignbook.evidence.exhibit import arms as _arms
 from alignbook.papers.chan import catalogue as chan
 from alignbook.papers.comalign import catalogue as comalign
 from alignbook.papers.covalign import catalogue as covalign
@@ -163,10 +164,20 @@ def _unknown(target: str) -> str:
 CHAN_TABLE_1, CHAN_TABLE_2, CHAN_TABLE_3 = (chan.ROWS[f"chan-T{n}"] for n in (1, 2, 3))
 CHAN_FIGURE_3, CURVE, CONTROLS = chan.DOTS, chan.CURVE, chan.CONTROLS
 COMALIGN_TABLE_1, COMALIGN_TABLE_2 = comalign.ROWS["comalign-TI"], comalign.ROWS["comalign-TII"]
-COMALIGN_ABLATIONS = {n: comalign.ROWS[n] for n in ("comalign-TIII", "comalign-TIV", "comalign-TV", "comalign-TVI")}
-COMALIGN_BASES, COMALIGN_PHOTOGRAPHS, PROBES = comalign.BASES, comalign.PHOTOGRAPHED, comalign.PROBES
+COMALIGN_ABLATIONS = {
+    n: comalign.ROWS[n] for n in ("comalign-TIII", "comalign-TIV", "comalign-TV", "comalign-TVI")
+}
+COMALIGN_BASES, COMALIGN_PHOTOGRAPHS, PROBES = (
+    comalign.BASES,
+    comalign.PHOTOGRAPHED,
+    comalign.PROBES,
+)
 COVALIGN_TABLE_5, COVALIGN_TABLE_6 = covalign.ROWS["covalign-T5"], covalign.ROWS["covalign-T6"]
-COVALIGN_METHODS, COVALIGN_STEPS, COVALIGN_WEIGHTS = covalign.METHODS, covalign.STEPS, covalign.WEIGHTS
+COVALIGN_METHODS, COVALIGN_STEPS, COVALIGN_WEIGHTS = (
+    covalign.METHODS,
+    covalign.STEPS,
+    covalign.WEIGHTS,
+)
 COVALIGN_REGIONS = covalign.REGIONS
 GSL_TABLE_1, GSL_TABLE_2, GSL_TABLE_3 = (gsl.ROWS[f"gsl-T{n}"] for n in (1, 2, 3))
 GSL_NOISE, GSL_LABELS, GSL_SWITCHES, GSL_METHODS = gsl.NOISE, gsl.LABELS, gsl.SWITCHES, gsl.METHODS

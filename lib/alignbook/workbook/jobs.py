@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 
 from alignbook import ROOT
+from alignbook.core.names import slug
 from alignbook.store import durable, progress, verbatim
 from alignbook.workbook import chapters, exhibits, surroundings, workbook
 from alignbook.workbook.graph import title
@@ -58,7 +59,7 @@ def whole(book: Workbook, *files: str) -> None:
     began, done = time.monotonic(), 0
     for name in dict.fromkeys(Path(file).parent.name for file in files):
         for one in exhibits.arms(name, book.kind, book.profile):
-            if f"arms/{name}/{exhibits.slug(one)}.csv" in files:
+            if f"arms/{name}/{slug(one)}.csv" in files:
                 progress.part(done, len(files))
                 arm(book, name, one)
                 done += 1
@@ -79,7 +80,7 @@ def arm(book: Workbook, exhibit: str, name: str) -> None:
 
     began = time.monotonic()
     listed = results.arm(book, exhibit, name)
-    file = book.out / "arms" / exhibit / f"{exhibits.slug(name)}.csv"
+    file = book.out / "arms" / exhibit / f"{slug(name)}.csv"
     durable.write(file, listed.to_csv(index=False), sealed=True)
     reported = listed[listed.role == "report"]
     found = [runs.stored(key).metrics for key in reported.key]

@@ -75,19 +75,14 @@ def choose(root: Path, profiles=(), kinds=(), everything: bool = False) -> Choic
             set(records) - wanted - elsewhere
         )
     left["that results folders name but the store lacks"] = len(wanted - set(records))
-    names = _names_of_data(root, settings, referred, records)
-    kept = set()
+    names, kept = _names_of_data(root, settings, referred, records), set()
     for key in wanted & set(records):
         if why := _stays_here(key, records, names, kinds, store):
             left[why] += 1
         else:
             kept.add(key)
-    results = [
-        _results(each, said)
-        for each, said in settings.items()
-        if each in chosen and referred[each] & kept
-    ]
-    return Choice(sorted(kept), results, +left)
+    served = [each for each in chosen if referred[each] & kept]
+    return Choice(sorted(kept), [_results(each, settings[each]) for each in served], +left)
 
 
 def _stays_here(key: str, records: dict, names: dict[str, str], kinds, store: Path) -> str:

@@ -1,4 +1,4 @@
-"""MANIFEST.json, what a pack says of itself, held against the form it should have before anything is written.
+"""What a pack says of itself, held against the form it should have before anything is written.
 
 A pack comes from elsewhere: every field that is read later has the type, and every word that is
 printed later the letters, that it has in packs made here.

@@ -31,7 +31,9 @@ class Profile(*(chapter.Sizes for chapter in CHAPTERS)):
     dev_images: int = Field(ge=0, le=10_000_000)
     test_images: int = Field(ge=0, le=10_000_000)
     size: int = Field(ge=1, le=4096)  # pixels a side
-    fit: Literal["squash", "crop"]  # how photographs become square; crop as pretrained models expect
+    fit: Literal[
+        "squash", "crop"
+    ]  # how photographs become square; crop as pretrained models expect
     data_seed: int = Field(ge=0, le=2**32)  # of the world
     base: str  # the base model of the data, or a pretrained one
     base_epochs: int = Field(ge=1, le=100_000)
@@ -70,9 +72,7 @@ _LAPTOP = _SMOKE | dict(
     base_batch=128,
     bert_steps=1000,
 )
-_OVERNIGHT = _LAPTOP | dict(
-    seeds=5, dev_images=500, test_images=1000, base_epochs=16, base_seeds=3
-)
+_OVERNIGHT = _LAPTOP | dict(seeds=5, dev_images=500, test_images=1000, base_epochs=16, base_seeds=3)
 _GPU = _LAPTOP | dict(
     seeds=10,
     train_images=40000,

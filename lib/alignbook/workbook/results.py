@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from alignbook.core.names import COLUMNS
+from alignbook.core.names import BASE_MODEL, COLUMNS, row_and_target, slug
 from alignbook.core.protocol import TUNING_SEED, Protocol
 from alignbook.core.retrieval import KS
 from alignbook.evidence.exhibit import Exhibit
@@ -28,7 +28,7 @@ def arm(book, exhibit: str, name: str) -> pd.DataFrame:
     DataFrame, a line a run: exhibit, arm, role ("trial" or "report"), seed, key.
     """
     columns = ["exhibit", "arm", "role", "seed", "key"]
-    if name == exhibits.BASE_MODEL:
+    if name == BASE_MODEL:
         return pd.DataFrame([(exhibit, name, "report", 0, book.base().key)], columns=columns)
     if exhibit == "base-models":
         found = [(seed, book.measured(name, seed).key) for seed in book.base_seeds]
@@ -75,8 +75,7 @@ def there(book, exhibit: str) -> pd.DataFrame:
     """
     folder, settings = book.out / "arms" / exhibit, book.out / "settings.json"
     files = [
-        folder / f"{exhibits.slug(name)}.csv"
-        for name in exhibits.arms(exhibit, book.kind, book.profile)
+        folder / f"{slug(name)}.csv" for name in exhibits.arms(exhibit, book.kind, book.profile)
     ]
     texts = {name: str for name in ("exhibit", "arm", "role", "key")}
     found = [
@@ -143,7 +142,7 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
         )
         if row.role == "trial":
             continue
-        arm, target = exhibits.row_and_target(row.arm)
+        arm, target = row_and_target(row.arm)
         if run.has("ranks_i2t"):
             images_of.append(
                 image_recalls(run.array("ranks_i2t"), run.array("ranks_t2i")).assign(

@@ -12,8 +12,9 @@ import time
 from pathlib import Path
 
 from alignbook import ROOT
+from alignbook.core.names import slug
 from alignbook.store import runs
-from alignbook.workbook import curves, exhibits, report
+from alignbook.workbook import curves, report
 
 TAGS = {"loss": "loss", "rate": "learning_rate", "dev": "dev_RSUM"}  # a viewer takes no spaces
 
@@ -60,7 +61,7 @@ def write(out: Path) -> int:
         for (row, seed), own in by_run(listed).items():
             said = runs.stored(own[0].run).record["finished"]
             finished = calendar.timegm(time.strptime(said, "%Y-%m-%dT%H:%M:%SZ"))
-            folder = aside / exhibit / exhibits.slug(row) / str(seed)
+            folder = aside / exhibit / slug(row) / str(seed)
             folder.mkdir(parents=True)
             file = EventsWriter(f"{folder}/events")
             for curve in own:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from alignbook import ROOT
+from alignbook.core.names import slug
 from alignbook.workbook import exhibits
 from alignbook.workbook.graph import Graph, title
 
@@ -105,16 +106,12 @@ class Plan:
                 some = exhibits.jobs(name, self.data, self.profile, self.spread)
                 return [["arms", name, *some[int(rule.removeprefix(start))]]]
         if rule.startswith("whole_"):
-            own = [
-                name
-                for name in shown
-                if rule == f"whole_{exhibits.paper(name)}"
-            ]
+            own = [name for name in shown if rule == f"whole_{exhibits.paper(name)}"]
             return [
                 [
                     "whole",
                     *(
-                        f"arms/{name}/{exhibits.slug(arm)}.csv"
+                        f"arms/{name}/{slug(arm)}.csv"
                         for name in own
                         for arm in exhibits.arms(name, self.data, self.profile)
                     ),

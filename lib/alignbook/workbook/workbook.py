@@ -71,7 +71,9 @@ class Workbook:
 
             source = pretrained.parse(self.profile.base)
             pretrained.remember(source, runs.STORE)
-            return runs.get(pretrained.Config(source.label), 0, (dataset, source), device=self.device)
+            return runs.get(
+                pretrained.Config(source.label), 0, (dataset, source), device=self.device
+            )
         config = base.configure(self.profile, recipe)
         start = [self.base("world-clip", seed)] if config.recipe == "world-negclip" else []
         return runs.get(config, seed, (dataset, *start), device=self.device)
@@ -96,7 +98,9 @@ class Workbook:
         if dataset.regions is not None:
             return region_features.Given(dataset)
         home = self.home(domain)
-        return runs.get(region_features.Config(), 0, (dataset, self.base(), home), device=self.device)
+        return runs.get(
+            region_features.Config(), 0, (dataset, self.base(), home), device=self.device
+        )
 
     def bert(self):
         """The BERT of the captions: a small one pretrained on them, or the one that is named."""
@@ -137,7 +141,6 @@ class Workbook:
         return Inputs(
             self.dataset(domain), self.features(domain), self.base(), self.home(domain), bert
         )
-
 
 
 @cache

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from alignbook.backbones.inputs import Inputs
 from alignbook.core.encoders import BiGRU, RegionEncoder
 from alignbook.papers.chan import arms as chan_arms
 from alignbook.papers.chan import model as chan
@@ -261,7 +262,8 @@ def fitted(tmp_path, monkeypatch):
     def run(seed, **changes):
         config = chan.Config(steps=4, batch=6, regions=10, margin=2.5, **changes)
         model, run = Matcher(config), SimpleNamespace(array=lambda name: images)
-        found = chan.fit(model, Captions(), config, seed, dataset, run, tmp_path, "cpu", "label")
+        inputs = Inputs(dataset, run)
+        found = chan.fit(model, Captions(), config, inputs, seed, tmp_path, "cpu", "label")
         return SimpleNamespace(
             found=found, asked=model.asked, folder=tmp_path, steps=steps[-1], look=looks[-1]
         )

@@ -58,9 +58,7 @@ def texts(figure):
 def test_the_picture_of_coding_has_the_librarys_numbers():
     regions = torch.tensor([[[3.0, 4.0], [1.0, 0.0], [0.0, 2.0]]])
     words = torch.tensor([[[4.0, 3.0], [1.0, 5.0]]])
-    drawn = texts(
-        show.coding(regions[0].numpy(), words[0].numpy(), temperature=0.2, scale=5)
-    )
+    drawn = texts(show.coding(regions[0].numpy(), words[0].numpy(), temperature=0.2, scale=5))
     for coded, more in ((hard_coding, {}), (soft_coding, {"temperature": 0.2})):
         assert f"{coded(regions, words, scale=5, **more).item():.2f}" in drawn
         for word in words[0]:

@@ -383,14 +383,14 @@ def test_an_unknown_method_is_refused(sides):
 
 
 def test_compute_trains_what_build_builds(sides, monkeypatch, tmp_path):
-    def fit(model, vocabulary, config, seed, *rest):
-        return {"model": model, "vocabulary": vocabulary, "rest": (config, seed, *rest)}
+    def fit(model, vocabulary, *rest):
+        return {"model": model, "vocabulary": vocabulary, "rest": rest}
 
     monkeypatch.setattr(chan, "fit", fit, raising=False)
     config, inputs = Config(dim=8), ("data", FEATURES, "base", "home", "bert")
     found = [rivals.compute(config, inputs, s, tmp_path, "cpu") for s in (3, 3, 4)]
     label = "vse-inf bigru, seed 3"
-    assert found[0]["rest"] == (config, 3, "data", FEATURES, tmp_path, "cpu", label)
+    assert found[0]["rest"] == (config, inputs, 3, tmp_path, "cpu", label)
     assert found[0]["vocabulary"] == "vocabulary of bigru"
     first, again, other = (run["model"].project.weight for run in found)
     assert torch.equal(first, again) and not torch.equal(first, other)

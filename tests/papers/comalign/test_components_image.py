@@ -769,12 +769,13 @@ def refuse(*_):
 
 socket.socket.connect = socket.getaddrinfo = refuse
 from alignbook.papers.comalign.components import detector
-from alignbook.datasets import prepared as store
+from alignbook.datasets import prepared
 
 assert "ultralytics" not in sys.modules
 options = np.get_printoptions()
 config = detector.Config(images=32, epochs=1, batch=16)
-detector.compute(config, 0, (store.load(Path(sys.argv[1])), None), Path(sys.argv[2]), "cpu")
+inputs = prepared.load(Path(sys.argv[1])), None
+config.compute(inputs, 0, Path(sys.argv[2]), "cpu")
 assert "ultralytics" in sys.modules and np.get_printoptions() == options
 """
 

@@ -24,6 +24,7 @@ from alignbook.papers.comalign.components import grammar, parser, text
 from alignbook.store import progress, runs
 from alignbook.workbook import profiles
 from alignbook.world import captions as sayings
+from conftest import ROOT
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
@@ -1046,7 +1047,7 @@ def test_a_pipeline_for_the_world(tmp_path):
     assert found.relations == [("wug", "towed", "zorb")]
 
 
-MARKED = Path(__file__).parent / "expected"
+MARKED = ROOT / "tests/expected"
 SHORT = replace(parser.TREEBANK, steps=1200)  # of 6000, for want of time
 
 

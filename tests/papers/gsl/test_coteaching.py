@@ -11,9 +11,20 @@ import pytest
 import safetensors.torch
 import torch
 from alignbook.core import retrieval, training
-from alignbook.papers.gsl import backbone, coteaching, mixtures
+from alignbook.papers.gsl import (
+    backbone,
+    coteaching,
+    identification,
+    mixtures,
+    noisy_pairs,
+    rivals,
+    two_networks,
+)
 from alignbook.papers.gsl import model as gsl
-from alignbook.papers.gsl.coteaching import Config, GivenNoise, Look, Method, Pair, Pairs, Step
+from alignbook.papers.gsl.coteaching import Method, Step
+from alignbook.papers.gsl.noisy_pairs import GivenNoise, Look, Pairs
+from alignbook.papers.gsl.rivals import Config
+from alignbook.papers.gsl.two_networks import Pair
 from torch import nn
 from torch.nn import functional as F
 
@@ -38,21 +49,21 @@ def look(size=6, seed=0, ids=None):
 def test_a_pass_draws_every_pair_once_and_the_next_in_another_order():
     pool = np.arange(100, 112)
     passes = [
-        np.concatenate([coteaching.draw(pool, 4, [0, 1], i + 3 * t) for i in range(3)])
+        np.concatenate([noisy_pairs.draw(pool, 4, [0, 1], i + 3 * t) for i in range(3)])
         for t in range(2)
     ]
     assert all(sorted(each) == list(range(100, 112)) for each in passes)
     assert passes[0].tolist() != passes[1].tolist()
-    assert coteaching.draw(pool, 4, [0, 1], 0).tolist() == passes[0][:4].tolist()
-    assert coteaching.draw(pool, 4, [0, 2], 0).tolist() != passes[0][:4].tolist()
+    assert noisy_pairs.draw(pool, 4, [0, 1], 0).tolist() == passes[0][:4].tolist()
+    assert noisy_pairs.draw(pool, 4, [0, 2], 0).tolist() != passes[0][:4].tolist()
 
 
 def test_a_small_pool_comes_whole():
-    assert sorted(coteaching.draw(np.array([7, 9]), 5, [0], 3)) == [7, 9]
-    assert len(coteaching.draw(np.array([], np.int64), 5, [0], 3)) == 0
+    assert sorted(noisy_pairs.draw(np.array([7, 9]), 5, [0], 3)) == [7, 9]
+    assert len(noisy_pairs.draw(np.array([], np.int64), 5, [0], 3)) == 0
     for i in range(5):
         assert (
-            len(coteaching.draw(np.arange(9), 4, [0], i)) == 4
+            len(noisy_pairs.draw(np.arange(9), 4, [0], i)) == 4
         )  # the ninth waits for another pass
 
 
@@ -68,7 +79,7 @@ def test_a_small_pool_comes_whole():
     ],
 )
 def test_an_epoch_is_a_pass_over_what_its_batches_are_drawn_from(method, expected):
-    config, what = Config(method=method, noise=0.4, batch=5), coteaching.METHODS[method]
+    config, what = Config(method=method, noise=0.4, batch=5), rivals.METHODS[method]
 
     def found(**changes):  # of warm-up, and after it
         return tuple(
@@ -96,14 +107,14 @@ def violations(seen, margin, i):
 
 
 def test_the_margin_grows_with_the_label():
-    found = coteaching.soft_margin(torch.tensor([0.0, 0.25, 1.0]), 0.2)
+    found = noisy_pairs.soft_margin(torch.tensor([0.0, 0.25, 1.0]), 0.2)
     close(found, [0, 0.2 * (10**0.25 - 1) / 9, 0.2], 1e-7)
 
 
 @pytest.mark.parametrize("wrong", [-0.01, 1.01, math.nan])
 def test_a_label_beyond_is_refused(wrong):
     with pytest.raises(ValueError, match="label 1 is .* within 0..1"):
-        coteaching.soft_margin(torch.tensor([0.5, wrong]), 0.2)
+        noisy_pairs.soft_margin(torch.tensor([0.5, wrong]), 0.2)
 
 
 def test_hinges_from_the_loop():
@@ -111,14 +122,14 @@ def test_hinges_from_the_loop():
     seen.scores[0, 3] = 2.0
     found = [violations(seen, 0.2, i) for i in range(6)]
     mean = [(sum(rows) + sum(columns)) / 6 for rows, columns in found]
-    close(coteaching.mean_violation(seen, 0.2), mean)
-    close(coteaching.hardest(seen, 0.2), [max(rows) + max(columns) for rows, columns in found])
+    close(noisy_pairs.mean_violation(seen, 0.2), mean)
+    close(noisy_pairs.hardest(seen, 0.2), [max(rows) + max(columns) for rows, columns in found])
 
 
 def test_contrast_from_the_formula():
     seen = look(ids=[0, 1, 2, 0, 4, 5])
     logits = 4 * seen.scores
-    found = coteaching.contrast(logits, seen.image_ids)
+    found = noisy_pairs.contrast(logits, seen.image_ids)
     for i in range(6):
         others = [j for j in range(6) if seen.image_ids[j] != seen.image_ids[i]]
         total = sum(math.exp(logits[i, j]) for j in [i, *others])
@@ -134,34 +145,34 @@ def test_ncrs_prediction_from_the_formula():
         p.append(min(max(0.2 - (sum(rows) + sum(columns)) / 21 / 2, 0), 0.2))
     best = sorted(p)[-3:]  # 21 // 10 + 1
     expected = [min(1, each / (sum(best) / 3)) for each in p]
-    close(coteaching.predicted(seen, 0.2), expected, 1e-5)
+    close(rivals.predicted(seen, 0.2), expected, 1e-5)
     assert min(expected) == 0 and 0.1 < sorted(expected)[14] < 1 and max(p) / (sum(best) / 3) > 1
 
 
 def test_a_batch_of_which_nothing_fits_is_predicted_as_noise():
     seen = look()._replace(scores=1 - torch.eye(6))
-    close(coteaching.predicted(seen, 0.2), torch.zeros(6))
+    close(rivals.predicted(seen, 0.2), torch.zeros(6))
 
 
 def test_bicro_warms_up_on_the_smallest_third():
     seen = look(size=7)
-    smallest = coteaching.mean_violation(seen, 0.2).sort().values[:2]  # int(0.3 · 7)
+    smallest = noisy_pairs.mean_violation(seen, 0.2).sort().values[:2]  # int(0.3 · 7)
     close(coteaching.smallest(seen, Config()), smallest.mean())
     close(
         coteaching.smallest(look(size=2), Config()),
-        coteaching.mean_violation(look(size=2), 0.2).min(),
+        noisy_pairs.mean_violation(look(size=2), 0.2).min(),
     )
 
 
 def test_ncr_warms_up_on_all_violations():
     found = coteaching.all_violations(look(), Config(margin=0.3))
-    close(found, coteaching.mean_violation(look(), 0.3).mean())
+    close(found, noisy_pairs.mean_violation(look(), 0.3).mean())
 
 
 def test_agreement_from_the_loop():
     seen, anchors = look(size=8), look(size=3, seed=1)
     anchors.captions[1] *= -1
-    found = coteaching.agreement(seen, anchors)
+    found = rivals.agreement(seen, anchors)
 
     def likeness(r):
         return min(r, 1 / r)
@@ -221,17 +232,17 @@ class Stage:
 @pytest.mark.parametrize("late, empty", [(False, False), (True, False), (True, True)])
 def test_ncr_corrects_labels_and_trains_each_part_by_itself(late, empty):
     step = Stage(late, empty)
-    loss = coteaching.ncr(step)
-    w, p = torch.linspace(0.5, 1, 6), coteaching.predicted(step.seen["own", 0], 0.2)
+    loss = rivals.ncr(step)
+    w, p = torch.linspace(0.5, 1, 6), rivals.predicted(step.seen["own", 0], 0.2)
     clean = w + (1 - w) * p
     close(step.noted[0], clean)
-    expected = coteaching.hardest(step.seen["own", 0], coteaching.soft_margin(clean, 0.2)).mean()
+    expected = noisy_pairs.hardest(step.seen["own", 0], noisy_pairs.soft_margin(clean, 0.2)).mean()
     if late and not empty:
-        ours, others = (coteaching.predicted(step.seen[who, 6], 0.2) for who in ("own", "other"))
+        ours, others = (rivals.predicted(step.seen[who, 6], 0.2) for who in ("own", "other"))
         assert not torch.allclose(ours, others)
         close(step.noted[6], (ours + others) / 2)
-        margin = coteaching.soft_margin((ours + others) / 2, 0.2)
-        expected = expected + coteaching.hardest(step.seen["own", 6], margin).mean()
+        margin = noisy_pairs.soft_margin((ours + others) / 2, 0.2)
+        expected = expected + noisy_pairs.hardest(step.seen["own", 6], margin).mean()
     assert step.trained == [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]][: 1 + (late and not empty)]
     close(loss, expected)
 
@@ -239,16 +250,16 @@ def test_ncr_corrects_labels_and_trains_each_part_by_itself(late, empty):
 @pytest.mark.parametrize("late, empty", [(False, False), (True, False), (True, True)])
 def test_bicro_corrects_labels_in_the_peers_eyes(late, empty):
     step = Stage(late, empty)
-    coteaching.bicro(step)
+    rivals.bicro(step)
     seen = step.seen["other", 0]
-    best = coteaching.predicted(seen, 0.2).argmax()  # 6 // 10 + 1
+    best = rivals.predicted(seen, 0.2).argmax()  # 6 // 10 + 1
     anchors = seen._replace(images=seen.images[best][None], captions=seen.captions[best][None])
-    expected = 0.5 + coteaching.agreement(seen, anchors) / 2
+    expected = 0.5 + rivals.agreement(seen, anchors) / 2
     assert expected[best].item() == pytest.approx(1)
     close(step.noted[0], expected)
     assert len(expected.unique()) > 3
     if late and not empty:
-        y = coteaching.agreement(step.seen["other", 6], anchors)
+        y = rivals.agreement(step.seen["other", 6], anchors)
         assert (y > 0.5).any() and (y <= 0.5).any()
         close(step.noted[6], torch.where(y > 0.5, y, 0.0))
     assert step.trained == [[0, 1, 2, 3, 4, 5], [6, 7, 8, 9, 10, 11]][: 1 + (late and not empty)]
@@ -258,7 +269,7 @@ def test_a_label_of_nought_leaves_a_margin_of_nought():
     step = Stage()
     seen = step.seen["own", 0]
     labels = torch.tensor([0.0, 1.0, 0.5, 0.0, 0.2, 0.9])
-    loss = coteaching.trained_with(step, [step.clean], [labels])
+    loss = rivals.trained_with(step, [step.clean], [labels])
     total = 0
     for i in range(6):
         rows, columns = violations(seen, 0.2 * (10 ** float(labels[i]) - 1) / 9, i)
@@ -269,17 +280,14 @@ def test_a_label_of_nought_leaves_a_margin_of_nought():
 def test_gsc_weighs_two_contrasts_and_remembers():
     record = torch.full((4, 12), torch.nan)
     targets = torch.tensor([0.2, 1.0, 0.6, 0.0, 0.9, 0.4])
-    record[coteaching.MEAN_PREDICTION, :6], record[coteaching.MEAN_CLEAN, :6] = (
-        targets,
-        targets + 0.05,
-    )
-    record[coteaching.MEAN_CLEAN, 4], record[coteaching.MEAN_PREDICTION, 4] = 0.9, 0.95
+    record[rivals.MEAN_PREDICTION, :6], record[rivals.MEAN_CLEAN, :6] = (targets, targets + 0.05)
+    record[rivals.MEAN_CLEAN, 4], record[rivals.MEAN_PREDICTION, 4] = 0.9, 0.95
     step = Stage(record=record)
-    loss = coteaching.gsc(step)
+    loss = rivals.gsc(step)
     seen = step.seen["own", 0]
     close(step.noted[0], targets)
-    rows = coteaching.contrast(seen.scores / 0.07, seen.image_ids)
-    columns = coteaching.contrast(seen.scores.T / 0.07, seen.image_ids)
+    rows = noisy_pairs.contrast(seen.scores / 0.07, seen.image_ids)
+    columns = noisy_pairs.contrast(seen.scores.T / 0.07, seen.image_ids)
     total, structure = 0, []
     images, captions = (
         [[float(v[i] @ v[j] * targets[j]) for j in range(6)] for i in range(6)]
@@ -291,54 +299,50 @@ def test_gsc_weighs_two_contrasts_and_remembers():
         total += float(targets[i]) * (float(rows[i] + columns[i]) / 2 + 0.01 * apart)
         structure.append(dots[i] / math.hypot(*images[i]) / math.hypot(*captions[i]))
     assert loss.item() == pytest.approx(total / 6, abs=1e-5)
-    close(record[coteaching.PREDICTION, :6], (torch.exp(-rows) + torch.exp(-columns)) / 2)
-    close(record[coteaching.STRUCTURE, :6], structure)
+    close(record[rivals.PREDICTION, :6], (torch.exp(-rows) + torch.exp(-columns)) / 2)
+    close(record[rivals.STRUCTURE, :6], structure)
     assert record[:, 6:].isnan().all()
     close(coteaching.both_ways(seen, Config()), (rows + columns).mean() / 2)
 
 
 def test_gscs_targets_begin_with_one():
     record = torch.full((4, 3), torch.nan)
-    assert coteaching.targets_of(record).tolist() == [1, 1, 1]
-    record[coteaching.MEAN_PREDICTION] = torch.tensor([0.3, 0.8, 1])
-    record[coteaching.MEAN_CLEAN] = torch.tensor([0.5, 0.1, 1])
-    close(coteaching.targets_of(record), [0.3, 0.1, 1.0])
+    assert rivals.targets_of(record).tolist() == [1, 1, 1]
+    record[rivals.MEAN_PREDICTION] = torch.tensor([0.3, 0.8, 1])
+    record[rivals.MEAN_CLEAN] = torch.tensor([0.5, 0.1, 1])
+    close(rivals.targets_of(record), [0.3, 0.1, 1.0])
 
 
 def test_gsc_divides_by_structure_and_moves_its_averages():
     random = np.random.default_rng(0)
     record = torch.full((4, 400), torch.nan)
     structure = np.concatenate([random.normal(0.9, 0.03, 200), random.normal(0.3, 0.05, 100)])
-    record[coteaching.STRUCTURE, :300] = torch.tensor(structure, dtype=torch.float32)
-    record[coteaching.PREDICTION, :300] = torch.linspace(0, 1, 300)
-    p, problem = coteaching.by_structure(None, 400, Config(), record)
+    record[rivals.STRUCTURE, :300] = torch.tensor(structure, dtype=torch.float32)
+    record[rivals.PREDICTION, :300] = torch.linspace(0, 1, 300)
+    p, problem = rivals.by_structure(None, 400, Config(), record)
     assert (p[:200] > 0.5).all() and (p[200:300] < 0.5).all() and (p[300:] == 1).all()
     assert problem == ""
-    losses = 1 - record[coteaching.STRUCTURE, :300].double().numpy()
+    losses = 1 - record[rivals.STRUCTURE, :300].double().numpy()
     normal = mixtures.GaussianMixture().fit(losses).posterior(losses)
     np.testing.assert_array_equal(p[:300], normal)
-    close(record[coteaching.MEAN_PREDICTION, :300], 0.3 + 0.7 * torch.linspace(0, 1, 300))
-    close(record[coteaching.MEAN_CLEAN, :300], 0.3 + 0.7 * torch.tensor(p[:300]).float())
-    assert (record[[coteaching.MEAN_PREDICTION, coteaching.MEAN_CLEAN], 300:] == 1).all()
-    old = record[coteaching.MEAN_CLEAN, :300].clone()
-    again, _ = coteaching.by_structure(None, 400, Config(), record)
-    close(record[coteaching.MEAN_CLEAN, :300], 0.3 * old + 0.7 * torch.tensor(again[:300]).float())
+    close(record[rivals.MEAN_PREDICTION, :300], 0.3 + 0.7 * torch.linspace(0, 1, 300))
+    close(record[rivals.MEAN_CLEAN, :300], 0.3 + 0.7 * torch.tensor(p[:300]).float())
+    assert (record[[rivals.MEAN_PREDICTION, rivals.MEAN_CLEAN], 300:] == 1).all()
+    old = record[rivals.MEAN_CLEAN, :300].clone()
+    again, _ = rivals.by_structure(None, 400, Config(), record)
+    close(record[rivals.MEAN_CLEAN, :300], 0.3 * old + 0.7 * torch.tensor(again[:300]).float())
 
 
 def test_gsc_divides_nothing_before_it_has_trained():
     record = torch.full((4, 5), torch.nan)
-    p, problem = coteaching.by_structure(None, 5, Config(), record)
-    assert (
-        p.tolist() == [1] * 5
-        and problem == ""
-        and coteaching.targets_of(record).tolist() == [1] * 5
-    )
+    p, problem = rivals.by_structure(None, 5, Config(), record)
+    assert p.tolist() == [1] * 5 and problem == "" and rivals.targets_of(record).tolist() == [1] * 5
 
 
 def test_the_bounds_train_without_labels():
     step = Stage()
-    close(coteaching.plain(step), coteaching.hardest(step.seen["own", 0], 0.2).mean())
-    close(coteaching.plain_mean(step), coteaching.mean_violation(step.seen["own", 0], 0.2).mean())
+    close(rivals.plain(step), noisy_pairs.hardest(step.seen["own", 0], 0.2).mean())
+    close(rivals.plain_mean(step), noisy_pairs.mean_violation(step.seen["own", 0], 0.2).mean())
     assert step.trained == [[0, 1, 2, 3, 4, 5]] * 2 and not step.noted
 
 
@@ -356,8 +360,8 @@ def test_a_division_is_by_the_mean_violation_of_every_pair():
             return 1 - values
 
     looks = [(np.array([4, 0, 2]), look(3)), (np.array([1, 3, 4]), look(3, seed=1))]
-    p, problem = coteaching.by_mean_violation(Mixture, iter(looks), 5, Config(), None)
-    first, second = (coteaching.mean_violation(each, 0.2) for _, each in looks)
+    p, problem = rivals.by_mean_violation(Mixture, iter(looks), 5, Config(), None)
+    first, second = (noisy_pairs.mean_violation(each, 0.2) for _, each in looks)
     expected = [first[1], second[0], first[2], second[1], second[2]]
     np.testing.assert_allclose(fits[0], expected, atol=1e-7)
     np.testing.assert_allclose(p, 1 - fits[0])
@@ -368,7 +372,7 @@ def test_a_division_is_by_the_mean_violation_of_every_pair():
 
 
 def test_what_the_table_says_of_each_method():
-    methods = coteaching.METHODS
+    methods = rivals.METHODS
     assert {name for name, m in methods.items() if m.parts} == {"ncr", "bicro"}
     assert {name for name, m in methods.items() if m.truth} == {"clean"}
     assert {name for name, m in methods.items() if m.divide} == {"ncr", "bicro", "gsc"}
@@ -387,7 +391,7 @@ def test_what_the_table_says_of_each_method():
 
 def test_an_unknown_method_is_refused(tmp_path):
     with pytest.raises(ValueError, match="unknown method 'esc'; known: ncr, bicro"):
-        coteaching.compute(Config(method="esc"), [], 0, tmp_path, "cpu")
+        Config(method="esc").compute([], 0, tmp_path, "cpu")
 
 
 # --- How well the noise was found ----------------------------------------------------------------
@@ -397,15 +401,15 @@ def test_auc_counts_couples():
     random = np.random.default_rng(0)
     values, clean = random.integers(5, size=40) / 4, random.random(40) < 0.6
     couples = [(a > b) + 0.5 * (a == b) for a in values[clean] for b in values[~clean]]
-    assert coteaching.auc(values, clean) == pytest.approx(np.mean(couples))
-    assert math.isnan(coteaching.auc(values, clean | True))
+    assert identification.auc(values, clean) == pytest.approx(np.mean(couples))
+    assert math.isnan(identification.auc(values, clean | True))
 
 
 def test_identification_from_the_counts():
     random = np.random.default_rng(1)
     p, noise = random.random((2, 50)).round(1), random.random(50) < 0.4
     p[:, 7] = 0.5
-    found = coteaching.identification(p, noise, 0.5)
+    found = identification.identification(p, noise, 0.5)
     for who, each in (("A", p[0]), ("B", p[1]), ("mean", (p[0] + p[1]) / 2)):
         said = [x <= 0.5 for x in each]
         both = sum(s and n for s, n in zip(said, noise))
@@ -417,28 +421,28 @@ def test_identification_from_the_counts():
 
 
 def test_what_the_truth_leaves_undefined_is_missing():
-    clean = coteaching.identification(np.ones((2, 4)), np.zeros(4, bool), 0.5)
+    clean = identification.identification(np.ones((2, 4)), np.zeros(4, bool), 0.5)
     assert clean == {
         f"{who} clean {name}": 100.0
         for who in ("A", "B", "mean")
         for name in ("precision", "recall")
     }
     pair = Pair([], 4, 0, 1)
-    assert "division AUC" not in coteaching.division(pair, np.zeros(4, bool), 0.5, True)
-    assert coteaching.division(pair, np.zeros(4, bool), 0.5, False) == {}
+    assert "division AUC" not in identification.division(pair, np.zeros(4, bool), 0.5, True)
+    assert identification.division(pair, np.zeros(4, bool), 0.5, False) == {}
 
 
 def test_the_labels_of_both_networks_are_averaged_where_there_are_any():
     pair, nan, noise = Pair([], 4, 0, 1), math.nan, np.array([False, True, True, False])
     pair.labels.copy_(torch.tensor([[0.9, nan, 0.1, nan], [0.5, 0.2, nan, nan]]))
-    told = coteaching.division(pair, noise, 0.5, False)
+    told = identification.division(pair, noise, 0.5, False)
     assert told == {"label AUC": 1.0, "labelled": 3}
     pair.labels[0, 1] = 1.0  # its mean is 0.6, behind 0.7
-    assert coteaching.division(pair, noise, 0.5, False)["label AUC"] == 1.0
+    assert identification.division(pair, noise, 0.5, False)["label AUC"] == 1.0
     pair.labels[1, 1] = 0.5  # 0.75
-    assert coteaching.division(pair, noise, 0.5, False)["label AUC"] == 0.5
+    assert identification.division(pair, noise, 0.5, False)["label AUC"] == 0.5
     pair.labels.copy_(torch.tensor([[0.6, 0.5, nan, nan], [nan, 0.5, nan, nan]]))
-    assert coteaching.division(pair, noise, 0.5, False) == {"label AUC": 1.0, "labelled": 2}
+    assert identification.division(pair, noise, 0.5, False) == {"label AUC": 1.0, "labelled": 2}
 
 
 # --- What a network sees -------------------------------------------------------------------------
@@ -518,8 +522,8 @@ def test_a_step_counts_samples_and_keeps_time(monkeypatch):
         assert not torch.is_grad_enabled()
         assert not step.glance(step.network, step.noisy).scores.requires_grad
     clock.turn(None)
-    spent = dict(zip(coteaching.PHASES, pair.seconds.tolist()))
-    assert spent == dict.fromkeys(coteaching.PHASES, 0) | {"training": 2 + 8, "correction": 4}
+    spent = dict(zip(two_networks.PHASES, pair.seconds.tolist()))
+    assert spent == dict.fromkeys(two_networks.PHASES, 0) | {"training": 2 + 8, "correction": 4}
     step.look(step.rows())
     assert pair.samples == 3 and step.rows().tolist() == [1, 2, 0]
     step.note(step.clean, torch.tensor([0.25, 0.5], requires_grad=True))
@@ -568,7 +572,9 @@ class Toy(nn.Module):
 def inputs(slow_inputs, monkeypatch):
     """The inputs of a run with quick networks."""
     monkeypatch.setattr(
-        coteaching.backbone, "build", lambda kind, width, vectors, dim, **sizes: Toy(width, vectors, dim)
+        two_networks.backbone,
+        "build",
+        lambda kind, width, vectors, dim, **sizes: Toy(width, vectors, dim),
     )
     return slow_inputs
 
@@ -589,7 +595,7 @@ def slow_inputs(monkeypatch, tmp_path_factory):
     )
     run = SimpleNamespace(metrics={"width": 6}, array=lambda name: stored.astype(np.float16))
     monkeypatch.setattr(
-        coteaching, "word_vectors", lambda *inputs: (torch.rand(10, 5) - 0.5, Words())
+        two_networks, "word_vectors", lambda *inputs: (torch.rand(10, 5) - 0.5, Words())
     )
 
     def get(config, seed, inputs, device):
@@ -630,10 +636,10 @@ def test_the_division_and_the_labels_of_both_networks_count():
         posterior=torch.tensor([[0.6, 0.4], [0.1, 0.9]]),
         labels=torch.tensor([[0.3, torch.nan], [0.5, 0.6]]),
     )
-    found = coteaching.division(pair, np.array([False, True]), 0.5, True)
+    found = identification.division(pair, np.array([False, True]), 0.5, True)
     assert (found["division AUC"], found["label AUC"], found["labelled"]) == (0.0, 0.0, 2)
     assert (found["A noisy recall"], found["B noisy recall"]) == (100.0, 0.0)
-    assert "division AUC" not in coteaching.division(pair, np.array([False, True]), 0.5, False)
+    assert "division AUC" not in identification.division(pair, np.array([False, True]), 0.5, False)
 
 
 def test_what_a_run_leaves_and_says(inputs, tmp_path):
@@ -644,13 +650,13 @@ def test_what_a_run_leaves_and_says(inputs, tmp_path):
     wrong = index != np.arange(48) // EACH
     assert found["noise rate"] == wrong.mean() > 0.2
     assert posterior.shape == np.load(tmp_path / "labels.npy").shape == (2, 48)
-    assert found["division AUC"] == coteaching.auc(posterior.mean(0), ~wrong)
-    assert coteaching.identification(posterior, wrong, 0.5).items() < found.items()
+    assert found["division AUC"] == identification.auc(posterior.mean(0), ~wrong)
+    assert identification.identification(posterior, wrong, 0.5).items() < found.items()
     assert np.load(tmp_path / "dev.npy")[:, 0].tolist() == [3, 6]  # after each epoch
     assert np.load(tmp_path / "ranks_i2t.npy").shape == (10,)
     assert np.load(tmp_path / "ranks_t2i.npy").shape == (20,)
-    assert {f"{phase} seconds" for phase in coteaching.PHASES} < set(found)
-    assert all(found[f"{phase} seconds"] > 0 for phase in coteaching.PHASES)
+    assert {f"{phase} seconds" for phase in two_networks.PHASES} < set(found)
+    assert all(found[f"{phase} seconds"] > 0 for phase in two_networks.PHASES)
     assert 18 + 18 + 18 < found["samples"] <= 18 + 18 + 36  # noisy pairs in the second half alone
     path = tmp_path / "problems.json"
     assert found["problems"] == (len(json.loads(path.read_text())) if path.exists() else 0)
@@ -701,7 +707,7 @@ def test_the_noise_is_the_same_for_every_seed_and_another_by_its_own(inputs, tmp
 
 
 def test_a_tuning_seed_sees_dev_and_a_reporting_seed_test(inputs, tmp_path, monkeypatch):
-    seen, measured = [], coteaching.similarities
+    seen, measured = [], two_networks.similarities
     monkeypatch.setattr(coteaching, "similarities", lambda *a: seen.append(a[5:]) or measured(*a))
     monkeypatch.setattr(training, "looks", lambda steps: [])  # at the warm-up
     config = config_of("mean", dev_images=4, test_images=5)
@@ -721,7 +727,7 @@ def test_a_tuning_seed_sees_dev_and_a_reporting_seed_test(inputs, tmp_path, monk
 )
 def test_dev_chooses_the_epoch_whose_weights_are_kept(inputs, tmp_path, monkeypatch, rsums, best):
     weights, told_of = [], iter([*rsums, 7])
-    measured = coteaching.similarities
+    measured = two_networks.similarities
 
     def similarities(networks, *rest):
         weights.append(training.checksum(networks))
@@ -752,7 +758,7 @@ def test_a_network_learns_on_its_peers_division(inputs, tmp_path):
 
     def train(step):
         steps.append(step)
-        return coteaching.plain(step)
+        return rivals.plain(step)
 
     for split in ("peer", "own"):
         divided = []
@@ -786,7 +792,7 @@ def test_without_noisy_or_clean_pairs_all_are_clean(inputs, tmp_path, p, alone, 
     steps = []
     method = Method(
         "mean",
-        lambda step: steps.append(step) or coteaching.plain(step),
+        lambda step: steps.append(step) or rivals.plain(step),
         lambda looks, n, *rest: (np.where(np.arange(n) < alone, 1, p), ""),
         parts=True,
     )
@@ -802,7 +808,7 @@ def test_a_noisy_pair_that_is_alone_does_not_train(inputs, tmp_path):
     steps = []
     method = Method(
         "mean",
-        lambda step: steps.append(step) or coteaching.plain(step),
+        lambda step: steps.append(step) or rivals.plain(step),
         lambda looks, n, config, record: ((np.arange(n) != 9) * 1.0, ""),
         parts=True,
     )
@@ -811,9 +817,7 @@ def test_a_noisy_pair_that_is_alone_does_not_train(inputs, tmp_path):
 
 
 def test_a_problem_of_a_mixture_is_told_and_kept(inputs, tmp_path):
-    method = Method(
-        "mean", coteaching.plain, lambda looks, n, config, record: (np.ones(n), "one lump")
-    )
+    method = Method("mean", rivals.plain, lambda looks, n, config, record: (np.ones(n), "one lump"))
     with pytest.warns(UserWarning, match="epoch 1, network A: one lump"):
         found = coteaching.fit(method, config_of("ncr"), inputs, 0, tmp_path, "cpu")
     kept = json.loads((tmp_path / "problems.json").read_text())
@@ -861,7 +865,7 @@ def test_methods_share_the_warm_up_that_they_have_in_common():
     """Same networks, data and schedule; another loss, or another pool, is another run."""
     found = {
         name: coteaching.warm_up_of(method, config_of(name))
-        for name, method in {**coteaching.METHODS, "gsl": gsl.METHOD}.items()
+        for name, method in {**rivals.METHODS, "gsl": gsl.METHOD}.items()
     }
     assert found["ncr"] == found["hardest"] == found["mean"]
     assert [found[name].loss for name in ("ncr", "bicro", "gsc", "gsl")] == [
@@ -874,7 +878,7 @@ def test_methods_share_the_warm_up_that_they_have_in_common():
     config = replace(config_of("gsl"), warm_up="mean", eta=0.5, delta=0.4)
     assert coteaching.warm_up_of(gsl.METHOD, config) == found["ncr"]
     other = replace(config_of("ncr"), noise=0.1)
-    assert coteaching.warm_up_of(coteaching.METHODS["ncr"], other) != found["ncr"]
+    assert coteaching.warm_up_of(rivals.METHODS["ncr"], other) != found["ncr"]
     with pytest.raises(ValueError, match="unknown warm_up 'none'; known: mean, smallest"):
         replace(config_of("ncr"), warm_up="none")
 
@@ -883,7 +887,7 @@ def test_networks_begin_with_what_the_warm_up_left(inputs, tmp_path):
     """At a learning rate of zero after it nothing is learnt."""
     config = config_of("mean", after=0.0)
     compute(config, inputs, 0, tmp_path)
-    begun = coteaching.warm_up_of(coteaching.METHODS["mean"], config)
+    begun = coteaching.warm_up_of(rivals.METHODS["mean"], config)
     warmed = coteaching.runs.get(begun, 0, inputs, device="cpu").weights()
     kept = safetensors.torch.load_file(tmp_path / "weights.safetensors")
     assert kept.keys() == warmed.keys()
@@ -891,9 +895,9 @@ def test_networks_begin_with_what_the_warm_up_left(inputs, tmp_path):
 
 
 def test_both_networks_warm_up(inputs):
-    begun = coteaching.warm_up_of(coteaching.METHODS["mean"], config_of("mean"))
+    begun = coteaching.warm_up_of(rivals.METHODS["mean"], config_of("mean"))
     torch.manual_seed(0)
-    before = [network.state_dict() for network in coteaching.build(begun, *inputs)[0]]
+    before = [network.state_dict() for network in two_networks.build(begun, *inputs)[0]]
     after = coteaching.runs.get(begun, 0, inputs, device="cpu").weights()
     for k in range(2):
         assert all(
@@ -911,22 +915,22 @@ def test_a_base_models_vectors_are_read_once_and_leave_random_numbers_alone(monk
         read.append((dataset.fingerprint, base_run and base_run.key))
         return torch.rand(3), "words"
 
-    monkeypatch.setattr(coteaching, "word_vectors", vectors)
-    monkeypatch.setattr(coteaching, "VECTORS", {})
+    monkeypatch.setattr(two_networks, "word_vectors", vectors)
+    monkeypatch.setattr(two_networks, "VECTORS", {})
     a, b = SimpleNamespace(fingerprint="a"), SimpleNamespace(fingerprint="b")
     base = SimpleNamespace(key="base")
     torch.manual_seed(5)
-    first = coteaching.start_vectors(a, base)[0]
+    first = two_networks.start_vectors(a, base)[0]
     drawn = torch.rand(1)
     torch.manual_seed(5)
-    assert torch.equal(coteaching.start_vectors(a, base)[0], first) and torch.rand(1) == drawn
-    assert torch.equal(coteaching.start_vectors(b, base, a)[0], first) and len(read) == 1
-    coteaching.start_vectors(b, base)
-    coteaching.start_vectors(a, SimpleNamespace(key="other"))
+    assert torch.equal(two_networks.start_vectors(a, base)[0], first) and torch.rand(1) == drawn
+    assert torch.equal(two_networks.start_vectors(b, base, a)[0], first) and len(read) == 1
+    two_networks.start_vectors(b, base)
+    two_networks.start_vectors(a, SimpleNamespace(key="other"))
     assert read == [("a", "base"), ("b", "base"), ("a", "other")]
     torch.manual_seed(5)  # without one they are drawn, by the run's own seed
     assert (
-        not torch.equal(coteaching.start_vectors(a)[0], coteaching.start_vectors(a)[0])
+        not torch.equal(two_networks.start_vectors(a)[0], two_networks.start_vectors(a)[0])
         and len(read) == 5
     )
 
@@ -972,23 +976,23 @@ def test_a_runs_networks_can_be_had_again(slow_inputs, tmp_path, monkeypatch, si
 
     weights = load_file(tmp_path / "weights.safetensors")
     run = SimpleNamespace(config=asdict(config), weights=lambda: weights)
-    networks, vocabulary = coteaching.load(run, *inputs)
+    networks, vocabulary = two_networks.load(run, *inputs)
     assert not networks.training and training.checksum(networks) == found["checksum"]
     assert type(networks[0].reason).__name__.lower() == similarity
     dataset, feature_run = inputs
     arguments = networks, vocabulary, dataset, feature_run, config, "test"
-    scores = coteaching.similarities(*arguments)
+    scores = two_networks.similarities(*arguments)
     assert not any(network.training for network in networks)
     assert retrieval.evaluate(scores, EACH).named("test").items() <= found.items()
     ids, lengths = vocabulary.encode(dataset.captions_of("test"))
     raw = torch.from_numpy(feature_run.array("features")[dataset.splits["test"]].astype(np.float32))
     with torch.no_grad():
         close(scores, sum(network(raw, ids, lengths) for network in networks) / 2)
-    monkeypatch.setattr(coteaching, "IMAGES", 3)
+    monkeypatch.setattr(two_networks, "IMAGES", 3)
     networks.train()
-    close(coteaching.similarities(*arguments), scores)
+    close(two_networks.similarities(*arguments), scores)
     assert all(network.training for network in networks)
-    close(coteaching.similarities(*arguments, 4), scores[:4, :8])
+    close(two_networks.similarities(*arguments, 4), scores[:4, :8])
 
 
 @pytest.mark.parametrize("method", ["gsl", "gsc", "ncr"])
@@ -1017,7 +1021,7 @@ def test_a_run_that_was_cut_off_goes_on_as_if_it_had_not_been(
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("method", ["gsl", *coteaching.METHODS])
+@pytest.mark.parametrize("method", ["gsl", *rivals.METHODS])
 def test_two_runs_of_a_seed_are_the_same(inputs, tmp_path, method):
     config = config_of(method)
     runs = [compute(config, inputs, seed, tmp_path / str(i)) for i, seed in enumerate((0, 0, 1))]

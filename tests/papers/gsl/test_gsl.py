@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from alignbook.papers.gsl import coteaching
+from alignbook.papers.gsl import coteaching, noisy_pairs
 from alignbook.papers.gsl import model as gsl
-from alignbook.papers.gsl.coteaching import Look, auc
+from alignbook.papers.gsl.identification import auc
 from alignbook.papers.gsl.model import Anchors, Config, anchors, soft_labels, structure
+from alignbook.papers.gsl.noisy_pairs import Look
 from torch.nn import functional as F
 
 CONFIG = Config()
@@ -416,7 +417,7 @@ def test_a_step_of_no_clean_pair_is_defined():
     step = Step(look, 0, CONFIG)
     loss = gsl.train(step)
     assert torch.equal(step.noted[1], torch.zeros(7).double())
-    close(loss, coteaching.hardest(look, 0.0).mean())
+    close(loss, noisy_pairs.hardest(look, 0.0).mean())
 
 
 def test_the_division_takes_its_anchors_from_l_w_and_its_losses_from_all_of_l_sct(monkeypatch):
@@ -445,7 +446,7 @@ def test_the_division_takes_its_anchors_from_l_w_and_its_losses_from_all_of_l_sc
     p, problem = gsl.divide(iter(looks), 12, config, None)
     first, found = np.empty((2, 12))
     for rows, look in looks:
-        l_w = first[rows] = coteaching.hardest(look, 0.2)
+        l_w = first[rows] = noisy_pairs.hardest(look, 0.2)
         images, captions = gsl.cosines(look.images), gsl.cosines(look.captions)
         chosen = anchors(images, captions, l_w < 0.45)
         found[rows] = gsl.l_sct(look, None, chosen, config)
@@ -461,9 +462,9 @@ def test_warm_up_is_l_w_or_mean_violations():
     def warmed(config):
         return coteaching.WARM_UPS[coteaching.warm_up_of(gsl.METHOD, config).loss](look, config)
 
-    close(warmed(CONFIG), coteaching.hardest(look, 0.2).mean())
+    close(warmed(CONFIG), noisy_pairs.hardest(look, 0.2).mean())
     mean = warmed(replace(CONFIG, warm_up="mean"))
-    close(mean, coteaching.mean_violation(look, 0.2).mean())
+    close(mean, noisy_pairs.mean_violation(look, 0.2).mean())
 
 
 def test_gsl_is_a_method_of_two_parts_that_divides():
@@ -476,8 +477,8 @@ def test_compute_trains_by_it(monkeypatch):
     assert gsl.compute(CONFIG, ["inputs"], 3, "folder", "cpu") == (
         gsl.METHOD,
         CONFIG,
-        3,
         ["inputs"],
+        3,
         "folder",
         "cpu",
     )

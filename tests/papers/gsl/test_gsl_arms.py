@@ -9,7 +9,7 @@ import pytest
 import torch
 from alignbook.backbones.inputs import Inputs
 from alignbook.datasets import noise_index
-from alignbook.papers.gsl import arms, cost, coteaching, relabelling
+from alignbook.papers.gsl import arms, cost, coteaching, noisy_pairs, relabelling, two_networks
 from alignbook.papers.gsl import model as gsl
 from alignbook.workbook import exhibits, profiles
 
@@ -203,7 +203,7 @@ def test_batches_hold_every_pair_once_clean_ones_first():
 def look(size=6):
     draw = torch.Generator().manual_seed(0)
     vectors = torch.nn.functional.normalize(torch.rand(2, size, 5, generator=draw), dim=2)
-    return coteaching.Look(torch.rand(size, size, generator=draw), *vectors, torch.arange(size))
+    return noisy_pairs.Look(torch.rand(size, size, generator=draw), *vectors, torch.arange(size))
 
 
 def test_labels_are_those_of_training_or_the_networks_score():
@@ -225,11 +225,11 @@ def test_a_division_says_which_pairs_are_anchors(monkeypatch, tmp_path, division
     wrong = index != np.arange(8) // 2
     pairs = SimpleNamespace(noisy=wrong, index=index, glance=lambda network, rows: rows)
     monkeypatch.setattr(
-        coteaching,
+        two_networks,
         "load",
         lambda *inputs: (torch.nn.ModuleList([torch.nn.Identity(), torch.nn.Identity()]), None),
     )
-    monkeypatch.setattr(coteaching, "gather", lambda *inputs: Sized(pairs))
+    monkeypatch.setattr(noisy_pairs, "gather", lambda *inputs: Sized(pairs))
     monkeypatch.setattr(
         relabelling,
         "labels_of",
@@ -296,7 +296,7 @@ def test_seconds_of_a_schedule_by_hand():
 
 
 def test_the_first_pairs_of_all():
-    pairs = coteaching.Pairs(
+    pairs = noisy_pairs.Pairs(
         None, np.arange(3), np.arange(6) // 2, torch.arange(12).view(6, 2), torch.arange(6), 4, 2
     )
     some = cost.replace_index(pairs, 4)

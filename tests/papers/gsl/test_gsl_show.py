@@ -12,7 +12,7 @@ import torch
 from alignbook.datasets import noise_index
 from alignbook.evidence import printed_tables
 from alignbook.evidence.statistics import t_interval
-from alignbook.papers.gsl import coteaching, show
+from alignbook.papers.gsl import identified, pipeline, retrieved, shapes, show, times, two_networks
 from alignbook.papers.gsl import model as gsl
 from alignbook.show import figures
 from alignbook.store import runs
@@ -127,7 +127,7 @@ def small_run(**changes):
 
 
 def test_numbers_of_the_pipeline():
-    found = show.pipeline_numbers(small_run(), 2).set_index(["network", "what"]).value
+    found = pipeline.pipeline_numbers(small_run(), 2).set_index(["network", "what"]).value
     assert found[""].to_dict() == {
         "pairs": 4,
         "noisy pairs": 2,
@@ -144,7 +144,7 @@ def test_numbers_of_the_pipeline():
     "split, heading", [("peer", "A learns on B's division"), ("own", "A learns on A's division")]
 )
 def test_the_pipeline_says_them(split, heading):
-    figure = show.pipeline(small_run(split=split), 2)
+    figure = pipeline.pipeline(small_run(split=split), 2)
     said = words(figure)
     whole = "\n".join(said)
     assert heading in said
@@ -171,7 +171,7 @@ def test_the_picture_of_labels_has_the_librarys_numbers():
     s_i[0], s_t[0] = torch.tensor([1, 0.8, 0.4, 0.9, 0.5]), torch.tensor([1, 0.2, 0.5, 0.9, 0.4])
     clean = torch.tensor([False, True, True, False, True])
     chosen = gsl.anchors(s_i, s_t, clean)
-    figure = show.corrected_labels(s_i.numpy(), s_t.numpy(), clean.numpy())
+    figure = shapes.corrected_labels(s_i.numpy(), s_t.numpy(), clean.numpy())
     drawn = [text.get_text() for text in figure.axes[0].texts]
     ours = gsl.soft_labels(s_i, s_t, clean, chosen)[0].item()
     assert ours == pytest.approx(0.6625) and f"{ours:.2f}" in drawn
@@ -338,7 +338,7 @@ def costs():
 
 def test_costs_beside_the_papers(costs):
     rows = [row for row in exhibits.GSL_TABLE_2 if row[2] in ("ncr", "gsl", None)]
-    found = show.cost_table(costs, printed_tables.table("gsl-T2"), rows).set_index("method")
+    found = times.cost_table(costs, printed_tables.table("gsl-T2"), rows).set_index("method")
     assert list(found.index) == ["NCR", "ESC", "SPS", "GSL"]
     assert found.loc["GSL", "paper, increase (%)"] == 46.55
     assert found.loc["GSL", "ours, seconds"] == 205
@@ -356,10 +356,10 @@ def test_costs_beside_the_papers(costs):
 
 def test_parts_of_the_time_add_up(costs):
     costs["seconds"] = costs["warm-up"] + costs["training"] + costs["division"]
-    lines = show.time_lines(costs).set_index("method")
+    lines = times.time_lines(costs).set_index("method")
     assert lines.loc["GSL"].tolist() == [10, 160, 5, 30]
     assert lines.sum(axis=1)["NCR"] == costs[costs.row == "ncr"].seconds.mean()
-    axis = show.time_bars(lines.reset_index(), "note").axes[0]
+    axis = times.time_bars(lines.reset_index(), "note").axes[0]
     wide = [[bar.get_width() for bar in bars] for bars in axis.containers]
     assert np.allclose(np.sum(wide, axis=0), lines.sum(axis=1))
     left = [[bar.get_x() for bar in bars] for bars in axis.containers]
@@ -383,7 +383,7 @@ def test_gains_over_ncr():
 
 
 def test_schedules_are_those_that_are_timed():
-    found = show.schedule_table().set_index("method")
+    found = times.schedule_table().set_index("method")
     assert found.loc["GSC"].tolist()[:2] == [0, 60] and len(found) == 4
 
 
@@ -401,12 +401,12 @@ def test_table_3_has_the_class_that_is_asked_for():
             ("gsl", "RSUM", 0, 1),
         ]
     )
-    found = show.as_printed(metrics)
+    found = identified.as_printed(metrics)
     assert len(found) == len(metrics) + 2
     assert found.tail(2)[["column", "value"]].values.tolist() == [["precision", 80], ["recall", 70]]
-    other = show.as_printed(metrics, "A", "clean").tail(2)
+    other = identified.as_printed(metrics, "A", "clean").tail(2)
     assert other["value"].tolist() == [60, 50]
-    table = show.classes_table(metrics)
+    table = identified.classes_table(metrics)
     assert table["p(clean) of"].tolist() == ["both, mean", "A", "B"]
     assert table.loc[0, ["noisy: precision", "noisy: recall", "division AUC"]].tolist() == [
         80,
@@ -425,11 +425,11 @@ def test_labels_as_shares_of_their_class():
             ),
         }
     )
-    found = show.label_shares(run, 2, bins=2)
+    found = identified.label_shares(run, 2, bins=2)
     assert found.low.tolist() == [0, 0.5] and found.high.tolist() == [0.5, 1]
     assert found.clean.tolist() == pytest.approx([100 / 3, 200 / 3])  # 0.2 | 0.9 and 1.0
     assert found.noisy.tolist() == [100, 0]
-    figure = show.label_histograms({"a": found, "b": found}, "note")
+    figure = identified.label_histograms({"a": found, "b": found}, "note")
     steps = [patch.get_data().values.tolist() for patch in figure.axes[1].patches]
     assert steps == [found.clean.tolist(), found.noisy.tolist()]
     assert figure.axes[0].patches[1].get_hatch() and not figure.axes[0].patches[0].get_hatch()
@@ -449,11 +449,11 @@ def test_rules_of_labels():
         [(a, b, 0, c) for a, b, c in lines]
         + [("relabelled", "label AUC", s, v) for s, v in ((0, 0.7), (1, 0.9))]
     )
-    found = show.rules_table(metrics)
+    found = identified.rules_table(metrics)
     assert found.rule.tolist() == ["relabelled", "score"]
     assert found.loc[0, ["label AUC", "low"]].tolist() == pytest.approx(t_interval([0.7, 0.9])[:2])
     assert found.loc[1, ["mean label, clean", "mean label, noisy"]].tolist() == [0.8, 0.2]
-    own = show.label_auc_table(metrics.assign(n=40))
+    own = identified.label_auc_table(metrics.assign(n=40))
     assert own[["method", "label AUC", "labelled", "seeds"]].values.tolist() == [
         ["GSL", 0.9, 40, 1]
     ]
@@ -494,26 +494,28 @@ def trained(monkeypatch):
     )
     networks = torch.nn.ModuleList([Network(0), Network(1)]).eval()
     vocabulary = SimpleNamespace(encode=encode)
-    monkeypatch.setattr(coteaching, "load", lambda run, *inputs: (networks, vocabulary))
+    monkeypatch.setattr(two_networks, "load", lambda run, *inputs: (networks, vocabulary))
     run = Run(config={"test_images": 4, "regions": 1})
     features = SimpleNamespace(array=lambda name: stored)
     config = SimpleNamespace(regions=1)
-    whole = coteaching.similarities(networks, vocabulary, dataset, features, config, "test").numpy()
+    whole = two_networks.similarities(
+        networks, vocabulary, dataset, features, config, "test"
+    ).numpy()
     return run, [dataset, features, None, None, None], whole
 
 
 def test_scores_are_those_of_the_whole_test(trained, monkeypatch):
     run, inputs, whole = trained
-    monkeypatch.setattr(coteaching, "IMAGES", 2)
-    found = show.scores(run, inputs, np.arange(5), np.arange(10))
+    monkeypatch.setattr(retrieved.noisy_pairs, "IMAGES", 2)
+    found = retrieved.scores(run, inputs, np.arange(5), np.arange(10))
     assert np.allclose(found, whole)
-    some = show.scores(run, inputs, np.array([3, 1, 4]), np.array([8, 0]))
+    some = retrieved.scores(run, inputs, np.array([3, 1, 4]), np.array([8, 0]))
     assert np.allclose(some, whole[[3, 1, 4]][:, [8, 0]])
 
 
 def test_the_first_queries_are_ranked_among_the_tested(trained):
     run, inputs, whole = trained
-    both = show.retrieved(run, inputs, queries=3, k=2)
+    both = retrieved.retrieved(run, inputs, queries=3, k=2)
     captions, images = both["captions"], both["images"]
     assert captions["query"].tolist() == [0, 0, 1, 1, 2, 2]
     assert images["query"].tolist() == [0, 0, 2, 2, 4, 4]  # the first caption of each image
@@ -526,7 +528,7 @@ def test_the_first_queries_are_ranked_among_the_tested(trained):
         assert line.score == pytest.approx(own[line.rank - 1]) and line.found < 4
         assert line.right == (line.found == line.query // 2)
     run.config["test_images"] = 0
-    assert len(show.retrieved(run, inputs, queries=9)["captions"]) == 3 * 5
+    assert len(retrieved.retrieved(run, inputs, queries=9)["captions"]) == 3 * 5
 
 
 @pytest.mark.parametrize("pictures", [False, True])
@@ -535,9 +537,9 @@ def test_retrievals_are_marked_and_kept(trained, tmp_path, pictures):
     dataset = inputs[0]
     if pictures:
         dataset.images = np.random.default_rng(0).integers(0, 255, (6, 4, 4, 3), np.uint8)
-    found = {name: show.retrieved(run, inputs, queries=2) for name in ("one", "other")}
-    for way, draw in (("captions", show.captions_figure), ("images", show.images_figure)):
-        data = show.long_form(found, dataset, way)
+    found = {name: retrieved.retrieved(run, inputs, queries=2) for name in ("one", "other")}
+    for way, draw in (("captions", retrieved.captions_figure), ("images", retrieved.images_figure)):
+        data = retrieved.long_form(found, dataset, way)
         assert len(data) == 2 * 2 * 3 and set(data.method) == {"one", "other"}
         said = words(draw(data, dataset, "the note"))
         marks = [text[0] for text in said if text[:1] in ("✓", "✗") and "belongs" not in text]
@@ -560,8 +562,8 @@ def test_queries_shown_beside_all():
         metrics={"test i2t R@1": 40.0, "test t2i R@1": 30.0}, arrays={"ranks_i2t": np.ones(50)}
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(show, "first_run", lambda listed, arm: run)
-        found = show.shown_against_all(
+        patch.setattr(retrieved, "first_run", lambda listed, arm: run)
+        found = retrieved.shown_against_all(
             {"GSL": {"captions": top, "images": top}}, None, {"GSL": "gsl-0.4"}
         )
     assert found.values.tolist() == [

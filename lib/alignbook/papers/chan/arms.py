@@ -8,8 +8,8 @@ from dataclasses import fields, replace
 
 from alignbook.backbones.inputs import Inputs
 from alignbook.papers.chan import rivals
-from alignbook.papers.chan.model import DIFFERENCES, PRESETS, Config
 from alignbook.papers.chan.catalogue import CODEBOOK_SIZES, EXHIBITS, TAUS
+from alignbook.papers.chan.model import DIFFERENCES, PRESETS, Config
 
 # (λ, α) for LogSumExp and softmax pooling. Margins are in the units of each pooling: a sum over
 # words spreads about ten times as wide.

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from alignbook.backbones.inputs import Inputs
 from alignbook.backbones import bert, region_features
+from alignbook.backbones.inputs import Inputs
 from alignbook.backbones.word_vectors import word_vectors
 from alignbook.core import losses, retrieval, training
 from alignbook.core.encoders import BiGRU, RegionEncoder

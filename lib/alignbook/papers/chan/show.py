@@ -21,16 +21,7 @@ from alignbook.papers.chan.attention_maps import (
 from alignbook.show import figures
 from alignbook.show.datasheet import wrapped
 from alignbook.show.figures import PAPER
-from alignbook.show.tensor_grids import (
-    IMAGE,
-    SHEETS,
-    TEXT,
-    Grid,
-    draw,
-    labelled,
-    score_row,
-    unit,
-)
+from alignbook.show.tensor_grids import IMAGE, SHEETS, TEXT, Grid, draw, labelled, score_row, unit
 from alignbook.store import runs
 from alignbook.world import SHAPES
 from alignbook.world.captions import ACTIVE, PASSIVE, PLURALS, SYNONYMS

@@ -6,11 +6,11 @@ the world the heads are trained on the other domain, so that the target is never
 
 from dataclasses import replace
 
-from alignbook.papers.comalign.model import DIFFERENCES, PRESETS, Config
-from alignbook.store import runs
 from alignbook.papers.comalign import benchmarks, matched_pairs
 from alignbook.papers.comalign.catalogue import BASES
 from alignbook.papers.comalign.inputs import Inputs, components, probe_components, source
+from alignbook.papers.comalign.model import DIFFERENCES, PRESETS, Config
+from alignbook.store import runs
 
 # The paper trains on Visual Genome and Flickr30K for COCO, on Visual Genome for Flickr30K. In the
 # world domain A stands for COCO and B for Flickr30K, and each is what the other's heads train on.
@@ -188,8 +188,7 @@ def inputs(book, exhibit: str, arm: str) -> Inputs:
     to = TARGET.get(target, "B" if exhibit == "comalign-TII" else "A")
     boxes = "gold" if gold else ""
     return Inputs(
-        *components(book, SOURCE[to], BASES[base], boxes),
-        *components(book, to, BASES[base], boxes),
+        *components(book, SOURCE[to], BASES[base], boxes), *components(book, to, BASES[base], boxes)
     )
 
 

@@ -98,7 +98,11 @@ NOTEBOOKS = {
         expected={"smoke": 5, "laptop": 10},
     ),
     "21_comalign_compositional": Notebook(
-        ("base",), ("comalign-TII",), printed=True, data=PICTURES, expected={"smoke": 5, "laptop": 5}
+        ("base",),
+        ("comalign-TII",),
+        printed=True,
+        data=PICTURES,
+        expected={"smoke": 5, "laptop": 5},
     ),
     _ABLATIONS: Notebook(
         ("base",),
@@ -114,10 +118,7 @@ NOTEBOOKS = {
         expected={"smoke": 5, "laptop": 5},
     ),
     _WEIGHED: Notebook(
-        ("base",),
-        ("comalign-F6", "comalign-F7"),
-        data=PICTURES,
-        expected={"smoke": 5, "laptop": 5},
+        ("base",), ("comalign-F6", "comalign-F7"), data=PICTURES, expected={"smoke": 5, "laptop": 5}
     ),
 }
 

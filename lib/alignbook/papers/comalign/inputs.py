@@ -93,7 +93,9 @@ def probe_components(book, recipe: str) -> Run:
 
 def detected(book, domain: str = "A") -> Run:
     """The run of the world's detector on a domain: trained on A's gold boxes, it sees both."""
-    config = detector.Config(images=200, epochs=6) if book.profile.name == "smoke" else detector.Config()
+    config = (
+        detector.Config(images=200, epochs=6) if book.profile.name == "smoke" else detector.Config()
+    )
     trained = runs.get(config, 0, (book.dataset(), None), device=book.device)
     if domain == "A":
         return trained

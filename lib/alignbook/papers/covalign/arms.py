@@ -7,9 +7,9 @@ share its trials and runs; what has a method of its own has trials of its own, a
 
 from dataclasses import replace
 
-from alignbook.papers.covalign.model import Config
 from alignbook.papers.covalign import catalogue
 from alignbook.papers.covalign.inputs import tokens, towers
+from alignbook.papers.covalign.model import Config
 
 RATES = (1.0, 0.5, 2.0)  # what trials vary: the learning rate, as a multiple
 SGD = 30.0  # the learning rate of SGD in units of Adam's; five times that does not train (pilots)

@@ -49,7 +49,7 @@ LADDER = (  # (group, row, arm), None where the notes don't say enough to build 
 
 
 def noted() -> pd.DataFrame:
-    """The notes' ladder as `reported.table` gives the papers' tables: group, row, column, value."""
+    """The notes' ladder as `printed_tables.table` gives the papers' tables: group, row, column, value."""
     return pd.DataFrame(
         [
             (STEPS if name == "the whole method" else NOTES, name, column, value)

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from alignbook.datasets import noise_index
-from alignbook.papers.gsl import coteaching
+from alignbook.papers.gsl import coteaching, noisy_pairs, rivals
 from alignbook.papers.gsl import model as gsl
 from alignbook.papers.gsl.catalogue import EXHIBITS, METHODS, NOISE
 
@@ -73,7 +73,7 @@ def trials(method: str, profile) -> list[coteaching.Config]:
     if method == "gsl":
         plain = gsl.Config(**known)
     else:
-        plain = coteaching.Config(**known, method=NAMES.get(method, method))
+        plain = rivals.Config(**known, method=NAMES.get(method, method))
     tried = AFTER[: 1 if method == "warmed" else profile.gsl_trials]
     return [replace(plain, after=factor * plain.after) for factor in tried]
 
@@ -167,7 +167,7 @@ def noise_of(book, dataset, rate: float):
             f"{file}: {100 * found:.1f} % of its captions have a wrong image, expected "
             f"{100 * rate:g} % or a little less, as its name says"
         )
-    return coteaching.GivenNoise(index)
+    return noisy_pairs.GivenNoise(index)
 
 
 def measured(book, exhibit: str, arm: str, run, inputs: coteaching.Inputs):

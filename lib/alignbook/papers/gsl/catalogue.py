@@ -54,7 +54,11 @@ def _arms(*names: str, later: tuple[str, ...] = (), by_method: bool = False) -> 
     """Arms of an exhibit, those of `later` with one seed and untuned before overnight."""
     soon = dict(seeds="before overnight", tuned="overnight")
     return tuple(
-        Arm(name, job=name.partition("-")[0] if by_method else "all", **soon if name in later else {})
+        Arm(
+            name,
+            job=name.partition("-")[0] if by_method else "all",
+            **soon if name in later else {},
+        )
         for name in names
     )
 
@@ -63,25 +67,18 @@ def _arms(*names: str, later: tuple[str, ...] = (), by_method: bool = False) -> 
 
 EXHIBITS = {
     "gsl-F1": Exhibit(
-        "40_gsl",
-        _arms(*NOISE, later=tuple({*NOISE} - {*HEADLINE}), by_method=True),
-        domain="B",
+        "40_gsl", _arms(*NOISE, later=tuple({*NOISE} - {*HEADLINE}), by_method=True), domain="B"
     ),
     "gsl-T1": Exhibit("41_gsl_threshold", _arms("0.4", "0.5", "0.6"), domain="B"),
     "gsl-T2": Exhibit("42_gsl_cost", _arms(*METHODS[:4]), domain="B", timed=True),
     "gsl-T3": Exhibit(
-        "43_gsl_identification",
-        _arms(*METHODS[:4], "bicro-own", later=("ncr", "gsc", "bicro-own")),
+        "43_gsl_identification", _arms(*METHODS[:4], "bicro-own", later=("ncr", "gsc", "bicro-own"))
     ),
-    "gsl-F2": Exhibit(
-        "43_gsl_identification", _arms(*METHODS[:3], *LABELS, later=("ncr",))
-    ),
+    "gsl-F2": Exhibit("43_gsl_identification", _arms(*METHODS[:3], *LABELS, later=("ncr",))),
     "gsl-switches": Exhibit("40_gsl", _arms(*SWITCHES, later=SWITCHES[1:])),  # ours: no table
 }
 NOTEBOOKS = {
-    "40_gsl": Notebook(
-        ("base",), ("gsl-F1", "gsl-switches"), expected={"smoke": 10, "laptop": 10}
-    ),
+    "40_gsl": Notebook(("base",), ("gsl-F1", "gsl-switches"), expected={"smoke": 10, "laptop": 10}),
     "41_gsl_threshold": Notebook(
         ("base",), ("gsl-T1",), printed=True, expected={"smoke": 5, "laptop": 5}
     ),

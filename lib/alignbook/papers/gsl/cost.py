@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from alignbook.papers.gsl import coteaching
+from alignbook.papers.gsl import coteaching, noisy_pairs, rivals, two_networks
 from alignbook.papers.gsl import model as gsl
 from alignbook.store import runs
 from alignbook.store.stopwatch import alone, settle, timed
@@ -39,7 +39,7 @@ SCHEDULES = {
 
 
 def method_of(name: str) -> coteaching.Method:
-    return gsl.METHOD if name == "gsl" else coteaching.METHODS[name]
+    return gsl.METHOD if name == "gsl" else rivals.METHODS[name]
 
 
 def measure(run, inputs: list, device: str) -> dict:
@@ -54,16 +54,16 @@ def measure(run, inputs: list, device: str) -> dict:
     `steps` by the method's own schedule.
     """
     torch.set_num_threads(1)
-    kind = gsl.Config if run.config["method"] == "gsl" else coteaching.Config
+    kind = gsl.Config if run.config["method"] == "gsl" else rivals.Config
     config = kind(**run.config)
     method = method_of(config.method)
     loss = coteaching.WARM_UPS[coteaching.warm_up_of(method, config).loss]
     dataset, feature_run, base_run, home, given = coteaching.Inputs(*inputs)
-    networks, vocabulary = coteaching.load(run, dataset, feature_run, base_run, home)
-    pairs = coteaching.gather(config, dataset, feature_run, vocabulary, given)
+    networks, vocabulary = two_networks.load(run, dataset, feature_run, base_run, home)
+    pairs = noisy_pairs.gather(config, dataset, feature_run, vocabulary, given)
     for network in networks.to(device):
         network.train()
-    pair = coteaching.Pair(list(networks), len(pairs), method.record, config.epochs)
+    pair = two_networks.Pair(list(networks), len(pairs), method.record, config.epochs)
     pair.posterior[:] = torch.from_numpy(np.array(run.array("posterior")))
     pair.record[:] = torch.rand_like(pair.record)
     optimizer = torch.optim.Adam(pair.networks.parameters(), lr=0.0)
@@ -84,11 +84,13 @@ def measure(run, inputs: list, device: str) -> dict:
             settle(device)
             spent.append(time.perf_counter() - began)
             clock.turn(None)
-            corrected.append(float((pair.seconds - before)[coteaching.PHASES.index("correction")]))
+            corrected.append(
+                float((pair.seconds - before)[two_networks.PHASES.index("correction")])
+            )
         return float(np.median(spent[1:])), float(np.median(corrected[1:]))
 
     def warm_up(k, i):
-        chosen = coteaching.draw(everything, config.batch, [k, 0], i)
+        chosen = noisy_pairs.draw(everything, config.batch, [k, 0], i)
         return loss(pairs.look(pair.networks[k], chosen), config)
 
     def chosen_of(k, i):
@@ -98,7 +100,7 @@ def measure(run, inputs: list, device: str) -> dict:
             order = pair.posterior[judge].argsort(descending=True).numpy()
             parts = order[: len(order) // 2], order[len(order) // 2 :]
         return judge, [
-            coteaching.draw(part, config.batch, [k, j], i) for j, part in enumerate(parts)
+            noisy_pairs.draw(part, config.batch, [k, j], i) for j, part in enumerate(parts)
         ]
 
     def train(k, i, late):
@@ -110,7 +112,7 @@ def measure(run, inputs: list, device: str) -> dict:
         if config.method == "gsl":  # which scores all pairs of a step together
             parts = [np.concatenate(parts)]
         return sum(
-            coteaching.hardest(pairs.look(pair.networks[k], part), config.margin).mean()
+            noisy_pairs.hardest(pairs.look(pair.networks[k], part), config.margin).mean()
             for part in parts
         )
 
@@ -144,7 +146,7 @@ class Settled(coteaching.Clock):
         super().turn(phase)
 
 
-def replace_index(pairs: coteaching.Pairs, n: int) -> coteaching.Pairs:
+def replace_index(pairs: noisy_pairs.Pairs, n: int) -> noisy_pairs.Pairs:
     """The first `n` pairs, at most all."""
     n = min(n, len(pairs))
     return replace(pairs, index=pairs.index[:n], ids=pairs.ids[:n], lengths=pairs.lengths[:n])

@@ -19,8 +19,8 @@ import torch
 from torch.nn import functional as F
 
 from alignbook.core import losses
-from alignbook.papers.gsl import coteaching, mixtures
-from alignbook.papers.gsl.coteaching import soft_margin
+from alignbook.papers.gsl import coteaching, mixtures, noisy_pairs
+from alignbook.papers.gsl.noisy_pairs import soft_margin
 
 LEAST = 1e-3  # of a cosine that others are divided by
 KNOWN = {"clamp": ("floor", "shift"), "anchors": ("sample", "batch"), "reduction": ("mean", "sum")}
@@ -272,7 +272,7 @@ def l_inter(scores: torch.Tensor, chosen: Anchors, reduction: str = "mean") -> t
 
 
 def l_sct(
-    look: coteaching.Look, labels: torch.Tensor | None, chosen: Anchors, config: Config
+    look: noisy_pairs.Look, labels: torch.Tensor | None, chosen: Anchors, config: Config
 ) -> torch.Tensor:
     """Eq. 16 for each pair: ℓ = L_w + ζ L_intra + σ η L_inter, `(B,)`.
 
@@ -292,7 +292,7 @@ def l_sct(
 
 
 def correct(
-    look: coteaching.Look, clean: torch.Tensor, config: Config
+    look: noisy_pairs.Look, clean: torch.Tensor, config: Config
 ) -> tuple[torch.Tensor, Anchors]:
     """Lines 13–15: labels `(B,)` of a mini-batch and the anchors of its pairs, without gradient."""
     images, captions = look.images.detach(), look.captions.detach()
@@ -332,7 +332,7 @@ def divide(looks, n: int, config: Config, record) -> tuple[np.ndarray, str]:
     """
     looks, first = list(looks), np.empty(n)
     for rows, look in looks:
-        first[rows] = coteaching.hardest(look, config.margin).cpu()
+        first[rows] = noisy_pairs.hardest(look, config.margin).cpu()
     likely, problem = coteaching.posterior(mixtures.BetaMixture(), first)
     found = np.empty(n)
     for rows, look in looks:

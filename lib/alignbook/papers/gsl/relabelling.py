@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from alignbook.papers.gsl import coteaching
+from alignbook.papers.gsl import identification, noisy_pairs, two_networks
 from alignbook.papers.gsl import model as gsl
 from alignbook.papers.gsl.model import KNOWN
 
@@ -60,8 +60,8 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     run, dataset, feature_run, base_run, home, given = inputs
     torch.set_num_threads(1)
     trained = gsl.Config(**run.config)
-    networks, vocabulary = coteaching.load(run, dataset, feature_run, base_run, home)
-    pairs = coteaching.gather(trained, dataset, feature_run, vocabulary, given)
+    networks, vocabulary = two_networks.load(run, dataset, feature_run, base_run, home)
+    pairs = noisy_pairs.gather(trained, dataset, feature_run, vocabulary, given)
     posterior = run.array("posterior")
     labels = np.full((2, len(pairs)), np.nan, np.float32)
     for k, network in enumerate(networks.to(device)):
@@ -74,7 +74,7 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     np.save(folder / "index.npy", pairs.index)
     mean, clean = labels.mean(0), ~pairs.noisy
     found = {
-        "label AUC": coteaching.auc(mean, clean),
+        "label AUC": identification.auc(mean, clean),
         "mean label, clean": float(mean[clean].mean()),
         "mean label, noisy": float(mean[~clean].mean()) if pairs.noisy.any() else np.nan,
     }
@@ -107,7 +107,7 @@ def batches(clean: np.ndarray, size: int):
         yield np.concatenate((a, b)), len(a)
 
 
-def labels_of(look: coteaching.Look, count: int, config: Config) -> torch.Tensor:
+def labels_of(look: noisy_pairs.Look, count: int, config: Config) -> torch.Tensor:
     """Labels `(B,)` of a mini-batch whose first `count` pairs are clean."""
     if config.labels == "score":
         return look.scores.diagonal()

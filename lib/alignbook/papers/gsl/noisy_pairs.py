@@ -1,0 +1,186 @@
+"""Pairs of images and captions under noise: what a network sees of them, and the losses of pairs."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from alignbook.backbones import region_features
+from alignbook.core import losses, training
+from alignbook.papers.gsl import noise
+
+IMAGES = 100  # compared with all captions at a time
+
+
+class Look(NamedTuple):
+    """What one network makes of B pairs.
+
+    `scores` `(B, B)`: rows images, columns captions; `images`, `captions` `(B, d)`: mean-pooled
+    unit vectors; `image_ids` `(B,) int64`: pairs of one image are not each other's negatives.
+    """
+
+    scores: torch.Tensor
+    images: torch.Tensor
+    captions: torch.Tensor
+    image_ids: torch.Tensor
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The N training pairs: caption i with image `index[i]`, a row of the training split.
+
+    `stored` are the features, of which `rows` `(n,)` are the training images.
+    """
+
+    stored: np.ndarray
+    rows: np.ndarray
+    index: np.ndarray
+    ids: torch.Tensor
+    lengths: torch.Tensor
+    regions: int
+    each: int
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    @cached_property
+    def noisy(self) -> np.ndarray:
+        """The truth, which no method but a bound may use: `(N,) bool`."""
+        return noise.mismatched(self.index, self.each)
+
+    def look(self, network: nn.Module, chosen: np.ndarray) -> Look:
+        """What a network makes of the pairs `chosen` `(B,) int64`."""
+        device = next(network.parameters()).device
+        images = self.index[chosen]
+        raw = region_features.batch(self.stored, self.rows[images], self.regions).to(device)
+        lengths = self.lengths[chosen]
+        ids = self.ids[chosen, : int(lengths.max())].to(device)
+        regions, words = network.encode_images(raw), network.encode_captions(ids, lengths)
+        return Look(
+            network.similarity(regions, words),
+            regions.pooled,
+            words.pooled,
+            torch.from_numpy(images).to(device),
+        )
+
+    @torch.no_grad()
+    def glance(self, network: nn.Module, chosen: np.ndarray) -> Look:
+        """The same without gradient and dropout, batch normalisation by running statistics."""
+        was = network.training
+        network.eval()
+        found = self.look(network, chosen)
+        network.train(was)
+        return found
+
+    def looks(self, network: nn.Module, batch: int, seed: int, epoch: int) -> Iterator:
+        """`(chosen, glance)` of batches in random order: every pair at least once.
+
+        Loss depends on the batch, so the last one is filled up with the first pairs.
+        """
+        order = training.epoch_order(len(self), seed, epoch).numpy()
+        batch = min(batch, len(self))
+        for start in range(0, len(self), batch):
+            chosen = np.concatenate((order, order))[start : start + batch]
+            yield chosen, self.glance(network, chosen)
+
+
+def draw(pool: np.ndarray, size: int, key: list, i: int) -> np.ndarray:
+    """The i-th batch of an epoch from a pool of pairs: passes over it, each in another order.
+
+    `key`, whole numbers, says which epoch, network and part. A pool of fewer pairs comes whole.
+
+    >>> sorted(np.concatenate([draw(np.arange(10, 14), 2, [0], i) for i in range(2)]).tolist())
+    [10, 11, 12, 13]
+    """
+    size = min(size, len(pool))
+    turn, j = divmod(i, len(pool) // size if size else 1)
+    order = np.random.default_rng([*key, turn]).permutation(len(pool))
+    return pool[order[j * size : (j + 1) * size]]
+
+
+def soft_margin(labels: torch.Tensor, margin: float) -> torch.Tensor:
+    """α̂ = (10^y − 1) / 9 · α of labels y in [0, 1] [X]: 0 at 0, α at 1.
+
+    ValueError for a label outside.
+
+    >>> soft_margin(torch.tensor([0.0, 0.5, 1.0]), 0.2)
+    tensor([0.0000, 0.0481, 0.2000])
+    """
+    wrong = ~((labels >= 0) & (labels <= 1))
+    if wrong.any():
+        row = int(wrong.nonzero()[0])
+        raise ValueError(f"label {row} is {float(labels[row])}; labels are within 0..1")
+    return (10**labels - 1) / 9 * margin
+
+
+def hardest(look: Look, margin) -> torch.Tensor:
+    """The hinge with the hardest negatives, both directions: `(B,)`. A margin a pair holds in its
+    row for image to text and in its column for text to image."""
+    return losses.hardest_negative_hinge(
+        look.scores, margin, image_ids=look.image_ids, reduction="none"
+    )
+
+
+def mean_violation(look: Look, margin: float) -> torch.Tensor:
+    """The hinge's mean over the batch, both directions: `(B,)`; the pair itself counts as 0 [X]."""
+    total = losses.all_negatives_hinge(
+        look.scores, margin, image_ids=look.image_ids, reduction="none"
+    )
+    return total / len(total)
+
+
+def contrast(logits: torch.Tensor, image_ids: torch.Tensor) -> torch.Tensor:
+    """−log softmax over each row's own image's pair and the pairs of other images: `(B,)`."""
+    other_pair = image_ids[:, None] == image_ids
+    other_pair.fill_diagonal_(False)
+    return -logits.masked_fill(other_pair, -torch.inf).log_softmax(1).diagonal()
+
+
+@dataclass(frozen=True)
+class GivenNoise:
+    """A noise index that came as a file (`datasets.noise_index.read`), as an input of runs."""
+
+    index: np.ndarray
+
+    @property
+    def key(self) -> str:
+        return hashlib.sha256(np.ascontiguousarray(self.index, np.int64).tobytes()).hexdigest()
+
+    def array(self, name: str) -> np.ndarray:
+        return {"index": self.index}[name]
+
+
+def gather(config, dataset, feature_run, vocabulary, given=None) -> Pairs:
+    """The training pairs with the config's noise, or with the index of a `GivenNoise` or a run.
+
+    Raises ValueError if that index is not of these captions, or for more images than there are.
+    """
+    each, rows = dataset.captions_per_image, _first(dataset, "train", config.images)
+    captions = dataset.captions_of("train")[: each * len(rows)]
+    if given is None:
+        index = noise.inject(len(captions), each, config.noise, config.noise_seed)
+    else:
+        index = np.array(given.array("index"), np.int64)
+        if index.shape != (len(captions),) or index.min() < 0 or index.max() >= len(rows):
+            raise ValueError(
+                f"the noise index has shape {index.shape} and rows {index.min()} to "
+                f"{index.max()}; expected ({len(captions)},) and 0 to {len(rows) - 1}"
+            )
+    ids, lengths = vocabulary.encode(captions)
+    stored = feature_run.array("features")
+    return Pairs(stored, rows, index, ids, lengths, config.regions, each)
+
+
+def _first(dataset, split: str, images: int) -> np.ndarray:
+    rows = dataset.splits[split]
+    if images > len(rows):
+        raise ValueError(f"{images} {split} images asked for, there are {len(rows)}")
+    return rows[:images] if images else rows
+
+
+TEMPERATURE = 0.07  # τ of GSC's contrast, a warm-up too [X]
