@@ -1,6 +1,6 @@
 """Every wrong version of an equation, listed under tests/mutants, must fail that equation's tests.
 
-A mutant is (name, file under lib/alignbook, snippet that occurs there exactly once, replacement,
+A mutant is (name, file under lib/alignbook or a paper's room with a slash behind, snippet that occurs there exactly once, replacement,
 test file). Killed means that a test failed; an import error is a fault of the table.
 """
 
@@ -12,10 +12,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from snippets import resolved
 
 FOLDER = Path(__file__).parent / "mutants"
-TABLES = sorted(path for path in FOLDER.glob("*.py") if path.name != "runner.py")
-MUTANTS = [mutant for table in TABLES for mutant in runpy.run_path(str(table))["MUTANTS"]]
+LIBRARY = FOLDER.parents[1] / "lib/alignbook"
+TABLES = sorted({*FOLDER.glob("*.py")} - {FOLDER / "runner.py", FOLDER / "snippets.py"})
+MUTANTS = [
+    (name, resolved(LIBRARY, file, snippet), snippet, *others)
+    for table in TABLES
+    for name, file, snippet, *others in runpy.run_path(str(table))["MUTANTS"]
+]
 # From the last on: the tests beside them begin with the first, and train what both look at.
 TEST_FILES = sorted({mutant[4] for mutant in MUTANTS}, reverse=True)
 

@@ -1,6 +1,6 @@
 """Wrong versions of ComAlign; every one must fail its test file."""
 
-FILE, TESTS = "papers/comalign/model.py", "test_comalign.py"
+FILE, TESTS = "papers/comalign/", "test_comalign.py"
 
 MUTANTS = [
     (name, FILE, snippet, replacement, TESTS)

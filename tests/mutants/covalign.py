@@ -362,8 +362,8 @@ END_TO_END = [
 ]
 
 TABLES = [
-    ("papers/covalign/model.py", "test_covalign.py", STEPS),
-    ("papers/covalign/model.py", "test_two_towers.py", END_TO_END),
+    ("papers/covalign/", "test_covalign.py", STEPS),
+    ("papers/covalign/", "test_two_towers.py", END_TO_END),
     ("papers/covalign/two_towers.py", "test_two_towers.py", TOWERS),
 ]
 MUTANTS = [

@@ -1,6 +1,6 @@
 """Wrong versions of co-teaching and its methods; every one must fail its test file."""
 
-FILE, TESTS = "papers/gsl/coteaching.py", "test_coteaching.py"
+FILE, TESTS = "papers/gsl/", "test_coteaching.py"
 
 MUTANTS = [
     (name, FILE, snippet, replacement, TESTS)
@@ -114,7 +114,11 @@ MUTANTS = [
             "other.gather(1, index[:, None]).squeeze(1)",
             "other.max(1).values",
         ),
-        ("BiCro: ratio of one direction", "torch.minimum(ratio, 1 / ratio)", "ratio.clamp(max=1)"),
+        (
+            "BiCro: ratio of one direction",
+            "append(torch.minimum(ratio, 1 / ratio))",
+            "append(ratio.clamp(max=1))",
+        ),
         ("BiCro: nearest by images alone", "return sum(halves) / 2", "return halves[0]"),
         (
             "BiCro: clean pairs in its own eyes",
@@ -128,7 +132,7 @@ MUTANTS = [
         ),
         ("BiCro: noisy labels below a half stay", "y * (y > 0.5)", "y"),
         # GSC.
-        ("GSC: γ and β exchanged", "0.07, 0.01, 0.7  #", "0.07, 0.7, 0.01  #"),
+        ("GSC: γ and β exchanged", "GAMMA, BETA = 0.01, 0.7", "GAMMA, BETA = 0.7, 0.01"),
         (
             "GSC: warm-up along the rows twice",
             "contrast(logits.T, look.image_ids)).mean()",

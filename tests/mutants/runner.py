@@ -24,7 +24,6 @@ import io
 import json
 import linecache
 import os
-import re
 import signal
 import sys
 import tempfile
@@ -55,6 +54,7 @@ import spacy  # noqa: E402, F401
 import sphinx.application  # noqa: E402, F401
 import torch  # noqa: E402
 import torch.utils.checkpoint  # noqa: E402, F401
+from snippets import place  # noqa: E402
 
 TESTS = Path(__file__).parent.parent
 SECONDS = 150  # of a mutant's processor time: one that runs on and on is not killed by a test
@@ -72,27 +72,6 @@ def mutated(file, snippet, replacement):
     source = package_folder().joinpath(file).read_text(encoding="utf-8")
     start, end = place(source, snippet, file).span()
     return source[:start] + replacement + source[end:]
-
-
-def place(source, snippet, file):
-    """Where a snippet stands in a source, however its lines are broken there."""
-    parts, end = [], 0
-    for token in re.finditer(r"\w+|[^\w\s]", snippet):
-        apart = end and re.match(r"\w\w", snippet[end - 1] + token[0][0])
-        comma = ",?" if token[0] in ")]}" else ""
-        quotes = "[\"']" if token[0] in "\"'" else re.escape(token[0])
-        parts += [
-            (r"\s+" if apart else r"\s*" + comma + r"\s*" * bool(comma)) if end else "",
-            quotes,
-        ]
-        end = token.end()
-    found = list(re.finditer("".join(parts), source))
-    if len(found) != 1:
-        raise ValueError(
-            f"{file} holds the snippet {len(found)} times, not once: {snippet!r}; "
-            "bring the table under tests/mutants up to date"
-        )
-    return found[0]
 
 
 def package_folder():

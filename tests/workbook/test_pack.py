@@ -438,7 +438,7 @@ ALTERED = [
     ),
     (
         "a module of another name in the manifest",
-        "module is .*chan', the manifest",
+        r"module is .*chan\.model', the manifest",
         lambda m: with_manifest(
             m, lambda manifest: manifest["runs"][ARM].update(module="alignbook.papers.gsl.backbone")
         ),
@@ -704,7 +704,7 @@ def test_the_command_line_tells_what_to_do_next(root, tmp_path, monkeypatch, cap
     monkeypatch.setattr(pack, "other_device", lambda manifest: "cpu")
     monkeypatch.setattr(pack_archive, "version_here", {"torch": "7", "numpy": "2"}.get)
     monkeypatch.setattr(
-        pack, "_code", lambda m: "c" * 64 if m == "alignbook.papers.chan.model" else "none"
+        pack, "code_here", lambda m: "c" * 64 if m == "alignbook.papers.chan.model" else "none"
     )
     assert pack.main(["unpack", str(file)]) == 0
     said = capsys.readouterr().out

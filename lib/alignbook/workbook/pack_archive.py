@@ -57,7 +57,7 @@ def describe(store: Path, choice: Choice) -> dict:
         runs[key] = {**depends, "files": files}
     return {
         "format": FORMAT,
-        "python": platform.pythonversion_here(),
+        "python": platform.python_version(),
         "versions": {name: version_here(name) for name in VERSIONS},
         "devices": sorted({run["device"] for run in runs.values()}),
         "results": choice.results,

@@ -105,157 +105,127 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
         their ranks.
     """
     listed = listed.sort_values(["exhibit", "arm", "role", "seed", "key"], kind="stable")
-    dataset = book.dataset()
-    images = len(dataset.splits["test"])
-    away, each = f"{dataset.name} B", dataset.captions_per_image
-    metrics, timings, provenance, images_of = [], [], [], []
+    numbers, timings, provenance, images = [], [], [], []
     for row in listed.itertuples():
         run = runs.stored(row.key)
-        timings.append(
-            (
-                row.exhibit,
-                row.arm,
-                row.role,
-                row.seed,
-                row.key,
-                run.metrics["steps"],
-                run.metrics["training seconds"],
-                run.record["seconds"],
-            )
-        )
-        provenance.append(
-            (
-                row.exhibit,
-                row.arm,
-                row.role,
-                row.seed,
-                row.key,
-                run.metrics.get("dev RSUM"),
-                run.metrics["parameters"],
-                run.metrics["checksum"],
-                json.dumps(run.config),
-                json.dumps(run.record["versions"]),
-                run.record["code"][:16],
-                run.record["device"],
-                run.record["finished"],
-            )
-        )
-        if row.role == "trial":
-            continue
-        arm, target = row_and_target(row.arm)
-        if run.has("ranks_i2t"):
-            images_of.append(
-                image_recalls(run.array("ranks_i2t"), run.array("ranks_t2i")).assign(
-                    exhibit=row.exhibit, row=arm, target=target, seed=row.seed
-                )
-            )
-        known = exhibits.EXHIBITS[row.exhibit]
-        on_b = book.kind == "world" and (target or known.domain) in ("f30k", "B")
-        shown = (
-            run.config.get("test_images") or images
-        )  # GSL's similarity is slow: the first so many
-        queries = {"i2t": shown, "t2i": shown * each, "RSUM": shown + shown * each}
-        protocol = Protocol(dataset.name, "test", each, images=shown)
-        elsewhere = replace(protocol, dataset=away)
-        here = elsewhere if on_b else protocol
-        versions = {f"{target} " if target else "": ("test", here)}
-        if known.folds:
-            versions = {"5K ": versions[""], "1K ": ("test 1K", replace(here, folds=5))}
-        for label, (prefix, how) in versions.items():
-            for column in COLUMNS if f"{prefix} RSUM" in run.metrics else ():
-                metrics.append(
-                    (
-                        row.exhibit,
-                        arm,
-                        label + column,
-                        f"{prefix} {column}",
-                        row.seed,
-                        round(run.metrics[f"{prefix} {column}"], 6),
-                        queries[column.split()[0]],
-                        how.dataset,
-                        book.profile.name,
-                        "test",
-                        f"{how} [{how.id}]",
-                    )
-                )
-        for metric, n in run.metrics.get("asked", {}).items():  # on domain B, probes and the like
-            name = away if on_b or metric.startswith("B test ") else dataset.name
-            column = metric.removeprefix("test ").replace("B test", "B")
-            how = (
-                f"{elsewhere} [{elsewhere.id}]"
-                if column.removeprefix("B ") in COLUMNS
-                else (run.metrics.get("how", PROBE))
-            )
-            split = run.metrics.get("asked of", "test")
-            metrics.append(
-                (
-                    row.exhibit,
-                    arm,
-                    column,
-                    metric,
-                    row.seed,
-                    round(run.metrics[metric], 6),
-                    n,
-                    name,
-                    book.profile.name,
-                    split,
-                    how,
-                )
-            )
-    metrics = pd.DataFrame(
-        metrics,
-        columns=[
-            "exhibit",
-            "row",
-            "column",
-            "metric",
-            "seed",
-            "value",
-            "n",
-            "dataset",
-            "profile",
-            "split",
-            "protocol",
-        ],
-    )
+        timings.append(_timing(row, run))
+        provenance.append(_provenance(row, run))
+        if row.role != "trial":
+            numbers += _recalls(book, row, run) + _asked(book, row, run)
+            images += _of_images(row, run)
+    metrics = pd.DataFrame(numbers, columns=METRICS)
+    none = pd.DataFrame(columns=["image", *COLUMNS[:6], "exhibit", "row", "target", "seed"])
     return {
         "metrics": metrics,
         "summary": summarise(metrics),
-        "timings": pd.DataFrame(
-            timings,
-            columns=[
-                "exhibit",
-                "row",
-                "role",
-                "seed",
-                "run",
-                "steps",
-                "training_seconds",
-                "seconds",
-            ],
-        ),
-        "runs": pd.DataFrame(
-            provenance,
-            columns=[
-                "exhibit",
-                "row",
-                "role",
-                "seed",
-                "run",
-                "dev_rsum",
-                "parameters",
-                "checksum",
-                "config",
-                "versions",
-                "code",
-                "device",
-                "finished",
-            ],
-        ),
-        "images": pd.concat(images_of, ignore_index=True)
-        if images_of
-        else pd.DataFrame(columns=["image", *COLUMNS[:6], "exhibit", "row", "target", "seed"]),
+        "timings": pd.DataFrame(timings, columns=TIMINGS),
+        "runs": pd.DataFrame(provenance, columns=PROVENANCE),
+        "images": pd.concat(images, ignore_index=True) if images else none,
     }
+
+
+METRICS = [
+    "exhibit",
+    "row",
+    "column",
+    "metric",
+    "seed",
+    "value",
+    "n",
+    "dataset",
+    "profile",
+    "split",
+    "protocol",
+]
+TIMINGS = ["exhibit", "row", "role", "seed", "run", "steps", "training_seconds", "seconds"]
+PROVENANCE = [
+    "exhibit",
+    "row",
+    "role",
+    "seed",
+    "run",
+    "dev_rsum",
+    "parameters",
+    "checksum",
+    "config",
+    "versions",
+    "code",
+    "device",
+    "finished",
+]
+
+
+def _timing(row, run) -> tuple:
+    """A line of `TIMINGS`."""
+    spent = run.metrics["steps"], run.metrics["training seconds"], run.record["seconds"]
+    return row.exhibit, row.arm, row.role, row.seed, row.key, *spent
+
+
+def _provenance(row, run) -> tuple:
+    """A line of `PROVENANCE`."""
+    found = run.metrics.get("dev RSUM"), run.metrics["parameters"], run.metrics["checksum"]
+    said = json.dumps(run.config), json.dumps(run.record["versions"]), run.record["code"][:16]
+    made = run.record["device"], run.record["finished"]
+    return row.exhibit, row.arm, row.role, row.seed, row.key, *found, *said, *made
+
+
+def _protocols(book, row, run) -> tuple[Protocol, Protocol]:
+    """What an arm's recalls were measured on, and the same on domain B."""
+    dataset = book.dataset()
+    shown = run.config.get("test_images") or len(dataset.splits["test"])  # GSL: the first so many
+    here = Protocol(dataset.name, "test", dataset.captions_per_image, images=shown)
+    elsewhere = replace(here, dataset=f"{dataset.name} B")
+    return (elsewhere if _is_on_b(book, row) else here), elsewhere
+
+
+def _is_on_b(book, row) -> bool:
+    target = row_and_target(row.arm)[1] or exhibits.EXHIBITS[row.exhibit].domain
+    return book.kind == "world" and target in ("f30k", "B")
+
+
+def _recalls(book, row, run) -> list[tuple]:
+    """Lines of `METRICS`: the recalls on the test split, by folds where an exhibit has them."""
+    (arm, target), (here, _) = row_and_target(row.arm), _protocols(book, row, run)
+    versions = {f"{target} " if target else "": ("test", here)}
+    if exhibits.EXHIBITS[row.exhibit].folds:
+        versions = {"5K ": versions[""], "1K ": ("test 1K", replace(here, folds=5))}
+    captions = here.images * here.captions_per_image
+    queries = {"i2t": here.images, "t2i": captions, "RSUM": here.images + captions}
+    lines = []
+    for label, (prefix, how) in versions.items():
+        for column in COLUMNS if f"{prefix} RSUM" in run.metrics else ():
+            metric = f"{prefix} {column}"
+            value, n = round(run.metrics[metric], 6), queries[column.split()[0]]
+            where = how.dataset, book.profile.name, "test", f"{how} [{how.id}]"
+            lines.append((row.exhibit, arm, label + column, metric, row.seed, value, n, *where))
+    return lines
+
+
+def _asked(book, row, run) -> list[tuple]:
+    """Lines of `METRICS`: what a run asked besides, on domain B, probes and the like."""
+    arm, _ = row_and_target(row.arm)
+    _, elsewhere = _protocols(book, row, run)
+    split, lines = run.metrics.get("asked of", "test"), []
+    for metric, n in run.metrics.get("asked", {}).items():
+        on_b = _is_on_b(book, row) or metric.startswith("B test ")
+        name = elsewhere.dataset if on_b else book.dataset().name
+        column = metric.removeprefix("test ").replace("B test", "B")
+        how = run.metrics.get("how", PROBE)
+        if column.removeprefix("B ") in COLUMNS:
+            how = f"{elsewhere} [{elsewhere.id}]"
+        value = round(run.metrics[metric], 6)
+        where = name, book.profile.name, split, how
+        lines.append((row.exhibit, arm, column, metric, row.seed, value, n, *where))
+    return lines
+
+
+def _of_images(row, run) -> list[pd.DataFrame]:
+    """The recalls of each test image, where a run kept its ranks."""
+    if not run.has("ranks_i2t"):
+        return []
+    found = image_recalls(run.array("ranks_i2t"), run.array("ranks_t2i"))
+    arm, target = row_and_target(row.arm)
+    return [found.assign(exhibit=row.exhibit, row=arm, target=target, seed=row.seed)]
 
 
 def image_recalls(i2t, t2i) -> pd.DataFrame:

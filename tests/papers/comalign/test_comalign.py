@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import torch
 from alignbook.core.protocol import TUNING_SEED
+from alignbook.papers.comalign import head_layers
 from alignbook.papers.comalign import model as comalign
 from alignbook.papers.comalign.components.vectors import Components
+from alignbook.papers.comalign.heads import sinusoidal
 from alignbook.papers.comalign.model import (
     ComAlign,
     Config,
@@ -17,7 +19,6 @@ from alignbook.papers.comalign.model import (
     contrast,
     freeze,
     loss,
-    sinusoidal,
     weighted,
 )
 
@@ -108,7 +109,7 @@ def test_what_is_absent_or_not_held_changes_nothing(network):
 
 def test_a_layer_is_pytorchs_without_the_padding():
     torch.manual_seed(0)
-    own = comalign.Layer(D, 2, 0.1).eval()
+    own = head_layers.Layer(D, 2, 0.1).eval()
     theirs = torch.nn.TransformerEncoderLayer(D, 2, D, 0.1, batch_first=True).eval()
     with torch.no_grad():
         for parameter in own.parameters():

@@ -11,7 +11,9 @@ import torch
 from alignbook.core import retrieval, training
 from alignbook.core.protocol import TUNING_SEED
 from alignbook.papers.covalign import model as covalign
-from alignbook.papers.covalign.model import Config, CoVAlign, Projection, Queries, Regions
+from alignbook.papers.covalign import regions
+from alignbook.papers.covalign.model import Config, CoVAlign
+from alignbook.papers.covalign.regions import Projection, Queries, Regions
 from torch.nn import functional as F
 
 GRID, D, M, K = (3, 4), 8, 2, 3  # rows and columns of patches, width, heads, points
@@ -104,18 +106,18 @@ def test_more_queries_than_patches_are_refused():
 
 
 def test_bilinear_by_hand():
-    across, down = covalign.bilinear(torch.tensor([[0.125, 1.0], [0.375, 0.0]]), (1, 4))
+    across, down = regions.bilinear(torch.tensor([[0.125, 1.0], [0.375, 0.0]]), (1, 4))
     assert close(across, [[1, 0, 0, 0], [0, 1, 0, 0]])  # centres of the first and second column
     assert close(down, [[0.5], [0.5]])  # on the edge, half of it is beyond the picture
-    across, _ = covalign.bilinear(torch.tensor([0.2, 0.5]), (1, 4))  # 0.3 patches past a centre
+    across, _ = regions.bilinear(torch.tensor([0.2, 0.5]), (1, 4))  # 0.3 patches past a centre
     assert close(across, [0.7, 0.3, 0, 0])
-    assert sum(covalign.bilinear(torch.tensor([-0.3, 1.4]), GRID)[0]) == 0
+    assert sum(regions.bilinear(torch.tensor([-0.3, 1.4]), GRID)[0]) == 0
 
 
 def test_bilinear_reads_as_pytorchs_grid_sample():
     maps = draw(1, 1, *GRID)
     places = torch.rand(50, 2, generator=torch.Generator().manual_seed(1)) * 1.6 - 0.3
-    across, down = covalign.bilinear(places, GRID)
+    across, down = regions.bilinear(places, GRID)
     found = torch.einsum("ny,nx,yx->n", down, across, maps[0, 0])
     expected = F.grid_sample(maps, 2 * places[None, None] - 1, align_corners=False)[0, 0, 0]
     assert close(found, expected)
@@ -152,7 +154,7 @@ def test_deformable_sampling_is_that_of_a_loop():
 
 def test_points_begin_as_a_star_around_the_centre():
     torch.manual_seed(0)
-    layer = covalign.DeformableSampling(small(heads=4, points=2), (8, 8))
+    layer = regions.DeformableSampling(small(heads=4, points=2), (8, 8))
     weights = layer.weights(draw(1, 1, D), torch.tensor([[9 / 16, 9 / 16]]))[0, :, 0].view(4, 8, 8)
     for head, (dy, dx) in enumerate(((0, 1), (1, 0), (0, -1), (-1, 0))):
         expected = torch.zeros(8, 8)
@@ -201,13 +203,13 @@ def test_queries_gather_layer_by_layer():
 
 def test_who_samples_where_and_who_attends():
     for changes, kind in (
-        (dict(), covalign.DeformableSampling),
-        (dict(sampling="cross-attention"), covalign.CrossAttention),
-        (dict(matching="queries"), covalign.CrossAttention),
+        (dict(), regions.DeformableSampling),
+        (dict(sampling="cross-attention"), regions.CrossAttention),
+        (dict(matching="queries"), regions.CrossAttention),
     ):
         queries = Queries(small(**changes), GRID)
         assert all(type(layer) is kind for layer in queries.layers)
-        assert (queries.centres is None) == (kind is covalign.CrossAttention)
+        assert (queries.centres is None) == (kind is regions.CrossAttention)
     inside = Queries(small(queries=500), GRID).centres.sigmoid()
     assert 0.04 < inside.min() < 0.1 and 0.9 < inside.max() < 0.96
 
