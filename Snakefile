@@ -4,9 +4,10 @@
 # params, and Snakemake compares those. Snakemake deletes what a failed job made, but not its log:
 # so the executed notebook is one.
 # Plain `snakemake` takes profile, data and so on by --config: smoke and world unless told. It works
-# in the same results folder, with settings as they are said: only the command line checks them.
+# in the same results folder, and its settings are checked as the command line's are.
 import os
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 from alignbook import ROOT
@@ -14,23 +15,27 @@ from alignbook.core.names import row_and_target, slug
 from alignbook.store import contents
 from alignbook.store.fingerprint import code_hash, key
 from alignbook.workbook import chapters, named_files, profiles
-from alignbook.workbook.exhibits import EXHIBITS, NOTEBOOKS, arms as arms_of, jobs, paper, resolve
+from alignbook.workbook.checks import check
+from alignbook.workbook.exhibits import EXHIBITS, NOTEBOOKS, arms as arms_of, jobs, paper
 from alignbook.workbook.folders import results_folder, write_settings
 
 NAMES = named_files.COMPARED
 plain = not config.keys() >= {*NAMES}  # not from the command line
 if plain:
-    config = dict(zip(NAMES, ("smoke", "world", None, {}, "auto", ""))) | config
-    config = {"notebooks": resolve([], config["data"].partition("=")[0]), "spread": "arm"} | config
+    said = {"profile": "smoke", "data": "world", "seeds": None, "set": {}, "device": "auto"} | config
+    said["set"] = [f"{name}={value}" for name, value in said["set"].items()]
+    chosen, said = check(Namespace(targets=[], **said))
+    config = {"notebooks": chosen, "spread": "arm"} | said
 KIND = config["data"].partition("=")[0]
 PROFILE = profiles.get(config["profile"], KIND, config["set"])
 SETTINGS = named_files.compared(config)
 if plain:
-    own = {name: config[name] for name in NAMES}
-    results_folder(own).mkdir(parents=True, exist_ok=True)
-    write_settings(results_folder(own) / "settings.json", own)
+    results_folder(said).mkdir(parents=True, exist_ok=True)
 
-    workdir: str(results_folder(own))
+    workdir: str(results_folder(said))
+
+    onstart:  # not where the graph is only looked at
+        write_settings(Path("settings.json"), said)
 CHOSEN = config["notebooks"]  # names
 SHOWN = list(dict.fromkeys(  # exhibits
     name for notebook in CHOSEN for name in NOTEBOOKS[notebook].exhibits + NOTEBOOKS[notebook].reads
@@ -77,7 +82,8 @@ def exhibit_code(exhibit, part="arms"):
     """Code of what is trained or measured for an exhibit, and of what is chosen and listed."""
     own = chapters.module(exhibit, part)
     catalogue = [chapters.module(exhibit, "catalogue")] if "papers" in own else []
-    return code_hash(own, *catalogue, "alignbook.workbook.results", "alignbook.workbook.profiles")
+    clock = ["alignbook.store.stopwatch"] if part == "cost" else []
+    return code_hash(own, *catalogue, *clock, "alignbook.workbook.results", "alignbook.workbook.profiles")
 
 
 def notebook_inputs(wildcards):

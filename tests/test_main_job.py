@@ -20,8 +20,9 @@ from alignbook.backbones import base
 from alignbook.core import retrieval
 from alignbook.core.names import slug
 from alignbook.datasets import precomp
-from alignbook.papers.comalign import inputs
+from alignbook.papers.comalign import catalogue, inputs
 from alignbook.papers.comalign.components import parser
+from alignbook.papers.gsl import catalogue as gsl_catalogue
 from alignbook.store import runs
 from alignbook.workbook import (
     curves,
@@ -186,7 +187,7 @@ def test_every_figure_has_its_numbers_beside_it_and_an_alt_text(finished):
 def test_figures_draw_the_numbers_of_the_tables(finished):
     shown = pd.read_csv(finished.smoke / "figures/chan-T3.csv").set_index("label")["mean"]
     summary = pd.read_csv(finished.smoke / "summary.csv").set_index(["exhibit", "row", "column"])
-    for _, label, arm in exhibits.CHAN_TABLE_3:
+    for _, label, arm in exhibits.ROWS["chan-T3"]:
         assert shown[label] == pytest.approx(summary["mean"]["chan-T3", arm, "RSUM"])
     drawn = {}
     for path in (finished.smoke / "figures").glob("*-*.csv"):
@@ -330,7 +331,7 @@ def arms_with_recalls(data: str, overrides: dict | None = None, shown=exhibits.E
         arm
         for name in shown
         for arm in exhibits.arms(name, data, profile)
-        if name != "gsl-F2" or arm not in exhibits.GSL_LABELS
+        if name != "gsl-F2" or arm not in gsl_catalogue.LABELS
     ]
     return len(arms)
 
@@ -362,7 +363,7 @@ def test_comalign_on_photographs_it_has_never_seen(twin, realdata, tmp_path, mon
     for name in NEVER_SEEN:
         assert execute.failure(out / f"notebooks/{name}.ipynb") is None
     metrics = pd.read_csv(out / "metrics.csv")
-    assert set(metrics[metrics.exhibit == "comalign-TI"].row) == set(exhibits.COMALIGN_PHOTOGRAPHS)
+    assert set(metrics[metrics.exhibit == "comalign-TI"].row) == set(catalogue.PHOTOGRAPHED)
     assert set(metrics[metrics.exhibit == "comalign-TI"].n) == {25, 125, 150}  # COCO's test
     probes = metrics[(metrics.exhibit == "comalign-TII") & (metrics.column == "SugarCrepe")]
     assert 0 < set(probes.n).pop() < 305  # those of test alone

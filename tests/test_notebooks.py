@@ -154,9 +154,15 @@ def test_plain_papermill_and_plain_snakemake_do(workbook_copy, tmp_path):
     assert done.returncode == 0, done.stderr
     jobs = dict(re.findall(r"(?m)^(\w+) +(\d+)$", done.stdout))
     assert jobs["notebook"] == str(len(exhibits.resolve([], "world"))) and jobs["collect"] == "1"
+    assert not (workbook_copy.smoke / "settings.json").exists()  # nothing ran
+    asked = ["snakemake", "--cores", "1", "--config", "data=world", "set={'chan_steps': 3}"]
+    done = subprocess.run([*asked, "--", "data.json"], cwd=root, **how)
+    assert done.returncode == 0, done.stderr
     said = json.loads((workbook_copy.smoke / "settings.json").read_text())
-    assert (said["profile"], said["data"], said["set"]) == ("smoke", "world", {})
+    assert (said["profile"], said["data"], said["set"]) == ("smoke", "world", {"chan_steps": "3"})
     assert not list(root.glob("*.json")) and workbook.load(workbook_copy.smoke).kind == "world"
+    wrong = subprocess.run([*asked[:3], "--config", "data=flickr8k=here"], cwd=root, **how)
+    assert wrong.returncode and f"{root}/here: no such folder" in wrong.stderr + wrong.stdout
 
 
 def test_is_thin(notebook):

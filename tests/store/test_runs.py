@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from alignbook.core.names import BASE_MODEL
 from alignbook.errors import DataError
+from alignbook.papers.chan import catalogue
 from alignbook.store import runs
 
 CALLS = []
@@ -186,9 +187,9 @@ def test_table_3_rows_and_arms_name_each_other():
         profile = profiles.get(name, "coco" if name == "paper" else "world")
         arms = chan_arms.arms("chan-T3", profile)
         assert {*arms, BASE_MODEL} == set(exhibits.EXHIBITS["chan-T3"].names())
-        trials = {len(c) for a, (c, _) in arms.items() if a not in exhibits.CONTROLS}
+        trials = {len(c) for a, (c, _) in arms.items() if a not in catalogue.CONTROLS}
         assert trials == {profile.chan_trials}  # equal numbers for every method
         for candidates, changes in arms.values():
             assert len(set(candidates)) == len(candidates) and set(changes) <= {"steps"}
-    shown = {arm for _, _, arm in exhibits.CHAN_TABLE_3}
-    assert {*arms, BASE_MODEL} - shown == set(exhibits.CURVE)
+    shown = {arm for _, _, arm in exhibits.ROWS["chan-T3"]}
+    assert {*arms, BASE_MODEL} - shown == set(catalogue.CURVE)

@@ -2,6 +2,7 @@
 replaced is another setting and another run, one that was moved or touched is the same."""
 
 import dataclasses
+import hashlib
 import json
 import os
 import shutil
@@ -464,3 +465,16 @@ def test_other_noise_gives_other_numbers(tmp_path, monkeypatch):
         )
     assert found[0] == found[2]
     assert all(one != other for one, other in zip(found[0], found[1]))
+
+
+def test_what_takes_long_to_read_says_so_off_a_terminal(tmp_path, monkeypatch, capsys):
+    for name in ("one", "two"):
+        (tmp_path / name).write_bytes(bytes(5 << 20))
+    monkeypatch.setattr(contents, "MUCH", 1 << 20)
+    monkeypatch.setattr(contents, "QUIET", 0.0)
+    monkeypatch.delenv("JPY_PARENT_PID", raising=False)
+    found = contents.sha256([tmp_path / "one", (tmp_path / "two", 3 << 20)])
+    assert found == [hashlib.sha256(bytes(n << 20)).hexdigest() for n in (5, 3)]
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "  1 of 8 MB of files looked at" and said[-1].startswith("  8 of 8 MB")
+    assert not any("\r" in line for line in said)

@@ -60,7 +60,7 @@ def test_summary_is_mean_and_interval_over_seeds():
 
 def test_the_table_puts_each_number_beside_its_own():
     printed = printed_tables.table("chan-T3")
-    table = tables.beside_paper(results.summarise(metrics()), printed, exhibits.CHAN_TABLE_3)
+    table = tables.beside_paper(results.summarise(metrics()), printed, exhibits.ROWS["chan-T3"])
     by_row = table.set_index([("", "group"), ("", "row")])
     hard = by_row.loc[("Coding Types", "Visual Codebook")]
     assert hard["RSUM", "paper"] == 433.4 and hard["RSUM", "ours"] == pytest.approx(1.6)
@@ -82,11 +82,13 @@ def test_the_printed_table_is_consistent_with_itself():
 
 def test_tables_are_saved_aligned(tmp_path):
     table = tables.beside_paper(
-        results.summarise(metrics()), printed_tables.table("chan-T3"), exhibits.CHAN_TABLE_3
+        results.summarise(metrics()), printed_tables.table("chan-T3"), exhibits.ROWS["chan-T3"]
     )
     tables.save(table, tmp_path, "t")
     lines = (tmp_path / "tables/t.md").read_text().splitlines()
-    assert len({len(line) for line in lines}) == 1 and len(lines) == len(exhibits.CHAN_TABLE_3) + 2
+    assert (
+        len({len(line) for line in lines}) == 1 and len(lines) == len(exhibits.ROWS["chan-T3"]) + 2
+    )
     assert "433.4" in lines[3]
     saved = pd.read_csv(tmp_path / "tables/t.csv")
     assert saved["RSUM ours"][1] == pytest.approx(1.6)
@@ -95,7 +97,9 @@ def test_tables_are_saved_aligned(tmp_path):
 
 
 def test_the_figure_keeps_its_data(tmp_path):
-    lines = run_tables.dot_lines(metrics(), printed_tables.table("chan-T3"), exhibits.CHAN_TABLE_3)
+    lines = run_tables.dot_lines(
+        metrics(), printed_tables.table("chan-T3"), exhibits.ROWS["chan-T3"]
+    )
     assert list(lines.label[:3]) == ["Coding Types", "Cross-Attention", "Visual Codebook"]
     assert lines.loc[2, "paper"] == 433.4
     assert lines.loc[2, "values"] == pytest.approx([0.6, 1.6, 2.6])
@@ -119,7 +123,7 @@ def test_the_figure_keeps_its_data(tmp_path):
 def test_figures_are_the_same_bytes_each_time(tmp_path):
     for name in ("a", "b"):
         lines = run_tables.dot_lines(
-            metrics(), printed_tables.table("chan-T3"), exhibits.CHAN_TABLE_3
+            metrics(), printed_tables.table("chan-T3"), exhibits.ROWS["chan-T3"]
         )
         figures.save(figures.dots(lines, "title", "note"), tmp_path, name)
     a, b = ((tmp_path / f"figures/{n}.svg").read_bytes() for n in "ab")
@@ -289,7 +293,7 @@ def test_a_table_of_two_test_sets_takes_the_columns_of_the_one_asked_for():
     printed = printed_tables.table("chan-T1")
     for size, ours, theirs in (("5K", 1.6, 433.4), ("1K", 51.6, 525.0)):
         table = tables.beside_paper(
-            results.summarise(both), printed, exhibits.CHAN_TABLE_1, prefix=f"{size} "
+            results.summarise(both), printed, exhibits.ROWS["chan-T1"], prefix=f"{size} "
         )
         line = table.set_index([("", "group"), ("", "row")]).loc[("BUTD + BiGRU", "CHAN (ours)")]
         assert line["RSUM", "ours"] == pytest.approx(ours) and line["RSUM", "paper"] == theirs
@@ -340,13 +344,13 @@ def test_splits_that_share_a_picture_are_found():
 
 def test_all_printed_rows_stand_in_their_order_and_ours_below():
     printed = printed_tables.table("chan-T1")
-    rows = run_tables.with_the_rest(printed, exhibits.CHAN_TABLE_1)
+    rows = run_tables.with_the_rest(printed, exhibits.ROWS["chan-T1"])
     assert [line[:2] for line in rows[:2]] == [
         ("ResNet-152 + BiGRU", "VSE++"),
         ("ResNet-152 + BiGRU", "VSE∞"),
     ]
     assert rows[0][2] == "vse++" and rows[1][2] is None
-    assert {line for line in rows if line[2]} == set(exhibits.CHAN_TABLE_1)
+    assert {line for line in rows if line[2]} == set(exhibits.ROWS["chan-T1"])
     assert len(rows) == len(set(zip(printed.group, printed.row))) + 4  # ours alone
     values = metrics(rows=("chan",))
     both = values.assign(column="5K " + values.column, exhibit="chan-T1")

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from alignbook import ROOT
 from alignbook.core import kernels
 from alignbook.core.names import slug
-from alignbook.papers.chan import attention_maps
+from alignbook.papers.chan import attention_maps, catalogue
 from alignbook.papers.chan.model import encode_captions, encode_images
 from alignbook.store import runs
 from alignbook.workbook import exhibits, results, workbook
@@ -43,7 +43,7 @@ LABELS = {
     "vse++": "VSE++, one vector a picture",
     "vse-inf": "VSE∞, one vector a picture",
 }
-LABELS |= {name: f"{SOFT}, τ = {name[2:]} (control)" for name in exhibits.CURVE}
+LABELS |= {name: f"{SOFT}, τ = {name[2:]} (control)" for name in catalogue.CURVE}
 
 
 class Place(NamedTuple):

@@ -7,7 +7,9 @@ is broken or gone is made anew.
 import contextlib
 import hashlib
 import json
+import math
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -19,6 +21,8 @@ KNOWN = ROOT / ".cache/hashes"  # of files that are not the workbook's
 # many: the hash of a younger one is not kept.
 YOUNG = 2.0
 MUCH = 1 << 30  # bytes: what takes a second has a bar
+QUIET = 20.0  # seconds between two lines where there is no bar
+BLOCK = 1 << 20  # bytes read at once
 
 
 def sha256(paths: list, known: Path | None = None) -> list[str]:
@@ -48,11 +52,12 @@ def sha256(paths: list, known: Path | None = None) -> list[str]:
         if isinstance(entry, list) and entry[:-1] == seen and isinstance(entry[-1], str):
             found[name] = entry[-1]
     to_read = {name: each for name, each in zip(names, wanted, strict=True) if name not in found}
-    much = sum(looks[name][0] for name in to_read) > MUCH
-    for i, (name, each) in enumerate(to_read.items(), 1):
-        found[name] = hash_of(*each)
-        if much:
-            progress.show("files looked at", i, len(to_read))
+    much = sum(
+        looks[name][0] if octets is None else octets for name, (_, octets) in to_read.items()
+    )
+    tell = _Teller(much) if much > MUCH else None
+    for name, each in to_read.items():
+        found[name] = hash_of(*each, tell)
     old = {name for name in to_read if max(looks[name][1:3]) < now - YOUNG * 1e9}
     if old:
         _store(known, before | {name: [*looks[name], found[name]] for name in old})
@@ -66,16 +71,32 @@ def together(paths: list, known: Path | None = None) -> str:
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
-def hash_of(path: Path, octets: int | None = None) -> str:
-    """SHA-256 of a file, or of so many bytes from its start, read now."""
+def hash_of(path: Path, octets: int | None = None, tell=None) -> str:
+    """SHA-256 of a file, or of so many bytes from its start, read now; `tell(n)` hears of n bytes."""
+    digest, left = hashlib.sha256(), math.inf if octets is None else octets
     with open(path, "rb") as file:
-        if octets is None:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-        digest = hashlib.sha256()
-        while octets > 0 and (block := file.read(min(octets, 1 << 20))):
+        while left > 0 and (block := file.read(min(left, BLOCK))):
             digest.update(block)
-            octets -= len(block)
+            left -= len(block)
+            if tell:
+                tell(len(block))
     return digest.hexdigest()
+
+
+class _Teller:
+    """How much of some bytes is read: a bar on a terminal and in a notebook, else a line at times."""
+
+    def __init__(self, octets: int) -> None:
+        self.of, self.done, self.said = octets, 0, time.monotonic()
+
+    def __call__(self, octets: int) -> None:
+        self.done += octets
+        done, of = self.done >> 20, max(1, self.of >> 20)
+        if sys.stderr.isatty() or "JPY_PARENT_PID" in os.environ or progress.is_shared():
+            progress.show("MB of files looked at", min(done, of), of)
+        elif time.monotonic() > self.said + QUIET:
+            self.said = time.monotonic()
+            print(f"  {done:,} of {of:,} MB of files looked at", file=sys.stderr, flush=True)
 
 
 def _looks(path: str) -> list[int]:

@@ -23,6 +23,9 @@ EXHIBITS = {
     **covalign.EXHIBITS,
     **gsl.EXHIBITS,
 }
+# Rows of tables as printed: (group, row, arm).
+ROWS = {**chan.ROWS, **comalign.ROWS, **covalign.ROWS, **gsl.ROWS}
+
 _SHORT = {"smoke": 5, "laptop": 5}
 NOTEBOOKS = {
     "00_start_here": Notebook(last=True, expected=_SHORT),
@@ -159,26 +162,3 @@ def _unknown(target: str) -> str:
     near = [lower[name] for name in difflib.get_close_matches(target.lower(), lower, cutoff=0.5)]
     hint = f"did you mean {', '.join(near)}?" if near else f"there are: {', '.join(known)}"
     return f"unknown target {target!r}; {hint}"
-
-
-CHAN_TABLE_1, CHAN_TABLE_2, CHAN_TABLE_3 = (chan.ROWS[f"chan-T{n}"] for n in (1, 2, 3))
-CHAN_FIGURE_3, CURVE, CONTROLS = chan.DOTS, chan.CURVE, chan.CONTROLS
-COMALIGN_TABLE_1, COMALIGN_TABLE_2 = comalign.ROWS["comalign-TI"], comalign.ROWS["comalign-TII"]
-COMALIGN_ABLATIONS = {
-    n: comalign.ROWS[n] for n in ("comalign-TIII", "comalign-TIV", "comalign-TV", "comalign-TVI")
-}
-COMALIGN_BASES, COMALIGN_PHOTOGRAPHS, PROBES = (
-    comalign.BASES,
-    comalign.PHOTOGRAPHED,
-    comalign.PROBES,
-)
-COVALIGN_TABLE_5, COVALIGN_TABLE_6 = covalign.ROWS["covalign-T5"], covalign.ROWS["covalign-T6"]
-COVALIGN_METHODS, COVALIGN_STEPS, COVALIGN_WEIGHTS = (
-    covalign.METHODS,
-    covalign.STEPS,
-    covalign.WEIGHTS,
-)
-COVALIGN_REGIONS = covalign.REGIONS
-GSL_TABLE_1, GSL_TABLE_2, GSL_TABLE_3 = (gsl.ROWS[f"gsl-T{n}"] for n in (1, 2, 3))
-GSL_NOISE, GSL_LABELS, GSL_SWITCHES, GSL_METHODS = gsl.NOISE, gsl.LABELS, gsl.SWITCHES, gsl.METHODS
-TAUS, CODEBOOK_SIZES = chan.TAUS, chan.CODEBOOK_SIZES

@@ -63,10 +63,11 @@ class View:
     out : the results folder. The jobs' words are kept in its jobs.log.
     plan : what the time left is guessed from.
     heading : what is at work, behind the counts.
+    part : which of several rounds this is, before the counts.
     """
 
-    def __init__(self, out: Path, plan: timeleft.Plan, heading: str) -> None:
-        self.out, self.plan, self.heading = out, plan, heading
+    def __init__(self, out: Path, plan: timeleft.Plan, heading: str, part: str = "") -> None:
+        self.out, self.plan, self.heading, self.part = out, plan, heading, part
         self.graph = Graph(out / ".live/events.jsonl")
         self.began = time.time()
         self.doing = "the graph"  # while no job is at work
@@ -149,7 +150,7 @@ class View:
         counts = [f"{len(self.graph.finished)} of {self.graph.total}"] * bool(self.graph.total)
         counts += [f"{len(self.graph.failed)} failed"] * bool(self.graph.failed)
         left = [about(self.left)] if self.left is not None else []
-        return " · ".join([*counts, clock(now - self.began), *left])
+        return " · ".join(filter(None, [self.part, *counts, clock(now - self.began), *left]))
 
     def at_work(self, now: float) -> list[tuple[str, str, str, str, str]]:
         """Of each job at work: its title, what it is at, its step, its numbers, its seconds."""

@@ -76,8 +76,9 @@ def run(asked: argparse.Namespace) -> int:
     with only_run():
         line = lifeline.hold(ROOT / ".cache/lifeline")
         try:
-            for each in rounds:
-                code = walk(each, notebooks, asked.spread, cores)
+            for number, each in enumerate(rounds, 1):
+                part = f"round {number} of {len(rounds)}" if len(rounds) > 1 else ""
+                code = walk(each, notebooks, asked.spread, cores, part)
                 telling.tell_results(each, time.monotonic() - started)
                 if code:
                     for place in surroundings.full():
@@ -144,7 +145,9 @@ def only_run():
         yield
 
 
-def walk(settings: dict, notebooks: list[str], spread: str | None, cores: int) -> int:
+def walk(
+    settings: dict, notebooks: list[str], spread: str | None, cores: int, part: str = ""
+) -> int:
     """Let Snakemake compute what is missing, write the report; returns the exit code."""
     from alignbook.workbook import salvage
 
@@ -163,7 +166,7 @@ def walk(settings: dict, notebooks: list[str], spread: str | None, cores: int) -
         timeleft.earlier(starts_of(out), machine(), cores),
     )
     began, idle = time.monotonic(), False
-    with live.View(out, plan, f"{plan.data}, {settings['profile']} profile") as seen:
+    with live.View(out, plan, f"{plan.data}, {settings['profile']} profile", part) as seen:
         command = walker.snakemake(
             out / "settings.json", out, log, seen.graph.file, notebooks, spread, cores
         )

@@ -27,7 +27,8 @@ def mathml(tex: str, block: bool = False) -> str:
 
     letter = r"\{[^{}]*\}|\\[a-zA-Z]+|\w"
     tex = re.sub(rf"\\(hat|bar|tilde|vec)\s*({letter})", r"{\\\1 \2\\hspace{0em}}", tex)
-    tex = re.sub(r"\\dots\b", r"\\ldots", tex)  # which it does not know
+    # It knows neither \dots nor a delimiter's size without its side.
+    tex = re.sub(r"\\([bB]igg?)(?![a-zA-Z])", r"\\\1l", re.sub(r"\\dots\b", r"\\ldots", tex))
     return latex2mathml.tex2mathml(tex.replace("…", r"\ldots "), as_block=block)
 
 

@@ -112,16 +112,6 @@ class Workbook:
         config = bert.Config(steps=self.profile.bert_steps)
         return runs.get(config, 0, (self.dataset(),), device=self.device)
 
-    def components(self, *given):  # TRANSITION
-        from alignbook.papers.comalign import inputs
-
-        return inputs.components(self, *given)
-
-    def probes(self, recipe):  # TRANSITION
-        from alignbook.papers.comalign import inputs
-
-        return inputs.probe_components(self, recipe)
-
     def on(self, data: str, *own: str, **changes) -> "Workbook":
         """The workbook of other data, with those fields of the profile that it has for these data."""
         there = profiles.get(self.profile.name, data)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from alignbook.datasets import aro, sugarcrepe, svo
 from alignbook.errors import DataError
-from alignbook.papers.comalign import inputs
+from alignbook.papers.comalign import catalogue, inputs
 from alignbook.papers.comalign.components import check, image, probes, vectors
 from alignbook.workbook import checks, exhibits, profiles, workbook
 from PIL import Image
@@ -125,7 +125,7 @@ def test_notebooks_without_a_parser_are_left_out_with_a_line(capsys):
     lacking = profiles.get("smoke", "coco", overrides)
     assert exhibits.arms("comalign-TI", "coco", lacking) == ()
     for data, target in (("coco", "coco"), ("flickr8k", "f30k"), ("flickr30k", "f30k")):
-        made = [f"{row} → {target}" for row in exhibits.COMALIGN_PHOTOGRAPHS]
+        made = [f"{row} → {target}" for row in catalogue.PHOTOGRAPHED]
         assert list(exhibits.arms("comalign-TI", data)) == made
     assert exhibits.arms("comalign-TI", "world", lacking)  # which has parses of its own
 
@@ -274,3 +274,24 @@ def test_real_benchmarks(realdata):
         Coco.names[crepe.shown[crepe.table.index[crepe.table.kind == "swap_obj"][0]]]
         == (only["filename"])
     )
+
+
+def test_without_boxes_no_arm_of_the_world_is_made():
+    """What is left out for want of a detector is not scheduled for another notebook's sake."""
+    without = profiles.get("smoke", "world", {"boxes": "none"})
+    for name in ("comalign-TI", "comalign-TII", "comalign-F4", "comalign-F7"):
+        assert exhibits.arms(name, "world", without) == ()
+        assert exhibits.arms(name, "world", profiles.get("smoke")) != ()
+
+
+def test_gold_boxes_do_without_the_detector(monkeypatch):
+    """The world's probes have no gold boxes: theirs are a grid's then."""
+    for name in ("dataset", "base"):
+        monkeypatch.setattr(workbook.Workbook, name, lambda self, *given: name)
+    monkeypatch.setattr(inputs, "parsed_by", lambda book: "parser")
+    monkeypatch.setattr(inputs, "detected", lambda book, domain: "detector")
+    monkeypatch.setattr(inputs.runs, "get", lambda config, seed, given, device: (config, given))
+    config, given = inputs.probe_components(workbook.open("smoke", settings="boxes=gold"), "clip")
+    assert config.boxes == "grid" and "detector" not in given
+    config, given = inputs.probe_components(workbook.open("smoke"), "clip")
+    assert config.boxes == "detector" and "detector" in given

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from alignbook.papers.covalign import arms, cost, hours, inputs, two_towers
+from alignbook.papers.covalign import arms, catalogue, cost, hours, inputs, two_towers
 from alignbook.papers.covalign import model as covalign
 from alignbook.store import runs
 from alignbook.workbook import exhibits, profiles, results, workbook
@@ -59,8 +59,8 @@ def test_a_step_of_the_ladder_is_one_change():
         "end-to-end": {"tokens": "end-to-end"},
     }
     assert {arm: differences("covalign-ladder", arm) for arm in expected} == expected
-    others = {*exhibits.COVALIGN_METHODS, "end-to-end"}
-    assert set(exhibits.COVALIGN_STEPS) == set(expected) - others
+    others = {*catalogue.METHODS, "end-to-end"}
+    assert set(catalogue.STEPS) == set(expected) - others
 
 
 def test_table_5_by_hand():
@@ -78,7 +78,7 @@ def test_table_5_by_hand():
     names = ("lambda_v", "lambda_g", "lambda_c")
     plain = chosen(*PLAIN)
     assert [plain[name] for name in names] == [1, 1, 5]
-    for arm, weights in zip(exhibits.COVALIGN_WEIGHTS, printed, strict=True):
+    for arm, weights in zip(catalogue.WEIGHTS, printed, strict=True):
         found = chosen("covalign-T5", arm)
         assert tuple(found[name] for name in names) == weights, arm
         assert set(differences("covalign-T5", arm)) <= set(names)

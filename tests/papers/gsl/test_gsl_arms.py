@@ -9,7 +9,15 @@ import pytest
 import torch
 from alignbook.backbones.inputs import Inputs
 from alignbook.datasets import noise_index
-from alignbook.papers.gsl import arms, cost, coteaching, noisy_pairs, relabelling, two_networks
+from alignbook.papers.gsl import (
+    arms,
+    catalogue,
+    cost,
+    coteaching,
+    noisy_pairs,
+    relabelling,
+    two_networks,
+)
 from alignbook.papers.gsl import model as gsl
 from alignbook.workbook import exhibits, profiles
 
@@ -38,7 +46,7 @@ def test_arms_are_those_of_the_exhibit(exhibit):
 
 def test_methods_differ_in_nothing_but_what_they_are():
     """Same networks, noise, schedule and number of trials: METHODS §6."""
-    found = {arm: chosen("gsl-F1", arm) for arm in exhibits.GSL_NOISE}
+    found = {arm: chosen("gsl-F1", arm) for arm in catalogue.NOISE}
     assert [(each["after"], each["epochs"]) for arm, each in found.items() if "warmed" in arm] == (
         [(0.0, 1)] * 4
     )  # nothing is learnt after the warm-up
@@ -181,7 +189,7 @@ def test_labels_by_other_rules_are_measured_on_the_trained_run(monkeypatch):
         "two-anchor-ratio": {"two_anchor_ratio": True},
         "anchors-of-batch": {"anchors": "batch"},
     }
-    assert set(expected) == set(exhibits.GSL_LABELS)
+    assert set(expected) == set(catalogue.LABELS)
     for arm, changes in expected.items():
         config, inputs = arms.measured(book, "gsl-F2", arm, "run", ["d"])
         assert config == relabelling.Config(**changes) and inputs == ("run", "d")

@@ -12,7 +12,16 @@ import torch
 from alignbook.datasets import noise_index
 from alignbook.evidence import printed_tables
 from alignbook.evidence.statistics import t_interval
-from alignbook.papers.gsl import identified, pipeline, retrieved, shapes, show, times, two_networks
+from alignbook.papers.gsl import (
+    catalogue,
+    identified,
+    pipeline,
+    retrieved,
+    shapes,
+    show,
+    times,
+    two_networks,
+)
 from alignbook.papers.gsl import model as gsl
 from alignbook.show import figures
 from alignbook.store import runs
@@ -237,9 +246,9 @@ def test_a_part_of_the_data_is_never_called_comparable():
 
 
 def test_every_arm_has_a_name():
-    assert {name.partition("-")[0] for name in exhibits.GSL_NOISE} == set(show.NAMES)
+    assert {name.partition("-")[0] for name in catalogue.NOISE} == set(show.NAMES)
     assert set(show.NAMES.values()) == set(show.STYLES)
-    assert {*exhibits.GSL_SWITCHES, *exhibits.GSL_LABELS} == set(show.CHANGES)
+    assert {*catalogue.SWITCHES, *catalogue.LABELS} == set(show.CHANGES)
     looks = list(show.STYLES.values())
     assert len({mark for mark, _, _ in looks}) == len(looks)  # not by colour alone
 
@@ -337,7 +346,7 @@ def costs():
 
 
 def test_costs_beside_the_papers(costs):
-    rows = [row for row in exhibits.GSL_TABLE_2 if row[2] in ("ncr", "gsl", None)]
+    rows = [row for row in exhibits.ROWS["gsl-T2"] if row[2] in ("ncr", "gsl", None)]
     found = times.cost_table(costs, printed_tables.table("gsl-T2"), rows).set_index("method")
     assert list(found.index) == ["NCR", "ESC", "SPS", "GSL"]
     assert found.loc["GSL", "paper, increase (%)"] == 46.55
@@ -376,7 +385,7 @@ def test_gains_over_ncr():
             ("gsl", "RSUM", 1, 65),
         ]
     )
-    found = show.gains_table(metrics, exhibits.GSL_TABLE_2).set_index("method")
+    found = show.gains_table(metrics, exhibits.ROWS["gsl-T2"]).set_index("method")
     assert found.loc["GSL", ["paper", "ours", "seeds"]].tolist() == [10.8, 4.0, 2]
     assert found.loc["ESC", " "] == "not reconstructable" and np.isnan(found.loc["ESC", "ours"])
     assert "NCR" not in found.index and found.loc["GSC", "paper"] == 5.8

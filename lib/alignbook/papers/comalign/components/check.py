@@ -14,7 +14,7 @@ WITHOUT = {
 }
 ULTRALYTICS = (
     "a detector needs ultralytics (AGPL-3.0), which is not installed: pip install "
-    "'alignbook[detector]', or --set boxes=gold in the world and boxes=grid elsewhere"
+    "ultralytics, or --set boxes=gold in the world and boxes=grid elsewhere"
 )
 
 

@@ -72,7 +72,7 @@ def _release() -> str:
     except PackageNotFoundError:
         raise DataError(
             "a detector needs ultralytics (AGPL-3.0), which is not installed: pip "
-            "install 'alignbook[detector]'"
+            "install ultralytics"
         ) from None
 
 
