@@ -36,7 +36,7 @@ def test_features_written_as_precomp_give_the_same_recalls(place):
     precomp.write_dataset(place / "files", dataset, features)
 
     book = workbook.open("smoke", f"precomp={place / 'files'}", settings=SMALL)
-    assert book.base() is None and book.inputs()[2:] == [None] * 3
+    assert book.base() is None and book.inputs()[2:] == (None,) * 3
     read = book.features()
     rows = book.dataset().splits["test"]
     expected = features[dataset.splits["test"]].astype(np.float32)

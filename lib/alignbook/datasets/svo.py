@@ -141,7 +141,7 @@ def write(probes, path: Path) -> None:
     put(Path(path), table.getvalue().encode())
 
 
-def as_comalign(probes):
+def as_modified(probes):
     """Caption probes in the manner of ComAlign's Table II; not SVO-Probes' own protocol.
 
     ComAlign makes a second caption by putting the negative triplet's words in the place of the

@@ -70,7 +70,7 @@ class Numbers:
                 total = total + sign * weight * share
         if not np.isfinite(total).all():  # a seed without images, or other images on one side
             return None
-        return total.to_numpy() + contrast.first.constant - contrast.second.constant
+        return total.to_numpy() + contrast.first.constant - contrast.second.constant  # type: ignore[attr-defined]
 
 
 def measured(contrast: Contrast, numbers: Numbers) -> dict | None:

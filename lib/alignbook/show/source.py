@@ -18,7 +18,7 @@ def of(thing, docstring: bool = False) -> str:
     >>> print(of(of).splitlines()[0])
     def of(thing, docstring: bool = False) -> str:
     """
-    source = textwrap.dedent(inspect.getsource(thing))
+    source = textwrap.dedent(inspect.getsource(inspect.unwrap(thing)))
     node = ast.parse(source).body[0]
     if docstring or not ast.get_docstring(node):
         return source
@@ -30,6 +30,7 @@ def show(thing, docstring: bool = False):
     """What a notebook displays of `of`: coloured Python, and the file and line it stands in."""
     from IPython.display import Code
 
+    thing = inspect.unwrap(thing)  # what a decorator was put on
     file = inspect.getsourcefile(thing).partition("lib/")[2] or inspect.getsourcefile(thing)
     place = f"# lib/{file}, line {inspect.getsourcelines(thing)[1]}\n"
     return Code(place + of(thing, docstring), language="python")

@@ -124,7 +124,8 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
         )
     changes = {} if kind == "world" else _of_photographs(name, kind, overrides)
     profile = dataclasses.replace(WORLD[name], **changes)
-    fields = [field.name for field in dataclasses.fields(Profile) if field.name != "name"]
+    parts = Profile, *(chapter.Sizes for chapter in CHAPTERS)
+    fields = [name for part in parts for name in part.__annotations__ if name != "name"]
     for key, text in overrides.items():
         if key not in fields:
             raise ValueError(f"unknown setting {key!r}; there are: {', '.join(fields)}")

@@ -56,7 +56,7 @@ def mend(out: Path) -> None:
     """Set aside what is broken in a results folder, and of the runs and data it was made from."""
     read(out / "starts.json")
     _drop_broken_records(out)
-    # Without settings nobody knows which lists are of these: see `collect.there`.
+    # Without settings nobody knows which lists are of these: see `results.there`.
     unknown = [] if settings_of(out) else [*out.glob("arms/*/*.csv")]
     for file in sorted(path for pattern in MADE for path in out.glob(pattern)):
         if not _is_whole(file):

@@ -403,9 +403,9 @@ def test_svo_refuses_other_files(tmp_path):
             svo.write(probes.assign(**{column: value}), tmp_path / "y.csv")
 
 
-def test_as_comalign_by_hand(tmp_path):
+def test_as_modified_by_hand(tmp_path):
     """The word that differs changes, in the form it has; each picture gets its own sentence."""
-    found = svo.as_comalign(svo.read(table(tmp_path / "x.csv")))
+    found = svo.as_modified(svo.read(table(tmp_path / "x.csv")))
     assert tuple(found) == aro.COLUMNS
     assert found[["image", "caption", "negative", "kind", "item"]].to_numpy().tolist() == [
         ["11.jpg", "A man sits on a chair.", "A man stands on a chair.", "verb", 0],
@@ -440,6 +440,6 @@ def test_a_word_is_replaced_in_its_form(sentence, old, new, changed):
 
 def test_probes_without_their_word_are_counted(tmp_path):
     probes = svo.read(table(tmp_path / "x.csv", PROBES.replace("A man sits", "A man sat")))
-    found = svo.as_comalign(probes)
+    found = svo.as_modified(probes)
     assert found.item.tolist() == [1, 1, 2, 2]
     assert found.attrs["counts"] == {"probes": 3, "word not in the sentence": 1}

@@ -2,7 +2,7 @@
 
 In the order of the paper: text and region encoders (§3.3), coding and pooling (Eq. 1–6, 8, in
 `similarity.py`), objective (Eq. 9, in `losses.py`), and the presets. What the text leaves open
-follows the released code [C] or is our assumption [A]. The arms of the exhibits: `chan_arms.py`.
+follows the released code [C] or is our assumption [A]. The arms of the exhibits: `arms`.
 """
 
 from dataclasses import dataclass

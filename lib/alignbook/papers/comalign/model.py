@@ -4,7 +4,7 @@ In the order of the paper: the encoders on top of a frozen base model (Eq. 1), f
 and the similarities of entities, relations and wholes (Eq. 2–5), the loss (Eq. 6–9), inference
 (Eq. 10, 11), and the presets. Components come from `components/`; Eq. 2 is
 `similarity.fine_grained_matching`. What the text leaves open follows the released code [C] or is our
-assumption [A]. The arms of the exhibits: `comalign_arms.py`.
+assumption [A]. The arms of the exhibits: `arms`.
 """
 
 import math

@@ -35,7 +35,7 @@ def phrases_of(run, captions) -> list[str]:
 def matrices(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """The first five pairs of Figure 4 or 5 as matrices of cosines, of seed 0: by row of the exhibit.
 
-    `listed` are the exhibit's runs, as `collect.arms` lists them.
+    `listed` are the exhibit's runs, as `results.arms` lists them.
     """
     exhibit, found = listed.exhibit.iloc[0], {}
     for line in listed[(listed.role == "report") & (listed.seed == 0)].itertuples():
@@ -76,7 +76,7 @@ def weight_lines(metrics: pd.DataFrame) -> pd.DataFrame:
 def setting_lines(listed: pd.DataFrame) -> pd.DataFrame:
     """Figure 7's curves for `figures.curves`: which setting, its factor, RSUM on dev, low, high.
 
-    `listed` are its runs with their RSUM on dev, as `collect.gather` gives them under "runs".
+    `listed` are its runs with their RSUM on dev, as `results.gather` gives them under "runs".
     """
     lines = []
     for row, group in listed[listed.role == "report"].groupby("row", sort=False):

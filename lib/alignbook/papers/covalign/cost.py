@@ -99,7 +99,7 @@ def table(book, listed: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    listed : the runs of the exhibit, as `collect.arms` lists them.
+    listed : the runs of the exhibit, as `results.arms` lists them.
     """
     from alignbook.papers.covalign import arms
 

@@ -1,9 +1,9 @@
 """CoV-Align: cohesive visual regions before matching; rebuilt, as we hold its supplement alone.
 
-In the order of the method's eight steps: sampling of patches by learnable queries, attention
-(Eq. 2), mask, regions, spatial concentration, visual contrast, matching with words, and the whole
-loss; then training. [S] is the supplement, [N] public notes of the paper, [X] what its relatives
-do, [A] our assumption. Patches and words come from `covalign_towers.py`.
+The method has eight steps. `regions` holds the first six: sampling of patches by learnable queries,
+attention (Eq. 2), mask, regions, spatial concentration, visual contrast. Here are matching with words
+and the whole loss; then training. [S] is the supplement, [N] public notes of the paper, [X] what its relatives
+do, [A] our assumption. Patches and words come from `two_towers`.
 
 Everywhere B images of P patches, a grid read row by row, N_q queries or regions, captions of at
 most L words, and a joint width d. A place is (x, y), from the upper left corner.
@@ -318,7 +318,7 @@ def load(run, dataset, *sources) -> Matcher:
 def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Train one arm and measure it: a tuning seed on dev, a reporting seed on test.
 
-    Inputs are the data set, and the run of `covalign_towers` or, end to end, the sources of both
+    Inputs are the data set, and the run of `two_towers` or, end to end, the sources of both
     towers.
 
     Returns

@@ -1,7 +1,7 @@
 """What CoV-Align's notebooks show: ladder, cost, the loss's scale, N_q, spread, maps of attention.
 
-Nothing is trained. `metrics` are an exhibit's as `collect.gather` returns them, `listed` its runs
-as `collect.arms` lists them. A spread is `covalign.spatial_concentration` in picture's sides.
+Nothing is trained. `metrics` are an exhibit's as `results.gather` returns them, `listed` its runs
+as `results.arms` lists them. A spread is `regions.spatial_concentration` in picture's sides.
 """
 
 import textwrap
@@ -13,8 +13,8 @@ import torch
 
 from alignbook.backbones import bert
 from alignbook.evidence.statistics import t_interval
-from alignbook.papers.covalign import arms as covalign_arms
 from alignbook.papers.covalign import model as covalign
+from alignbook.papers.covalign.arms import inputs as inputs_of
 from alignbook.show import figures
 from alignbook.show.figures import INK, MARKS, PAPER
 from alignbook.show.tensor_grids import IMAGE, SHEETS, TEXT, Grid, draw, labelled, unit
@@ -94,7 +94,7 @@ COSTS = ("ms/step", "MB/step", "ms/pair", "MB")
 
 
 def cost_table(costs: pd.DataFrame) -> pd.DataFrame:
-    """`covalign_cost.costs` as a table: means over seeds; ratios with half their 95 % interval."""
+    """`cost.costs` as a table: means over seeds; ratios with half their 95 % interval."""
     named, lines = {arm: name for _, name, arm in LADDER if arm}, []
     for row, own in costs.groupby("row", sort=False):
         line = {"method": named[row]} | {name: own[name].mean() for name in COSTS}
@@ -290,7 +290,7 @@ def phrase_maps(book, listed: pd.DataFrame, n: int = 4, seed: int = 0) -> pd.Dat
     parts = []
     for arm in ("shared", "separate"):
         own = listed[(listed.arm == arm) & (listed.role == "report") & (listed.seed == seed)]
-        inputs = covalign_arms.inputs(book, exhibit, arm)
+        inputs = inputs_of(book, exhibit, arm)
         matcher = covalign.load(runs.stored(own.key.iloc[0]), *inputs)
         regions, grid = covalign.encode_images(matcher, rows), matcher.source.grid
         words, _ = matcher.model.text(*matcher.words(numbers))

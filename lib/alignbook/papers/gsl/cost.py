@@ -157,7 +157,7 @@ def table(book, listed: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    listed : the runs of the exhibit, as `collect.arms` lists them.
+    listed : the runs of the exhibit, as `results.arms` lists them.
     """
     from alignbook.papers.gsl import arms
 

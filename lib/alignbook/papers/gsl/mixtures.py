@@ -51,18 +51,18 @@ class _Mixture:
             self.problem = f"all {n} losses are {self.low:g}: no division, all count as clean"
             return self
         x = self._scaled(losses)
-        self._start(x)
+        self._start(x)  # type: ignore[attr-defined]
         before = -np.inf
         for _ in range(ITERATIONS):
-            joint = self._log_joint(x)
+            joint = self._log_joint(x)  # type: ignore[attr-defined]
             likelihood = np.logaddexp(*joint)
-            self._update(x, np.exp(joint - likelihood))
+            self._update(x, np.exp(joint - likelihood))  # type: ignore[attr-defined]
             if abs(likelihood.mean() - before) < self.tolerance:
                 break
             before = likelihood.mean()
         if self.means[0] > self.means[1]:
-            self._update(x, np.exp(joint - likelihood)[::-1])
-        smaller = self.weights.min() * n
+            self._update(x, np.exp(joint - likelihood)[::-1])  # type: ignore[attr-defined]
+        smaller = self.weights.min() * n  # type: ignore[attr-defined]
         if smaller < 0.5:
             self.problem = (
                 f"a component holds {smaller:.1g} of {n} losses: no division, all count as clean"

@@ -2,7 +2,7 @@
 
 In the order of the method: the structure of vectors (Eq. 7), anchors, corrected labels (Eq. 8–11),
 the semantic-constrained triplet loss (Eq. 13, 15–17), and Algorithm 1 on top of the co-teaching
-that `noisy.py` has for all methods. [S] is the supplement, [N] public notes of the paper, [X] what
+that `coteaching` has for all methods. [S] is the supplement, [N] public notes of the paper, [X] what
 its relatives do, [A] our assumption.
 
 Everywhere a mini-batch holds B pairs: clean ones and noisy ones, as the division has it. S(I, T) is
@@ -321,7 +321,7 @@ def train(step: coteaching.Step) -> torch.Tensor:
         labels, chosen = correct(look, clean, config)
     step.note(rows, labels)
     per_pair = l_sct(look, labels, chosen, config)
-    return per_pair.mean() if config.reduction == "mean" else per_pair.sum()
+    return per_pair.mean() if config.reduction == "mean" else per_pair.sum()  # type: ignore[attr-defined]
 
 
 def divide(looks, n: int, config: Config, record) -> tuple[np.ndarray, str]:

@@ -36,7 +36,7 @@ def scores(run, inputs, images: np.ndarray, captions: np.ndarray, device: str = 
             raw = region_features.batch(feature_run.array("features"), rows, run.config["regions"])
             parts.append(network.similarity(network.encode_images(raw.to(device)), words).cpu())
         total = total + torch.cat(parts)
-    return (total / len(networks)).numpy()
+    return (total / len(networks)).numpy()  # type: ignore[attr-defined]
 
 
 def retrieved(run, inputs, queries: int = 4, k: int = 3, device: str = "cpu") -> dict:

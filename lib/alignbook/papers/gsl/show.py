@@ -1,7 +1,7 @@
 """What GSL's notebooks show: noisy pairs, the pipeline of a run, noise, switches, time, retrievals.
 
 Nothing is trained. Figures tell methods and classes apart by marks, dashes and hatches as well as
-by colour. `listed` is always the runs of an exhibit, as `collect.arms` lists them.
+by colour. `listed` is always the runs of an exhibit, as `results.arms` lists them.
 """
 
 import json
@@ -223,7 +223,7 @@ def comparable(book) -> str:
 
 
 def note_of(book, seeds: int = 0) -> str:
-    """What stands by a table or figure of means, as `explore.note_of`."""
+    """What stands by a table or figure of means, as `run_tables.note_of`."""
     return run_tables.note_of(book, seeds).replace(run_tables.comparable(book), comparable(book))
 
 

@@ -84,7 +84,7 @@ class Benchmark(NamedTuple):
 def of_world(dataset, found, device: str):
     """The world's probes, with the boxes that the detector of a run finds.
 
-    SVO-Probes are those of ComAlign's Table II, two items a probe; see `svo.as_comalign`.
+    SVO-Probes are those of ComAlign's Table II, two items a probe; see `svo.as_modified`.
     """
     model, how = detector.load(found), detector.Config(**found.config)
     for name, kind in (("VG-Relation", "relation"), ("VG-Attribution", "attribute")):
@@ -92,7 +92,7 @@ def of_world(dataset, found, device: str):
         things = detector.detect(model, pictures, how, device)
         yield Benchmark(name, table, np.arange(len(table)), pictures, things, 0)
     table, pictures, others = swaps.image_probes(dataset)
-    both = svo.as_comalign(table)
+    both = svo.as_modified(table)
     place = {name: i for i, name in enumerate([*table.image, *table.negative_image])}
     rows, pictures = both.image.map(place).to_numpy(), np.concatenate([pictures, others])
     things = detector.detect(model, pictures, how, device)
@@ -113,7 +113,7 @@ def of_files(brought: Brought, dataset, things: image.Boxes):
             table, name, lost = aro.read(path, kind), f"VG-{kind.capitalize()}", 0
         elif path.parent.name == "svo_probes":
             probes = svo.read(path, where if where.is_dir() else None)
-            table, name = svo.as_comalign(probes), "SVO-Probes"
+            table, name = svo.as_modified(probes), "SVO-Probes"
             lost = 2 * probes.attrs["counts"]["picture missing"]
         else:
             continue

@@ -214,7 +214,7 @@ def of_captions(phrases: np.ndarray, places: np.ndarray, entities: int, trim=Tru
     places = torch.from_numpy(places.astype(np.int64))
     slots = _held(places >= 0, trim)
     places = places[:, slots]
-    vectors = torch.from_numpy(phrases[places.clamp(min=0).numpy()].astype(np.float32))
+    vectors = torch.from_numpy(phrases[places.clamp(min=0).numpy()].astype(np.float32))  # type: ignore[attr-defined]
     return Components(vectors * (places >= 0)[..., None], places >= 0, slots, entities)
 
 
