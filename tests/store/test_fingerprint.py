@@ -183,3 +183,12 @@ def test_every_version_of_python_writes_a_tree_the_same():
         'right=Constant(value="it\'s")),orelse=UnaryOp(op=USub(),operand=Constant(value=0.5)),'
         "test=Name(ctx=Load(),id='a')))],name='f',returns=Name(ctx=Load(),id='int'))])"
     )
+
+
+def test_what_trains_depends_on_no_printed_number():
+    """Its strings name the files that it reads, not the papers whose tables lie beside it."""
+    for paper in ("chan", "comalign", "covalign", "gsl"):
+        for module in fingerprint.modules_behind(f"alignbook.papers.{paper}.model"):
+            named = fingerprint._read(module)[0]
+            assert "\npapers/" not in named and "explorer.js" not in named, module
+    assert "world-clip.json" in fingerprint._read("alignbook.backbones.towers")[0]

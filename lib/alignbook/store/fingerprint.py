@@ -170,6 +170,7 @@ def _files_named_in(tree: ast.Module) -> str:
     """Path and hash of each file of the package that the strings of some code name, a line each.
 
     A string names a file, or all files of a folder, by its path in the package or by its last part.
+    A paper's name alone is no folder's: it names its exhibits in any code.
     """
     words = {
         node.value
@@ -179,7 +180,8 @@ def _files_named_in(tree: ast.Module) -> str:
     lines = []
     for path, digest in _not_python(PACKAGE):
         parts = path.split("/")
-        ends = {"/".join(parts[i:j]) for i in range(len(parts)) for j in range(i, len(parts) + 1)}
+        room = 2 if parts[0] == "papers" else 0
+        ends = {"/".join(parts[i:j]) for j in range(room + 1, len(parts) + 1) for i in range(j)}
         if ends & words:
             lines.append(f"\n{path} {digest}")
     return "".join(lines)

@@ -11,7 +11,7 @@ from alignbook.core.protocol import TUNING_SEED
 from alignbook.papers.comalign import head_layers
 from alignbook.papers.comalign import model as comalign
 from alignbook.papers.comalign.components.vectors import Components
-from alignbook.papers.comalign.heads import sinusoidal
+from alignbook.papers.comalign.head_layers import sinusoidal
 from alignbook.papers.comalign.model import (
     ComAlign,
     Config,

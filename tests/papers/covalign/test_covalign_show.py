@@ -10,7 +10,6 @@ import torch
 from alignbook.backbones import bert
 from alignbook.core.similarity import unit
 from alignbook.evidence.statistics import t_interval
-from alignbook.papers.covalign import arms as covalign_arms
 from alignbook.papers.covalign import model as covalign
 from alignbook.papers.covalign import show
 from alignbook.store import runs
@@ -207,7 +206,7 @@ def book(monkeypatch):
 
     monkeypatch.setattr(covalign, "load", load)
     monkeypatch.setattr(covalign, "encode_images", encode)
-    monkeypatch.setattr(covalign_arms, "inputs", lambda *_: [])
+    monkeypatch.setattr(show, "inputs_of", lambda *_: [])
     monkeypatch.setattr(bert, "load", lambda *_: (None, SimpleNamespace(encode=tokens)))
     monkeypatch.setattr(runs, "stored", lambda key: SimpleNamespace(arm=key))
     return SimpleNamespace(dataset=lambda: dataset, bert=lambda: None)
