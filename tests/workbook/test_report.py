@@ -490,7 +490,7 @@ def test_bad_arguments_are_refused(arguments, capsys):
 
 def test_every_question_is_about_a_claim():
     known = {claim.id: claim.paper for claim in claims.load()}
-    assert {known[name] for name in report_front.QUESTIONS} == set(known.values())
+    assert {known[name] for name in exhibits.QUESTIONS} == set(known.values())
     assert list(exhibits.NOTEBOOKS) == sorted(exhibits.NOTEBOOKS)  # the order of reading
 
 

@@ -26,6 +26,9 @@ EXHIBITS = {
 # Rows of tables as printed: (group, row, arm).
 ROWS = {**chan.ROWS, **comalign.ROWS, **covalign.ROWS, **gsl.ROWS}
 
+# The question of each paper that most readers come with, by the claim that answers it.
+QUESTIONS = {**chan.QUESTION, **comalign.QUESTION, **covalign.QUESTION, **gsl.QUESTION}
+
 _SHORT = {"smoke": 5, "laptop": 5}
 NOTEBOOKS = {
     "00_start_here": Notebook(last=True, expected=_SHORT),

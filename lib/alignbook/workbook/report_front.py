@@ -13,14 +13,6 @@ from alignbook.show import run_tables, tables
 from alignbook.store import progress, verbatim
 from alignbook.workbook import exhibits, report_notebooks
 
-# The question of each paper that most readers come with, and the claim that answers it.
-QUESTIONS = {
-    "chan-codings": "Hard coding (visual-codebook) or cross-attention: which retrieves better?",
-    "comalign-retrieval-coco": "Does ComAlign raise the recall of its base models?",
-    "covalign-shared": "One projection for queries and patches, or two?",
-    "gsl-robust": "Does GSL lose less to wrong captions than a plain triplet loss?",
-}
-
 
 def results(out: Path, name: str):
     """A table of the results folder, None if it is not there."""
@@ -93,7 +85,7 @@ def badge(verdict: str) -> str:
 def in_short(claims, contrasts) -> str:
     """A line a paper: its question, the answer, and where it stands."""
     lines = []
-    for claim, question in QUESTIONS.items():
+    for claim, question in exhibits.QUESTIONS.items():
         own = contrasts[contrasts.claim == claim]
         if (claims.claim == claim).any() and len(own):
             first = own.iloc[0]

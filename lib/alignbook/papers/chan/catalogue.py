@@ -32,6 +32,10 @@ _CODEBOOKS = tuple(
 CURVE = tuple(f"τ=1/{n}" for n in TAUS)
 CONTROLS = ("permuted", "visual-codebook-long", "cross-attention-long", *CURVE)
 
+QUESTION = {
+    "chan-codings": "Hard coding (visual-codebook) or cross-attention: which retrieves better?"
+}  # of the report's front page, by claim
+
 # --- Exhibits and notebooks ----------------------------------------------------------------------
 
 EXHIBITS = {

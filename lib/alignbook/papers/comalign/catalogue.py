@@ -58,6 +58,10 @@ _INSPECTED = (
     Arm("global", seeds="first", job="all"),
 )
 
+QUESTION = {
+    "comalign-retrieval-coco": "Does ComAlign raise the recall of its base models?"
+}  # of the report's front page, by claim
+
 # --- Exhibits and notebooks ----------------------------------------------------------------------
 
 _PARSED = dict(data=PICTURES, needs=("boxes", "parser"))  # photographs have no gold boxes

@@ -44,6 +44,10 @@ def _by_weight(*names: str, seeds: str = "all") -> tuple[Arm, ...]:
     return tuple(Arm(name, seeds=seeds, job=name.partition("-")[0]) for name in names)
 
 
+QUESTION = {
+    "covalign-shared": "One projection for queries and patches, or two?"
+}  # of the report's front page, by claim
+
 # --- Exhibits and notebooks ----------------------------------------------------------------------
 
 _COMMON = dict(seeds=5, data=PICTURES)

@@ -63,6 +63,10 @@ def _arms(*names: str, later: tuple[str, ...] = (), by_method: bool = False) -> 
     )
 
 
+QUESTION = {
+    "gsl-robust": "Does GSL lose less to wrong captions than a plain triplet loss?"
+}  # of the report's front page, by claim
+
 # --- Exhibits and notebooks ----------------------------------------------------------------------
 
 EXHIBITS = {
