@@ -307,3 +307,19 @@ def test_detections_that_are_no_list(tmp_path, octets, expected):
     (tmp_path / "found.json").write_bytes(octets)
     with pytest.raises(DataError, match=expected):
         regions.read_detections(tmp_path / "found.json")
+
+
+def test_a_small_parquet_file_that_grows_without_bound_is_refused(tmp_path):
+    """One number, repeated: a few kilobytes that come to a gigabyte."""
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rows = 20_000
+    feature = pyarrow.FixedSizeListArray.from_arrays(
+        pyarrow.array(np.zeros(rows * 1000, np.float32)), 1000
+    ).cast(pyarrow.list_(pyarrow.float32()))
+    numbers = {name: pyarrow.array(np.zeros(rows, np.float32)) for name in ("x0", "y0", "x1", "y1")}
+    table = {"name": ["a.jpg"] * rows, **numbers, "score": numbers["x0"], "feature": feature}
+    path = tmp_path / "regions.parquet"
+    parquet.write_table(pyarrow.table(table), path)
+    assert path.stat().st_size < 400_000
+    with pytest.raises(DataError, match="unpack to more than"):
+        regions.read(path, features=False)

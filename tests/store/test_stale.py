@@ -481,3 +481,9 @@ def test_what_takes_long_to_read_says_so_off_a_terminal(tmp_path, monkeypatch, c
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "  1 of 8 MB of files looked at" and said[-1].startswith("  8 of 8 MB")
     assert not any("\r" in line for line in said)
+
+
+def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="not a regular file.*pipe"):
+        contents.sha256([tmp_path / "pipe"])

@@ -25,6 +25,7 @@ from torch import nn
 from alignbook.backbones import weight_files
 from alignbook.backbones.clip_models import HuggingFaceModel, OpenCLIPModel, Pretrained, Tokenizer
 from alignbook.backbones.weight_files import BELONGS, json_object
+from alignbook.datasets.files import octets_of
 from alignbook.errors import DataError
 from alignbook.store import contents, durable
 
@@ -132,7 +133,7 @@ def fingerprint(spec: str) -> str:
     if source.place.is_dir() and source.form != "registry":  # the tokenizer's files and the rest
         small = (".json", ".txt", ".model")
         for path in sorted(p for p in source.place.iterdir() if p.suffix in small):
-            digest.update(path.name.encode() + path.read_bytes())
+            digest.update(path.name.encode() + octets_of(path))
     return digest.hexdigest()[:16]
 
 

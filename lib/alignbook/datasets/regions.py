@@ -369,6 +369,11 @@ def _outline_parquet(path: Path) -> Regions:
     with parquet.ParquetFile(path) as file:
         if lost := [each for each in COLUMNS if each not in file.schema_arrow.names]:
             raise DataError(f"{path}: no column {lost[0]}, expected {', '.join(COLUMNS)}; {REMEDY}")
+        groups = map(file.metadata.row_group, range(file.num_row_groups))
+        values = sum(
+            group.column(j).num_values for group in groups for j in range(group.num_columns)
+        )
+        check_growth(path, 4 * values)
         table = file.read(columns=list(COLUMNS[:-1])).to_pandas()
         batch = next(file.iter_batches(batch_size=1, columns=["feature"]), None)
     width = len(batch.column(0)[0]) if batch else 0

@@ -5,10 +5,12 @@ is broken or gone is made anew.
 """
 
 import contextlib
+import errno
 import hashlib
 import json
 import math
 import os
+import stat
 import sys
 import time
 from pathlib import Path
@@ -74,6 +76,8 @@ def together(paths: list, known: Path | None = None) -> str:
 def hash_of(path: Path, octets: int | None = None, tell=None) -> str:
     """SHA-256 of a file, or of so many bytes from its start, read now; `tell(n)` hears of n bytes."""
     digest, left = hashlib.sha256(), math.inf if octets is None else octets
+    if not stat.S_ISREG(os.stat(path).st_mode):  # a named pipe has no end
+        raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
     with open(path, "rb") as file:
         while left > 0 and (block := file.read(min(left, BLOCK))):
             digest.update(block)
@@ -101,8 +105,8 @@ class _Teller:
 
 def _looks(path: str) -> list[int]:
     """Size, times of content and of inode, and inode: what changes with a file's content."""
-    stat = os.stat(path)
-    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
+    now = os.stat(path)
+    return [now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino]
 
 
 def _load(known: Path) -> dict:

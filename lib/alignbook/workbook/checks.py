@@ -5,6 +5,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from alignbook import ROOT
+from alignbook.papers.gsl import catalogue as gsl
 from alignbook.store import verbatim
 from alignbook.workbook import exhibits, profiles
 
@@ -30,6 +31,10 @@ def check(asked: Namespace) -> tuple[list[str], dict]:
     except ValueError as error:
         raise Refused(str(error)) from None
     overrides = changed(asked.set)
+    if asked.seeds and overrides.get("seeds", str(asked.seeds)) != str(asked.seeds):
+        raise Refused(
+            f"--seeds {asked.seeds} and --set seeds={overrides['seeds']}: say one of them"
+        )
     from alignbook.datasets import by_name
     from alignbook.errors import DataError
 
@@ -106,14 +111,11 @@ def check_folders(profile: profiles.Profile, kind: str, notebooks: list[str]) ->
     """Refuse a folder of noise files, or a ViT's, that isn't there or lacks a file it should hold."""
     if profile.gsl_noise_index != "drawn":
         folder = Path(profile.gsl_noise_index).expanduser()
-        arms = [
-            arm
-            for name in notebooks
-            for exhibit in exhibits.NOTEBOOKS[name].exhibits
-            if exhibit == "gsl-F1"
-            for arm in exhibits.arms(exhibit, kind, profile)
+        asked = [each for name in notebooks for each in exhibits.NOTEBOOKS[name].exhibits]
+        own = [
+            each for each in asked if each in gsl.EXHIBITS and exhibits.arms(each, kind, profile)
         ]
-        rates = sorted({arm.rpartition("-")[2] for arm in arms} - {"0"})
+        rates = sorted(set().union(*map(gsl.rates, own)))
         missing = [file for rate in rates if not (file := folder / f"{kind}_{rate}.npy").is_file()]
         if not folder.is_dir() or missing:
             lost = missing[0] if folder.is_dir() else folder

@@ -21,6 +21,7 @@ from torch import nn
 from alignbook.core import losses, retrieval, training
 from alignbook.core.protocol import TUNING_SEED, looked_at
 from alignbook.core.similarity import fine_grained_matching, unit
+from alignbook.errors import DataError
 from alignbook.papers.covalign import two_towers
 from alignbook.papers.covalign.regions import (
     Projection,
@@ -407,7 +408,10 @@ def evaluate(matcher: Matcher, dataset, split: str, first: int = 0) -> tuple[tor
     rows = dataset.splits[split]
     most = config.dev_images if split == "dev" else config.test_images
     if most > len(rows):
-        raise ValueError(f"{most} {split} images asked for, there are {len(rows)}")
+        raise DataError(
+            f"{most} {split} images asked for, there are {len(rows)}: say "
+            f"--set covalign_{split}_images={len(rows)}"
+        )
     rows = rows[: most or None][: first or None]
     regions = encode_images(matcher, rows)
     numbers = (rows[:, None] * each + np.arange(each)).ravel()

@@ -100,6 +100,14 @@ NOTEBOOKS = {
     ),
 }
 
+
+def rates(exhibit: str) -> set[str]:
+    """The rates of noise that an exhibit's runs and trials are at, none where there is no noise."""
+    if exhibit == "gsl-F1":
+        return {name.rpartition("-")[2] for name in EXHIBITS[exhibit].names()} - {"0"}
+    return {"0.2", "0.4"} if exhibit == "gsl-T2" else {"0.4"}
+
+
 # --- Rows as printed: (group, row, arm), None for methods that cannot be rebuilt ------------------
 
 ROWS = {

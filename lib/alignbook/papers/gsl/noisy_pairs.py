@@ -12,6 +12,7 @@ from torch import nn
 
 from alignbook.backbones import region_features
 from alignbook.core import losses, training
+from alignbook.errors import DataError
 from alignbook.papers.gsl import noise
 
 IMAGES = 100  # compared with all captions at a time
@@ -179,7 +180,10 @@ def gather(config, dataset, feature_run, vocabulary, given=None) -> Pairs:
 def _first(dataset, split: str, images: int) -> np.ndarray:
     rows = dataset.splits[split]
     if images > len(rows):
-        raise ValueError(f"{images} {split} images asked for, there are {len(rows)}")
+        field = "gsl_images" if split == "train" else f"gsl_{split}_images"
+        raise DataError(
+            f"{images} {split} images asked for, there are {len(rows)}: say --set {field}={len(rows)}"
+        )
     return rows[:images] if images else rows
 
 
