@@ -31,7 +31,7 @@ MUTANTS = [
         (
             "Eq. 1: features kept out seen all the same",
             "there & h.chosen(self.config.features)",
-            "there & h.chosen(TERMS)",
+            'there & h.chosen("GER")',
         ),
         (
             "layer: no residual path, attention",
