@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 from alignbook.backbones import bert, region_features
+from alignbook.backbones.inputs import Inputs
 from alignbook.datasets import by_name, precomp
 from alignbook.papers.chan import arms
 from alignbook.papers.chan import model as chan
 from alignbook.papers.covalign import model as covalign
 from alignbook.papers.covalign.two_towers import Drawn
 from alignbook.papers.gsl import arms as gsl_arms
-from alignbook.papers.gsl import model as gsl
 from alignbook.store import runs
 from alignbook.workbook import profiles
 from safetensors.torch import load_file
@@ -69,7 +69,7 @@ def test_two_steps_at_full_size(inputs, tmp_path, arm):
     given = inputs if "bert" in arm else inputs[:2]
     torch.manual_seed(0)
     before, _ = chan.build(config, *given)
-    found = chan.compute(config, given, 0, tmp_path, "cpu")
+    found = config.compute(Inputs(*given), 0, tmp_path, "cpu")
     assert found["steps"] == 2 and 0 <= found["test RSUM"] <= 600
     losses, after = np.load(tmp_path / "loss.npy"), load_file(tmp_path / "weights.safetensors")
     assert np.isfinite(losses).all() and losses[0] > losses[1] > 0  # all of a batch, then 2 a pair
@@ -89,7 +89,7 @@ def test_two_steps_of_gsl_at_full_size(inputs, tmp_path, monkeypatch):
     config = replace(
         config, images=8, test_images=2, batch=8, warm_up_epochs=1, epochs=2, epoch_steps=1
     )
-    found = gsl.compute(config, inputs[:2], 0, tmp_path, "cpu")
+    found = config.compute(inputs[:2], 0, tmp_path, "cpu")
     assert (found["warm-up steps"], found["steps"]) == (1, 2) and 0 <= found["test RSUM"] <= 600
     assert np.isfinite(np.load(tmp_path / "loss.npy")).all() and found["parameters"] > 2 * 12e6
     after = load_file(tmp_path / "weights.safetensors")
