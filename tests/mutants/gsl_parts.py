@@ -37,8 +37,8 @@ MUTANTS += [
         ),
         (
             "shares are 0 or 1",
-            "self._update(x, np.exp(joint - likelihood))\n            if",
-            "self._update(x, np.exp(joint - likelihood).round())\n            if",
+            "self._update(x, np.exp(joint - likelihood))  # type",
+            "self._update(x, np.exp(joint - likelihood).round())  # type",
         ),
         ("never stops early", "            before = likelihood.mean()\n", ""),
         ("components in any order", "if self.means[0] > self.means[1]:", "if False:"),

@@ -70,7 +70,7 @@ CORES = max(
 def mutated(file, snippet, replacement):
     """Source of the module with the one place changed."""
     source = package_folder().joinpath(file).read_text(encoding="utf-8")
-    start, end = place(source, snippet, file).span()
+    start, end = place(source, snippet, file)
     return source[:start] + replacement + source[end:]
 
 
@@ -168,7 +168,7 @@ class Ordered:
 
     def __init__(self, mutant, seconds, ran, _):
         source = package_folder().joinpath(mutant["file"]).read_text(encoding="utf-8")
-        start, end = place(source, mutant["snippet"], mutant["file"]).span()
+        start, end = place(source, mutant["snippet"], mutant["file"])
         first = source[:start].count("\n") + 1
         lines = range(first, source[:end].count("\n") + 2)
         own = {test for line in lines for test in ran.get(f"{mutant['file']} {line}", [])}

@@ -16,14 +16,21 @@ def pattern(snippet):
 
 
 def place(source, snippet, file):
-    """Where a snippet stands in a source, however its lines are broken there."""
+    """From where to where a snippet stands in a source, white space around it as it has it."""
     found = list(pattern(snippet).finditer(source))
     if len(found) != 1:
         raise ValueError(
             f"{file} holds the snippet {len(found)} times, not once: {snippet!r}; "
             "bring the table under tests/mutants up to date"
         )
-    return found[0]
+    start, end = found[0].span()
+    lead = snippet[: len(snippet) - len(snippet.lstrip())]
+    if lead.startswith("\n"):
+        start = re.search(r"\n *$", source[:start]).start()
+    else:
+        start -= len(lead) * source[:start].endswith(lead)
+    trail = snippet[len(snippet.rstrip()) :]
+    return start, end + len(trail) * source.startswith(trail, end)
 
 
 SHOWN = {"cost", "identified", "pipeline", "retrieved", "shapes", "show", "times"}

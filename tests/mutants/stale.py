@@ -11,10 +11,10 @@ MUTANTS = [
         "test_stale.py",
         (
             "times are no matter",
-            "return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, ",
-            "return [stat.st_size, 0, 0, ",
+            "return [now.st_size, now.st_mtime_ns, now.st_ctime_ns, ",
+            "return [now.st_size, 0, 0, ",
         ),
-        ("only the time that anybody can set", "stat.st_ctime_ns, stat.st_ino", "0, stat.st_ino"),
+        ("only the time that anybody can set", "now.st_ctime_ns, now.st_ino", "0, now.st_ino"),
         (
             "a broken list ends the start",
             "    except (OSError, ValueError):\n        return {}",
