@@ -20,7 +20,7 @@ model, vocabulary = base.load(clip, dataset)
 found = {"swaps": transfer.probes(model, vocabulary, dataset), "pictures": book.profile.test_images}
 for arm in ("visual-codebook", "permuted"):
     config = chan_arms.arms("chan-T3", book.profile)[arm][0][0]
-    found[arm] = runs.get(config, 0, *book.inputs()).metrics
+    found[arm] = runs.get(config, 0, book.inputs()).metrics
 print(json.dumps(found))
 """
 
