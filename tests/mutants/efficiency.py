@@ -71,7 +71,6 @@ MUTANTS = (
                 "            give_back()\n            clear",
                 "            clear",
             ),
-            ("fresh process: what it frees goes", "    allocator.keep_freed()\n", ""),
         ]
     ]
 )

@@ -169,7 +169,7 @@ MUTANTS = [
         (
             "line 1: mean violations",
             'METHOD = coteaching.Method("hardest"',
-            'METHOD = noisy.Method("mean"',
+            'METHOD = coteaching.Method("mean"',
         ),
         (
             "line 12: the last are clean",

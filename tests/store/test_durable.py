@@ -119,6 +119,14 @@ def test_a_run_without_hashes_is_of_another_version(store):
     assert runs.is_stored(runs.get(Toy(), 0).key)
 
 
+def test_a_record_with_another_number_is_no_record(store):
+    """Its JSON is whole, its key and its files are right: the seal alone tells."""
+    run = runs.get(Toy(), 0)
+    record = run.record | {"seconds": -1.0}
+    (run.folder / "run.json").write_text(json.dumps(record))
+    assert not runs.is_stored(run.key) and "altered" in runs.fault(run.key)
+
+
 def test_everything_is_on_the_disk_before_it_has_its_name(store, monkeypatch):
     """Every file, its folder, then the rename, then the folder that holds the name."""
     told, synced, renamed = [], os.fsync, os.replace
