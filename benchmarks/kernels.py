@@ -1,6 +1,6 @@
 """What the kernels take, as a multiple of the matrix product that they can't do without.
 
-    python -m benchmarks.kernels [--size smoke|full] [--starts 5] [--threads 1] [--device cpu|cuda]
+    python -m benchmarks.kernels [--size smoke|full] [--starts 5] [--threads 1 2] [--device cpu|cuda]
                                  [--widths 256 …]
 
 from the project folder, with `lib` on PYTHONPATH. A *start* is a fresh process on cores of its own.
@@ -8,7 +8,7 @@ It makes the data, warms every row up (the slow ones in small), then takes the t
 once, and that of the row's *floor* before and after it: a ratio is to the mean of these two. Over
 the starts the table has medians, and the 20th and 80th percentiles. Memory, beyond the inputs, is
 looked at by the first start: of slow rows while they are timed, which takes them no longer, of the
-others in a second pass, after all times.
+others in a second pass, after all times. Every number of threads has starts and a table of its own.
 """
 
 import argparse
@@ -92,6 +92,7 @@ class Size:
 FULL = {"cpu": Size(), "cuda": Size(images=1000, captions=5000)}
 SMOKE = Size(images=16, captions=32, widths=(16, 32), batch=8, sets=40, set_width=24)
 ROUNDS = {"cpu": 1, "cuda": 10}  # of one time: a product takes milliseconds on a GPU
+CORES = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
@@ -400,8 +401,8 @@ def start(size: Size, device: str, threads: int, with_memory: bool) -> list[dict
 def pin(threads: int) -> None:
     """So many threads, on as many cores (where the system lets itself be told)."""
     torch.set_num_threads(threads)
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-threads:])
+    if CORES:
+        os.sched_setaffinity(0, CORES[-threads:])
 
 
 def interleaved(listed: list[Row], little, s, device: str = "cpu", with_memory=False) -> list[dict]:
@@ -662,7 +663,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--size", choices=("smoke", "full"), default="full")
     parser.add_argument("--widths", type=int, nargs="+", metavar="D", help="default: all")
     parser.add_argument("--starts", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, nargs="+", help="default: 1 2, of a GPU or --out 1")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--out", type=Path, help="default: results/benchmarks/<device>.csv")
     asked = parser.parse_args(arguments)
@@ -672,7 +673,6 @@ def main(arguments: list[str]) -> int:
             file=sys.stderr,
         )
         return 2
-    os.environ |= {"OMP_NUM_THREADS": str(asked.threads), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
     size = SMOKE if asked.size == "smoke" else FULL[asked.device]
     if unknown := {*(asked.widths or ())} - {*size.widths}:
         print(
@@ -681,20 +681,39 @@ def main(arguments: list[str]) -> int:
         )
         return 2
     size = replace(size, widths=tuple(asked.widths or size.widths))
+    usual = [1] if asked.out or asked.device == "cuda" else [1, 2]
+    every = [measured(size, each, asked) for each in asked.threads or usual]
+    out = asked.out or ROOT / f"results/benchmarks/{asked.device}.csv"
+    tables.write_csv(pd.concat(every).drop_duplicates(), out)
+    said = "\n\n".join(map(text, every))
+    if asked.out:  # for another program: there is the table, and one line here
+        shown = out.with_suffix(".txt")
+        shown.write_text(said + "\n", encoding="utf-8")
+        print(f"  table of the kernels: {os.path.relpath(shown)}", flush=True)
+    else:
+        print(f"\n{said}\n")
+    return 0
+
+
+def measured(size: Size, threads: int, asked: argparse.Namespace) -> pd.DataFrame:
+    """The table of all starts with so many threads."""
+    os.environ |= {"OMP_NUM_THREADS": str(threads), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
     starts, count = [], 0 if size.small else asked.starts
     if size.small:  # its times mean nothing: no process of its own, to import everything again
-        starts.append(start(size, asked.device, asked.threads, with_memory=True))
+        starts.append(start(size, asked.device, threads, with_memory=True))
     for i in range(count):
         began = time.monotonic()
         with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as fresh:
-            job = fresh.submit(start, size, asked.device, asked.threads, with_memory=i == 0)
+            job = fresh.submit(start, size, asked.device, threads, with_memory=i == 0)
             starts.append(job.result())
-        print(f"  {time.monotonic() - began:6.1f} s  start {i + 1} of {count}", flush=True)
-    options = {name: getattr(asked, name) for name in ("size", "starts", "threads", "device")}
+        done = f"start {i + 1} of {count}, {threads} thread{'s' * (threads > 1)}"
+        print(f"  {time.monotonic() - began:6.1f} s  {done}", flush=True)
+    options = {"size": asked.size, "starts": asked.starts, "threads": threads}
+    options |= {"device": asked.device}
     options |= {"widths": " ".join(map(str, asked.widths))} if asked.widths else {}
     stamp = {
         "device": device_name(asked.device),
-        "threads": asked.threads,
+        "threads": threads,
         "torch": torch.__version__,
         "python": platform.python_version(),
         "date": datetime.date.today().isoformat(),
@@ -705,16 +724,7 @@ def main(arguments: list[str]) -> int:
             ]
         ),
     }
-    found = summary(starts, asked.device, size, stamp)
-    out = asked.out or ROOT / f"results/benchmarks/{asked.device}.csv"
-    tables.write_csv(found, out)
-    if asked.out:  # for another program: there is the table, and one line here
-        shown = out.with_suffix(".txt")
-        shown.write_text(text(found) + "\n", encoding="utf-8")
-        print(f"  table of the kernels: {os.path.relpath(shown)}", flush=True)
-    else:
-        print(f"\n{text(found)}\n")
-    return 0
+    return summary(starts, asked.device, size, stamp)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import pytest
 import torch
 from alignbook.core import kernels
 from alignbook.core.kernels import threads
+from torch.utils._python_dispatch import TorchDispatchMode
 
 
 def packed(lengths, d, dtype=torch.float64, seed=0):
@@ -493,6 +494,16 @@ def test_results_are_the_same_on_any_number_of_threads(name, set_threads, monkey
         assert all(map(torch.equal, found[0], others))
 
 
+def test_sums_have_their_order_whoever_comes_first():
+    total, parts = torch.zeros(1), {0: 1e8, 1: -1e8, 2: 1.0}
+    add = threads.in_order([total])
+    after = []
+    for number in (2, 0, 1):
+        add(number, [torch.full((1,), parts[number])])
+        after.append(total.item())
+    assert after == [0, 1e8, 1]  # added as it came, the 1 would be lost
+
+
 def test_every_block_is_one_thread_s_and_the_caller_keeps_its_threads(set_threads):
     set_threads(2)
     met, both = [], Barrier(2, timeout=20)
@@ -512,12 +523,39 @@ def test_every_block_is_one_thread_s_and_the_caller_keeps_its_threads(set_thread
     assert torch.get_num_threads() == 2
 
 
-@pytest.mark.parametrize("answer, expected", [(2**19, 2**19), (0, 2**20), (ValueError, 2**20)])
-def test_blocks_are_for_the_cache_that_is_there(answer, expected, monkeypatch):
-    def sysconf(name):
-        if answer is ValueError:
-            raise answer(name)
-        return answer
-
-    monkeypatch.setattr(kernels.cpu.os, "sysconf", sysconf)
+@pytest.mark.parametrize(
+    "caches, expected",
+    [
+        ({"index0": ("1", "32K"), "index2": ("2", "512K"), "index3": ("3", "32M")}, 2**19),
+        ({"index1": ("1", "64K"), "index2": ("2", "2M")}, 2**21),
+        ({"index2": ("2", "none")}, 2**20),
+        ({"index2": ("3", "8M")}, 2**20),
+        ({}, 2**20),
+    ],
+)
+def test_blocks_are_for_the_cache_that_is_there(caches, expected, monkeypatch, tmp_path):
+    for name, (level, size) in caches.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "level").write_text(f"{level}\n")
+        (tmp_path / name / "size").write_text(f"{size}\n")
+    (tmp_path / "index9").mkdir()  # nothing is said of it
+    monkeypatch.setattr(kernels.cpu, "CACHES", tmp_path)
     assert kernels.cpu._cache() == expected
+
+
+def test_what_is_kept_has_no_gradient_as_large_as_itself():
+    """Zeros for it would cost a pass over memory for every score."""
+    codewords, offsets = packed([3, 2], 4)
+    queries = packed([5], 4)[0].requires_grad_()
+    cosines, kept = torch.ops.alignbook.soft_coding(queries, unit(codewords), offsets, 0.4, True)
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            found = function(*args, **(kwargs or {}))
+            made.append((function, getattr(found, "shape", None)))
+            return found
+
+    made = []
+    with Watch():
+        cosines.sum().backward()
+    assert made and (torch.ops.aten.zeros.default, kept.shape) not in made

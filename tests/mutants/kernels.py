@@ -116,8 +116,8 @@ MUTANTS = [
         ),
         (
             "fgm backward: the last chunk of x alone",
-            "dy[b.rows] = sum(y_sums)",
-            "dy[b.rows] = y_sums[-1]",
+            "add(number, y_sums)",
+            "add(number, y_sums if number == len(chunks) - 1 else [])",
         ),
         (
             "fgm backward: last tile of x alone",
@@ -140,25 +140,17 @@ MUTANTS = [
             "unit = math.log2(math.e) / min(temperature, HOT)",
             "unit = 1 / min(temperature, HOT)",
         ),
-        (
-            "soft: the maximum isn't subtracted",
-            "torch.sub(scores, scores.amax(1, keepdim=True), out",
-            "torch.mul(scores, 1, out",
-        ),
+        ("soft: the maximum isn't subtracted", "top = scores.amax(1)", "top = 0 * scores.amax(1)"),
         (
             "soft: maximum over the queries",
-            "scores.amax(1, keepdim=True)",
-            "scores.amax(2, keepdim=True)",
+            "top = scores.amax(1)",
+            "top = scores.amax(2).amax(1, keepdim=True).expand_as(scores[:, 0])",
         ),
-        (
-            "soft: length forgotten",
-            "(along / torch.maximum(squared, least).sqrt()).T",
-            "(along / least.sqrt()).T",
-        ),
+        ("soft: length forgotten", "torch.maximum(squared, least).rsqrt()", "least.rsqrt()"),
         (
             "soft: no floor under the length",
-            "torch.maximum(squared, least).sqrt()).T",
-            "squared.sqrt()).T",
+            "torch.maximum(squared, least).rsqrt()",
+            "squared.rsqrt()",
         ),
         (
             "soft: codewords taken as orthogonal",
@@ -170,23 +162,29 @@ MUTANTS = [
             "out[:, order.argsort()], kept",
             "out[:, order], kept",
         ),
+        ("soft: the highest score isn't added again", ".sum(1).addcmul_(top, total)", ".sum(1)"),
+        ("soft: blocks of queries are kept in one place", "+ height * part.start :]", ":]"),
         (
-            "soft: kept scores of the first queries",
-            "kept[tile.rows, part] if keep",
-            "kept[tile.rows, : len(own)] if keep",
+            "soft: blocks of codewords are kept in one place",
+            "block = kept.view(-1)[before * kept.shape[1] + ",
+            "block = kept.view(-1)[0 * before + ",
         ),
         (
-            "soft backward: kept scores of the first queries",
-            "scores = kept[tile.rows, part]\n for",
-            "scores = kept[tile.rows, : len(own)]\n                    for",
+            "soft: numbers of a tile's first run are kept for all",
+            "return slice(groups.start - first, groups.stop - first)",
+            "return slice(0, groups.stop - groups.start)",
         ),
-        ("soft backward: kept scores aren't looked at", "or not len(kept):", "or len(kept):"),
+        ("soft backward: what was kept isn't looked at", "and len(kept) > 0", "and len(kept) < 0"),
         (
             "soft backward: codewords left in the order of their lengths",
             "found[places] = of_codewords",
             "found = of_codewords",
         ),
-        ("soft backward: the first chunk alone", "of_queries.sum(0)", "of_queries[0]"),
+        (
+            "soft backward: the first chunk alone",
+            "add(number, [of_own])",
+            "add(number, [of_own] if number == 0 else [])",
+        ),
         (
             "soft backward: queries with a gradient are left out",
             "seen[:, tile.runs[0][0]].any(1)",
@@ -194,8 +192,8 @@ MUTANTS = [
         ),
         (
             "soft backward: the first queries for those with a gradient",
-            "own = scaled[part]",
-            "own = scaled[: len(part)] if sparse else scaled[part]",
+            "_scored(group, scaled[part], tile",
+            "_scored(group, scaled[: len(own)], tile",
         ),
         (
             "soft backward: the gradient of the first queries",
@@ -207,17 +205,21 @@ MUTANTS = [
             "of_own.index_add_(0, part, ",
             "of_own[: len(part)].add_(",
         ),
-        ("soft backward: the clamped rest not normalised", "(along / total)", "(along / 1)"),
+        (
+            "soft backward: the clamped rest not normalised",
+            "(found.along / found.total)",
+            "(found.along / 1)",
+        ),
         ("soft backward: 1/τ forgotten", "alpha=temperature", "alpha=1"),
         (
             "soft backward: the score itself forgotten",
-            "mixed.add_((log2_e - rest)[:, None])",
-            "mixed.sub_(rest[:, None])",
+            "out=added).add_(math.log2(math.e))",
+            "out=added)",
         ),
         (
             "soft backward: the length is a constant",
-            "(along / squared).masked_fill(~free, 0)",
-            "(along / squared) * 0",
+            "torch.mul(found.along, found.inverse.square(), out=ratio)",
+            "torch.mul(found.along, 0, out=ratio)",
         ),
         (
             "soft backward: Gram matrices forgotten",
@@ -227,18 +229,18 @@ MUTANTS = [
         ("soft backward: Gram matrices added", "of_group[rows] -= (", "of_group[rows] += ("),
         (
             "soft backward: the clamp is free",
-            "masked_fill(~free, 0)         # a/n²",
-            "masked_fill(free & ~free, 0)         # a/n²",
+            "masked_fill_(~found.free, 0)",
+            "masked_fill_(found.free & ~found.free, 0)",
         ),
         (
             "soft backward: the clamped rest forgotten",
-            "(along / total).masked_fill(free, 0)",
-            "along * 0",
+            "(found.along / found.total).masked_fill_(found.free, 0)",
+            "found.along * 0",
         ),
         (
             "soft backward: last block of queries alone",
-            "of_group.addmm_(of_scores, exact[part])",
-            "of_group.copy_(of_scores @ exact[part])",
+            "of_group.addmm_(of_scores, own)",
+            "of_group.copy_(of_scores @ own)",
         ),
     ]
 ]
@@ -255,6 +257,7 @@ MUTANTS += [
             "torch.inference_mode(False)",
         ),
         ("errors of a thread unseen", "done.result()", "done.exception()"),
+        ("sums as they come", "while due in waiting:", "for due in [number]:"),
         ("one thread alone", "if threads < 2:", "if threads < 9:"),
         ("as many chunks as blocks are in one", "blocks[i : i + n]", "blocks[i : i + 1]"),
     ]

@@ -80,7 +80,9 @@ def hard_coding(
     >>> hard_coding(regions, words, pooling="mean")            # (1 + 0.8) / 2
     tensor([[0.9000]])
     """
-    return _similarity(None, regions, words, region_lengths, word_lengths, codebook, pooling, scale)
+    return coded_and_pooled(
+        None, regions, words, region_lengths, word_lengths, codebook, pooling, scale
+    )
 
 
 def soft_coding(
@@ -129,7 +131,7 @@ def soft_coding(
         raise ValueError(
             f"temperature must be positive, not {temperature}; for the limit 0 use hard_coding"
         )
-    return _similarity(
+    return coded_and_pooled(
         temperature, regions, words, region_lengths, word_lengths, codebook, pooling, scale
     )
 
@@ -182,7 +184,7 @@ def _masked(vectors, mask, name) -> Packed:
     return Packed(vectors[mask], F.pad(mask.sum(1).cumsum(0), (1, 0)))
 
 
-def _similarity(
+def coded_and_pooled(
     temperature, regions, words, region_lengths, word_lengths, codebook, pooling, scale
 ):
     """Check and pack, then code (hard where temperature is None) and pool in blocks; (B1, B2)."""
@@ -276,7 +278,7 @@ def _packed(fragments, lengths, name) -> Packed:
     return kernels.pack(fragments, lengths)
 
 
-class _Unit(torch.autograd.Function):
+class Unit(torch.autograd.Function):
     """Vectors of length 1 along the last axis; a zero vector stays zero, and its gradient as it is.
 
     The gradient (g − u (u · g)) / |x| passes over the vectors half as often as the chain rule.
@@ -298,7 +300,7 @@ class _Unit(torch.autograd.Function):
         return torch.addcmul(grad, scaled, along, value=-1).div_(norm)
 
 
-unit = _Unit.apply
+unit = Unit.apply
 
 
 def pool(scores, offsets, pooling="lse", scale=10.0):

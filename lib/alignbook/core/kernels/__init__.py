@@ -331,8 +331,8 @@ def soft_coding(queries: Tensor, codewords: Tensor, offsets: Tensor, temperature
 def _soft_coding(
     queries: Tensor, codewords: Tensor, offsets: Tensor, temperature: float, keep: bool
 ) -> tuple[Tensor, Tensor]:
-    """Cosines `(Q, B)`; to be kept for the gradient the scores, `(N, Q)` in an order that is the
-    implementation's own, or `(0,)`.
+    """Cosines `(Q, B)`; to be kept for the gradient `(N + 3 B, Q)`, the scores and three numbers of
+    every cosine, in an order that is the implementation's own, or `(0,)`.
     """
     return _implementation(_name(queries)).soft_coding(
         queries, codewords, offsets, temperature, keep
@@ -342,9 +342,10 @@ def _soft_coding(
 @_soft_coding.register_fake
 def _(queries, codewords, offsets, temperature, keep):
     dtype = returned_in(queries.dtype)
-    scores = (codewords.shape[0], queries.shape[0]) if keep else (0,)
+    groups = offsets.shape[0] - 1
+    scores = (codewords.shape[0] + 3 * groups, queries.shape[0]) if keep else (0,)
     return (
-        queries.new_empty(queries.shape[0], offsets.shape[0] - 1, dtype=dtype),
+        queries.new_empty(queries.shape[0], groups, dtype=dtype),
         queries.new_empty(scores, dtype=dtype),
     )
 
@@ -373,10 +374,13 @@ def _(grad, queries, codewords, offsets, temperature, kept, name):
 def _keep_inputs(ctx, inputs, output):
     *tensors, ctx.temperature, _ = inputs
     ctx.name = _name(tensors[0])
+    ctx.set_materialize_grads(False)  # zeros for what was kept would be as large again
     ctx.save_for_backward(*tensors, output[1])
 
 
 def _to_attended(ctx, grad, _):
+    if grad is None:
+        return None, None, None, None, None
     *tensors, kept = ctx.saved_tensors
     found = torch.ops.alignbook.soft_coding_backward(
         grad, *tensors, ctx.temperature, kept, ctx.name

@@ -1,8 +1,8 @@
 """The kernels on a CPU, in blocks that stay near the processor; a thread has blocks of its own."""
 
 import math
-import os
 from itertools import groupby, product
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,23 +14,28 @@ from torch.nn import functional as F
 from alignbook.core.kernels import threads
 from alignbook.core.kernels.reference import returned_in
 
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")  # on Linux
+
 
 def _cache() -> int:
-    """Bytes of a core's own cache, 1 MB where the system doesn't say."""
-    try:
-        found = os.sysconf("SC_LEVEL2_CACHE_SIZE")
-    except (AttributeError, ValueError, OSError):  # elsewhere than on Linux there is no such name
-        return 2**20
-    return found if found > 0 else 2**20
+    """Bytes of a core's own second cache, 1 MB where the system doesn't say."""
+    for each in sorted(CACHES.glob("index*")):
+        try:
+            level, size = ((each / name).read_text().strip() for name in ("level", "size"))
+            if level == "2":
+                return int(size[:-1]) * {"K": 2**10, "M": 2**20}[size[-1]]
+        except (OSError, ValueError, LookupError):  # in a container some of it may be missing
+            continue
+    return 2**20
 
 
-# Scores of a block: in float32 four times the cache. Larger, what follows the product waits for
-# memory; smaller, products take longer.
-AREA = min(max(_cache(), 2**18), 2**20)
+# Scores of a block: in float32 as much as the cache. Larger, what follows the product waits for
+# memory, the longer the more others use it; smaller, products take longer.
+AREA = min(max(_cache() // 4, 2**17), 2**19)
 DEEP = 1024  # codewords of a block, if no group has more
-MEMBERS = math.isqrt(2 * AREA)  # of a block of `fgm`, a side
+MEMBERS = math.isqrt(8 * AREA)  # of a block of `fgm`, a side
 # A block of `soft_coding`: so many queries by so many codewords, and a few tensors of that size.
-SCORES = 1024, 512
+SCORES = AREA // DEEP, DEEP
 HOT = 1e20  # temperature from which weights are equal: by an infinite one, scores would be lost
 SPARSE = 0.2  # share of the pairs below which those without a gradient are left out of its products
 
@@ -254,10 +259,12 @@ def fgm_backward(x_grad, y_grad, x, x_offsets, y, y_offsets, x_index, y_index):
     dx, dy = torch.zeros_like(x), torch.zeros_like(y)
     y_members = [y[each.rows] for each in y_blocks]
     chunks = threads.chunks(x_blocks)
-    of_y = [[torch.zeros_like(each) for each in y_members] for _ in chunks]
+    of_y = [torch.zeros_like(each) for each in y_members]
+    add = threads.in_order(of_y)
 
     def spread(chunks):
-        for chunk, y_sums in chunks:
+        for number, chunk in chunks:
+            y_sums = [torch.zeros_like(each) for each in y_members]
             for a in chunk:
                 members = x[a.rows]
                 x_sum = torch.zeros_like(members)
@@ -270,10 +277,11 @@ def fgm_backward(x_grad, y_grad, x, x_offsets, y, y_offsets, x_index, y_index):
                     x_sum.addmm_(of_scores, others)
                     y_sum.addmm_(of_scores.T, members)
                 dx[a.rows] = x_sum
+            add(number, y_sums)
 
-    threads.on_all(spread, list(zip(chunks, of_y)))
-    for b, *y_sums in zip(y_blocks, *of_y):
-        dy[b.rows] = sum(y_sums)
+    threads.on_all(spread, list(enumerate(chunks)))
+    for b, y_sum in zip(y_blocks, of_y):
+        dy[b.rows] = y_sum
     return dx, dy
 
 
@@ -294,8 +302,8 @@ def _spread(flat, shares, place, own, other, strides) -> None:
 
 
 def soft_coding(queries, codewords, offsets, temperature, keep=False, block=None):
-    """Cosine of each query and the mixture it attends to `(Q, B)`, 0 of an empty group; and the
-    scores for the gradient `(N, Q)`, larger groups first, or `(0,)`.
+    """Cosine of each query and the mixture it attends to `(Q, B)`, 0 of an empty group; and what the
+    gradient needs, `(N + 3 B, Q)` in the order of the blocks, see `_kept`, or `(0,)`.
 
     On any device, in blocks of so many queries and codewords. Scores s are taken as s log2(e)/τ:
     powers of 2 take half the time of powers of e.
@@ -305,27 +313,50 @@ def soft_coding(queries, codewords, offsets, temperature, keep=False, block=None
     exact = queries.to(dtype) * unit
     codewords, _, order, sizes = _by_size(offsets, codewords.to(dtype))
     out = queries.new_zeros(len(queries), len(sizes), dtype=dtype)
-    kept = exact.new_empty((len(codewords), len(queries)) if keep else (0,))
+    kept = exact.new_empty((len(codewords) + 3 * len(sizes), len(queries)) if keep else (0,))
     tiles = _tiles(sizes, wide)
     grams = [_grams(tile, codewords) for tile in tiles]
 
     def code(blocks):
-        room = exact.new_empty(4, _cells(tiles, tall))
+        room = exact.new_empty(3, _cells(tiles, tall))
         for tile, gram, part in blocks:
             group, own = codewords[tile.rows], exact[part]
             scores, *others = (_view(each, len(group), len(own)) for each in room)
-            scores = kept[tile.rows, part] if keep else scores
+            if keep:
+                scores, of_groups = _kept(kept, tile, part)
             torch.mm(group, own.T, out=scores)
             for (groups, rows, size), each in zip(tile.runs, gram):
-                own = (x[rows].unflatten(0, (-1, size)) for x in (scores, *others))
-                along, _, squared, least = _attend(*own, each)
-                out[part, groups] = (along / torch.maximum(squared, least).sqrt()).T / unit
+                own_room = (x[rows].unflatten(0, (-1, size)) for x in (scores, *others))
+                found = _attend(*own_room, each)
+                out[part, groups] = (found.along * found.inverse / unit).T
+                if keep:
+                    _of_gradient(found, out=of_groups[:, _within(tile, groups)])
 
     parts = _slices(len(queries), tall)
     threads.on_all(
         code, [(*of_tile, part) for of_tile in zip(tiles, grams) for part in parts], queries.device
     )
     return out if (order.diff() == 1).all() else out[:, order.argsort()], kept
+
+
+def _kept(kept, tile, part) -> tuple[Tensor, Tensor]:
+    """Of a block the scores `(N, Q)`, less the highest of their group, and `(3, B, Q)` more numbers.
+
+    The memory of a block is in one piece: rows that lie a whole row of all queries apart take the
+    product twice as long.
+    """
+    n, groups = part.stop - part.start, tile.runs[-1][0].stop - tile.runs[0][0].start
+    rows = tile.rows.stop - tile.rows.start
+    height, before = rows + 3 * groups, tile.rows.start + 3 * tile.runs[0][0].start
+    block = kept.view(-1)[before * kept.shape[1] + height * part.start :]
+    block = _view(block, height, n)
+    return block[:rows], block[rows:].view(3, groups, n)
+
+
+def _within(tile, groups) -> slice:
+    """Groups of a tile, counted from its first."""
+    first = tile.runs[0][0].start
+    return slice(groups.start - first, groups.stop - first)
 
 
 def _cells(tiles, tall) -> int:
@@ -340,32 +371,60 @@ def _grams(tile, codewords):
     return [group @ group.mT for group in groups]
 
 
-def _attend(scores, weights, mixed, spare, gram):
-    """From scores `(b, C, Q)` the weights ω = 2^(s − max s) and G ω, written; and, `(b, Q)` each,
-    Σ ω s, Σ ω, ωᵀ G ω, and the least that this counts as.
-
-    Not divided by the sums: a cosine doesn't depend on the mixture's length.
+class _Attended(NamedTuple):
+    """Of every group and query, `(b, Q)` each; ω isn't divided by its sum, as no cosine depends on
+    the mixture's length.
     """
-    torch.sub(scores, scores.amax(1, keepdim=True), out=weights).exp2_()
-    along, total = torch.mul(weights, scores, out=spare).sum(1), weights.sum(1)
-    squared = torch.mul(torch.bmm(gram, weights, out=mixed), weights, out=spare).sum(1)
-    return along, total, squared, torch.finfo(scores.dtype).eps * total.square()
+
+    top: Tensor  # max s
+    along: Tensor  # a = Σ ω s
+    total: Tensor  # Σ ω
+    inverse: Tensor  # 1/n, n² = ωᵀ G ω, or the least that this counts as
+    free: Tensor  # where n² is more than that
 
 
-def _to_scores(given, room, gram, of_gram, temperature):
-    """From the gradients `(b, Q)` of a run's cosines those of its scores, written where `_attend`
-    has `mixed`, and of its Gram matrices, added; see `soft_coding_backward`.
+def _attend(scores, weights, mixed, gram) -> _Attended:
+    """From scores `(b, C, Q)`, which become s − max s, the weights ω = 2^(s − max s), written."""
+    top = scores.amax(1)
+    torch.exp2(scores.sub_(top[:, None]), out=weights)
+    total = weights.sum(1)
+    along = torch.mul(weights, scores, out=mixed).sum(1).addcmul_(top, total)
+    squared = torch.bmm(gram, weights, out=mixed).mul_(weights).sum(1)
+    least = torch.finfo(scores.dtype).eps * total.square()
+    return _Attended(top, along, total, torch.maximum(squared, least).rsqrt(), squared > least)
+
+
+def _of_gradient(found: _Attended, out) -> Tensor:
+    """`(3, b, Q)`: a/n², or 0 where n is clamped; 1/n; and what is to be added to a score."""
+    ratio, inverse, added = out
+    torch.mul(found.along, found.inverse.square(), out=ratio).masked_fill_(~found.free, 0)
+    inverse.copy_(found.inverse)
+    rest = (found.along / found.total).masked_fill_(found.free, 0)
+    torch.sub(found.top, rest, out=added).add_(math.log2(math.e))
+    return out
+
+
+def _to_scores(given, of_groups, room, gram, of_gram, temperature):
+    """From the gradients `(b, Q)` of a run's cosines those of its scores, written into `mixed`, and
+    of its Gram matrices, added; see `soft_coding_backward`.
     """
-    (s, weights, mixed, spare), log2_e = room, math.log2(math.e)
-    along, total, squared, least = _attend(s, weights, mixed, spare, gram)
-    free, squared = squared > least, torch.maximum(squared, least)
-    ratio = (along / squared).masked_fill(~free, 0)  # a/n², or not
-    rest = (along / total).masked_fill(free, 0)
-    given = given / (squared.sqrt() * log2_e)
-    torch.mul(weights, given[:, None], out=spare)
-    torch.sub(s, mixed.mul_(ratio[:, None]), out=mixed)
-    mixed.add_((log2_e - rest)[:, None]).mul_(spare)
-    of_gram.baddbmm_(spare, weights.mul_(ratio[:, None]).mT, alpha=temperature)
+    (scores, weights, mixed, spare), (ratio, inverse, added) = room, of_groups
+    given = given * inverse / math.log2(math.e)
+    torch.mul(weights, (given * ratio)[:, None], out=spare)
+    of_gram.baddbmm_(spare, weights.mT, alpha=temperature)
+    torch.addcmul((given * added)[:, None], scores, given[:, None], out=mixed)
+    mixed.baddbmm_(gram, spare, alpha=-1).mul_(weights)
+
+
+def _scored(group, own, tile, grams, room) -> Tensor:
+    """Of a block scores less the highest of their group, and weights, written; the rest of `_kept`."""
+    scores, weights, mixed, _ = room
+    torch.mm(group, own.T, out=scores)
+    of_groups = scores.new_empty(3, _within(tile, tile.runs[-1][0]).stop, len(own))
+    for (groups, rows, size), gram in zip(tile.runs, grams):
+        own_room = (x[rows].unflatten(0, (-1, size)) for x in (scores, weights, mixed))
+        _of_gradient(_attend(*own_room, gram), out=of_groups[:, _within(tile, groups)])
+    return of_groups
 
 
 def soft_coding_backward(grad, queries, codewords, offsets, temperature, kept=None, block=None):
@@ -374,42 +433,43 @@ def soft_coding_backward(grad, queries, codewords, offsets, temperature, kept=No
         ∂/∂s_j = ω_j / n · (1 + (s_j − (G ω)_j a/n²) / τ),    ∂/∂G = −½ a/n³ ω ωᵀ.
 
     (A further term of the softmax, Σ_j ω_j ∂/∂ω_j, is 0: the cosine doesn't change with |ω|. Where
-    n is clamped it is a.) Scores that the forward pass kept aren't computed again.
+    n is clamped it is a.) What the forward pass kept isn't computed again.
     """
     (tall, wide), dtype = block or SCORES, returned_in(queries.dtype)
-    temperature = min(temperature, HOT)
-    exact = queries.to(dtype)
+    temperature, exact = min(temperature, HOT), queries.to(dtype)
     scaled = exact * (math.log2(math.e) / temperature)
     codewords, places, order, sizes = _by_size(offsets, codewords.to(dtype))
     grad = grad[:, order]
     seen, parts = grad != 0, _slices(len(queries), tall)
-    # Few pairs have a gradient with the hardest negatives: then a group has its own few queries.
-    sparse = not seen.float().mean() > SPARSE
+    sparse = not seen.float().mean() > SPARSE  # then a group has its own few queries
+    known = not sparse and kept is not None and len(kept) > 0
     chunks = threads.chunks(_tiles(sizes, 1 if sparse else wide), queries.device)
-    of_queries = exact.new_zeros(len(chunks), *exact.shape)
-    of_codewords = torch.zeros_like(codewords)
+    of_queries, of_codewords = torch.zeros_like(exact), torch.zeros_like(codewords)
+    add = threads.in_order([of_queries])
 
     def pass_back(blocks):
-        for tiles, of_own in blocks:
-            room = exact.new_empty(4, _cells(tiles, tall))
+        for number, tiles in blocks:
+            of_own, room = torch.zeros_like(exact), exact.new_empty(4, _cells(tiles, tall))
             for tile in tiles:
                 group, of_group = codewords[tile.rows], of_codewords[tile.rows]
                 grams = _grams(tile, codewords)
                 of_grams = [torch.zeros_like(each) for each in grams]
                 some = seen[:, tile.runs[0][0]].any(1).nonzero()[:, 0].split(tall)
                 for part in some if sparse else parts:
-                    own = scaled[part]
-                    scores, *others = (_view(each, len(group), len(own)) for each in room)
-                    if sparse or kept is None or not len(kept):
-                        torch.mm(group, own.T, out=scores)
+                    own = exact[part]
+                    views = [_view(each, len(group), len(own)) for each in room]
+                    if known:
+                        views[0], of_groups = _kept(kept, tile, part)
+                        torch.exp2(views[0], out=views[1])
                     else:
-                        scores = kept[tile.rows, part]
+                        of_groups = _scored(group, scaled[part], tile, grams, views)
                     for (groups, rows, size), gram, of_gram in zip(tile.runs, grams, of_grams):
-                        own_room = [x[rows].unflatten(0, (-1, size)) for x in (scores, *others)]
+                        own_room = [x[rows].unflatten(0, (-1, size)) for x in views]
                         given = grad[part, groups].T.contiguous()
-                        _to_scores(given, own_room, gram, of_gram, temperature)
-                    of_scores = others[1]
-                    of_group.addmm_(of_scores, exact[part])
+                        of_run = of_groups[:, _within(tile, groups)]
+                        _to_scores(given, of_run, own_room, gram, of_gram, temperature)
+                    of_scores = views[2]
+                    of_group.addmm_(of_scores, own)
                     if sparse:
                         of_own.index_add_(0, part, of_scores.T @ group)
                     else:
@@ -417,12 +477,13 @@ def soft_coding_backward(grad, queries, codewords, offsets, temperature, kept=No
                 for (_, rows, size), of_gram in zip(tile.runs, of_grams):
                     own = group[rows].unflatten(0, (-1, size))
                     of_group[rows] -= (of_gram @ own).flatten(0, 1)  # ∂G twice, each half
+            add(number, [of_own])
 
-    work = list(zip(chunks, of_queries))
+    work = list(enumerate(chunks))
     if sparse:  # too little at a time to be shared out
         pass_back(work)
     else:
         threads.on_all(pass_back, work, queries.device)
     found = torch.zeros_like(of_codewords)
     found[places] = of_codewords
-    return of_queries.sum(0).to(queries.dtype), found.to(queries.dtype)
+    return of_queries.to(queries.dtype), found.to(queries.dtype)

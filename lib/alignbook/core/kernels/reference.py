@@ -65,7 +65,7 @@ def soft_coding(queries, codewords, offsets, temperature, keep=False):
     out = queries.new_zeros(len(queries), len(offsets) - 1)
     for b, (start, stop) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist())):
         if stop > start:
-            _, attended, length, _ = _attend(queries, codewords[start:stop], temperature)
+            _, attended, length, _ = attend(queries, codewords[start:stop], temperature)
             out[:, b] = (queries * attended).sum(1) / length
     return out, out.new_empty(0)
 
@@ -77,7 +77,7 @@ def soft_coding_backward(grad, queries, codewords, offsets, temperature, kept=No
     for b, (start, stop) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist())):
         if stop > start:
             group, own = words[start:stop], grad[:, b : b + 1]
-            weights, attended, length, free = _attend(wide, group, temperature)
+            weights, attended, length, free = attend(wide, group, temperature)
             length = length[:, None]
             along = (wide * attended).sum(1, keepdim=True)
             turned = torch.where(free[:, None], attended * along / length.square(), 0)
@@ -90,7 +90,7 @@ def soft_coding_backward(grad, queries, codewords, offsets, temperature, kept=No
     return of_queries.to(queries.dtype), of_codewords.to(codewords.dtype)
 
 
-def _attend(queries, group, temperature):
+def attend(queries, group, temperature):
     """Weights `(Q, C)`, attended vectors `(Q, d)`, their lengths `(Q,)`, and where these aren't so
     small that they are only rounding noise, `(Q,) bool`.
     """

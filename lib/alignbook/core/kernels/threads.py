@@ -6,6 +6,7 @@ has stopped each time. Results don't depend on how many threads there are.
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 
 import torch
 
@@ -42,3 +43,22 @@ def chunks(blocks, device="cpu") -> list[list]:
     """Neighbouring blocks together, of which each chunk has sums of its own."""
     n = -(-len(blocks) // (CHUNKS if torch.device(device).type == "cpu" else 1)) or 1
     return [blocks[i : i + n] for i in range(0, len(blocks), n)]
+
+
+def in_order(totals):
+    """A function of a number and tensors that adds these to the totals, those of 0 first, then of 1, …
+
+    Whichever thread is done first, sums are the same; and what was added needs no memory any longer.
+    """
+    lock, waiting, due = Lock(), {}, 0
+
+    def add(number, parts):
+        nonlocal due
+        with lock:
+            waiting[number] = parts
+            while due in waiting:
+                for total, part in zip(totals, waiting.pop(due)):
+                    total.add_(part)
+                due += 1
+
+    return add
