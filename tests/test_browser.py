@@ -18,9 +18,10 @@ import pytest
 from alignbook.explorer import widget
 from alignbook.store import verbatim
 from conftest import Copy, listens, skip_unless_required
+from PIL import Image
 from playwright.sync_api import TimeoutError as TookTooLong
 from playwright.sync_api import sync_playwright
-from test_verbatim import ACTING, CAPTIONS, shown
+from test_verbatim import ACTING, CAPTIONS, PHOTOS, shown
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 CANVASES = "[...document.querySelectorAll('.ab-canvas')].map((each) => each.toDataURL())"
@@ -338,6 +339,65 @@ EXPLORER = """async ([source, said]) => {
 }"""
 
 
+# Of photographs, and the first of a file that a setting names.
+NAMES = (*PHOTOS, "\"' onerror='document.title=2.png", "a<script>document.title=3; .png")
+FOLDER = "<b>$x$ '{{7}}' `y`\x1b[1m"
+
+
+def folder_of_harm(folder: Path) -> Path:
+    """Photographs in COCO's form, of names and captions that would do harm, and boxes on them."""
+    (folder / "Images").mkdir(parents=True)
+    (folder / "annotations").mkdir()
+    readable = [each for each in CAPTIONS if "\x1b" not in each]  # a reader refuses others
+    names = [f"{i} {NAMES[i % len(NAMES)]}" for i in range(36)]
+    for i, name in enumerate(names):
+        Image.new("RGB", (20, 20), (7 * i, 99, 7)).save(folder / "Images" / name)
+    for split, some in (("train", range(12)), ("val", range(12, 36))):
+        told = {
+            "images": [{"id": i, "file_name": names[i]} for i in some],
+            "annotations": [
+                {"id": 5 * i + k, "image_id": i, "caption": readable[(i + k) % len(readable)]}
+                for i in some
+                for k in range(5)
+            ],
+        }
+        (folder / f"annotations/captions_{split}2017.json").write_text(json.dumps(told))
+    found = [
+        {"image": name, "boxes": [[1, 1, 9, 9]], "labels": [NAMES[0]], "scores": [0.5]}
+        for name in names
+    ]
+    (folder / f"{NAMES[0]}.json").write_text(json.dumps(found))
+    return folder
+
+
+def brought(copy: Copy, pictures: Path) -> dict:
+    """Run notebooks on a folder that would do harm; what terminal and report show of it."""
+    folder = folder_of_harm(pictures / FOLDER)
+    report = copy.root / "results/coco-smoke/report"
+    words = ["--profile", "smoke", "--data", f"coco={folder}", "--set", "size=32"]
+    words += ["--set", f"boxes={folder / NAMES[0]}.json", "02_data", "00_start_here"]
+    seen = {"hosts": set(), "errors": [], "asked": [], "report": report, "pages": []}
+    seen["said"] = [copy.run(*words)]
+    with page_of(pictures, seen) as page:
+        page.on("request", lambda request: seen["asked"].append(request.url))
+        for name in ("index.html", "02_data.html"):  # the first is notebook 00
+            page.goto((report / name).as_uri())
+            page.wait_for_timeout(200)  # for an image that is not there
+            page.screenshot(path=pictures / f"brought-{name}.png", full_page=True)
+            article = page.locator("article")
+            alt = [each.get_attribute("alt") or "" for each in article.locator("img").all()]
+            seen["pages"].append((page.title(), article.inner_text(), alt, article.evaluate(ACTS)))
+    (folder / "Images" / f"3 {NAMES[3]}").unlink()
+    seen["said"].append(copy.run(*words))
+    return seen
+
+
+# Names of attributes that are programs, and of elements that no text of ours makes.
+ACTS = """(article) => [...article.querySelectorAll("*")].flatMap((each) => [
+    ...["SCRIPT", "IFRAME", "OBJECT"].filter((name) => name === each.tagName),
+    ...[...each.attributes].map((one) => one.name).filter((name) => name.startsWith("on"))])"""
+
+
 def hostile(page, pictures: Path) -> dict:
     """A report and an explorer of captions and names that would do harm."""
     page.goto(shown(pictures / "hostile").as_uri())
@@ -352,23 +412,21 @@ def hostile(page, pictures: Path) -> dict:
     }
     page.screenshot(path=pictures / "hostile.png", full_page=True)
     source = b64encode((widget.HERE / "explorer.js").read_bytes()).decode()
-    seen["explorer"] = page.evaluate(EXPLORER, [source, CAPTIONS])
+    seen["explorer"] = page.evaluate(EXPLORER, [source, [*CAPTIONS, *NAMES]])
     page.wait_for_timeout(200)  # for an image that is not there
     return seen | {"title": page.title(), "formulas": page.locator("math").count()}
 
 
 def follow(report: Path, pictures: Path) -> dict:
-    """From the report's front page to a difference with its verdict, to the notebook, and a search."""
+    """From a difference with its verdict on the front page to its notebook, and a search."""
     seen = {"hosts": set(), "errors": []}
     with page_of(pictures, seen) as page:
         page.goto((report / "index.html").as_uri())
         page.screenshot(path=pictures / "front.png")
-        page.get_by_role("link", name="Hard coding (visual-codebook) or cross-attention").click()
-        section = page.locator("#chan-codings")
-        seen["in view"] = section.evaluate("each => each.getBoundingClientRect().top")
-        seen["verdict"] = section.inner_text()
-        page.screenshot(path=pictures / "verdicts.png")
-        section.get_by_role("link", name="chan-T3").click()
+        question = page.get_by_role("link", name="Hard coding (visual-codebook) or cross-attention")
+        seen["in view"] = question.evaluate("each => each.getBoundingClientRect().top")
+        seen["verdict"] = page.locator("table", has=question).inner_text()
+        question.click()
         seen["title"] = page.locator("h1").inner_text()
         seen["pictures"] = page.evaluate(
             "[...document.images].filter((each) => !each.complete || !each.naturalWidth).length"
@@ -410,7 +468,7 @@ def check_lab(seen: dict) -> None:
 def check_report(seen: dict) -> None:
     nothing_else(seen)
     assert seen["hosts"] == {""}  # files only
-    assert 0 <= seen["in view"] < 1000
+    assert 0 <= seen["in view"] < 1500
     assert "visual-codebook − cross-attention" in seen["verdict"]
     assert "over seeds" in seen["verdict"] and "[" in seen["verdict"]
     assert seen["title"].startswith("11") and seen["pictures"] == 0
@@ -427,9 +485,30 @@ def harmless(seen: dict) -> None:
     assert not seen["explorer"]["handled"]
     text = "".join(seen["explorer"]["text"])
     assert not ACTING.search(seen["text"].replace("\t", " ") + seen["alt"] + text)
+    for each in NAMES:
+        assert ACTING.search(each) or "\n" in each or each in text
     for each in CAPTIONS:
         assert " ".join(verbatim.line(each).split()) in " ".join(seen["text"].split())
         assert each[-9:] in text or ACTING.search(each) or "\n" in each
+
+
+def check_brought(seen: dict) -> None:
+    nothing_else(seen)
+    ran, refused = seen["said"]
+    assert (ran.returncode, refused.returncode) == (0, 2), f"{ran.stdout}\n{ran.stderr}"
+    said = ran.stdout + ran.stderr + refused.stdout + refused.stderr
+    assert not ACTING.search(said) and verbatim.line(FOLDER) in ran.stdout
+    assert verbatim.line(f"3 {NAMES[3]} missing") in refused.stderr
+    lines = refused.stderr.splitlines()
+    assert lines[0].startswith("run_all.sh: ")
+    assert all(each.startswith("  ") for each in lines[1:])
+    assert all(each.startswith(seen["report"].as_uri()) for each in seen["asked"])  # none for x
+    (_, settings, _, _), (title, text, alt, _) = seen["pages"]
+    assert title.startswith("02") and f"{verbatim.line(FOLDER)}/{NAMES[0]}.json" in settings
+    for _, shown_of_it, alts, acts in seen["pages"]:
+        assert acts == [] and not ACTING.search(shown_of_it.replace("\t", " ") + "".join(alts))
+    assert all(each in text for each in CAPTIONS[:5])
+    assert any(r"$\frac{" in each for each in alt)
 
 
 def check_explorer(seen: dict) -> None:
@@ -493,12 +572,19 @@ def test_the_report_leads_to_the_answer_in_two_clicks_and_is_searched(copy, tmp_
     check_report(follow(copy.smoke / "report", tmp_path))
 
 
+def test_a_folder_that_would_do_harm_is_text(request, tmp_path):
+    if CHROMIUM is None:
+        skip_unless_required("browser", "there is no chromium (Debian: apt-get install chromium)")
+    check_brought(brought(request.getfixturevalue("workbook_copy"), tmp_path))
+
+
 if __name__ == "__main__":  # by hand: python tests/test_browser.py WORKBOOK PICTURES
     root, pictures = (Path(each).resolve() for each in sys.argv[1:])
     for do, check, what in (
         (map_and_11, check_lab, Copy(root)),
         (explore, check_explorer, Copy(root)),
         (follow, check_report, root / "results/world-smoke/report"),
+        (brought, check_brought, Copy(root)),
     ):
         (pictures / do.__name__).mkdir(parents=True, exist_ok=True)
         found = do(what, pictures / do.__name__)

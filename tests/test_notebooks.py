@@ -165,6 +165,37 @@ def test_plain_papermill_and_plain_snakemake_do(workbook_copy, tmp_path):
     assert wrong.returncode and f"{root}/here: no such folder" in wrong.stderr + wrong.stdout
 
 
+def test_plain_snakemake_notices_a_swapped_file(workbook_copy, tmp_path):
+    """A file of a treebank that `parser` names: the arms that were computed with it run again."""
+    arms = exhibits.arms("comalign-TI", "world", workbook.open("smoke").profile)
+    listed = [f"arms/comalign-TI/{slug(arm)}.csv" for arm in arms]
+    for name in ("data.json", "base.json", *listed):  # as if they had been computed
+        (workbook_copy.smoke / name).parent.mkdir(parents=True, exist_ok=True)
+        (workbook_copy.smoke / name).touch()
+    tree = "1\t{}\t_\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
+    for split in ("train", "dev"):
+        (tmp_path / f"en_{split}.conllu").write_text(tree.format("dog"))
+
+    def said(*how: str) -> str:
+        chosen = ["--config", f"set={{'parser': '{tmp_path}'}}", "--", listed[0]]
+        done = subprocess.run(
+            [Path(sys.executable).with_name("snakemake"), "--cores", "1", *how, *chosen],
+            cwd=workbook_copy.root,
+            env=workbook_copy.environment | {"PYTHONPATH": str(workbook_copy.root / "lib")},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    said("--touch", "--forceall")  # notes what they were computed with, and computes nothing
+    assert "Nothing to be done" in said("--dry-run")
+    (tmp_path / "en_dev.conllu").write_text(tree.format("cat"))
+    again = said("--dry-run")
+    assert re.search(r"(?m)^arms_comalign_TI_0 +1$", again)
+    assert "params have changed since last execution" in again
+
+
 def test_is_thin(notebook):
     exercise = {"exercise", "solution", "check"}
     told = [c for c in notebook.cells if not exercise.intersection(c.metadata.get("tags", ()))]

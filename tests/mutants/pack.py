@@ -66,6 +66,26 @@ MUTANTS = [
             'named = record.get("inputs", ())',
         ),
         ("stale runs travel", "pack_choice", "    if everything:", "    if True:"),
+        (
+            "metrics need not be finite",
+            "pack_members",
+            "type(value) in (int, float) and abs(value) < 1 << 63",
+            "type(value) in (int, float)",
+        ),
+        (
+            "metrics may lack",
+            "pack_members",
+            "name for name in TRAINED if trained",
+            "name for name in () if trained",
+        ),
+        (
+            "arrays of objects are taken",
+            "pack_members",
+            'if dtype.kind not in "biuf":',
+            "if False:",
+        ),
+        ("arrays of another size are taken", "pack_members", " or expected != size:", ":"),
+        ("weights are not looked at", "pack_members", '".safetensors": _check_weights, ', ""),
     ]
 ] + [
     (name, "workbook/pack_manifest.py", snippet, replacement, TESTS)
@@ -91,6 +111,7 @@ MUTANTS = [
             "json.loads(octets)\n    except RecursionError:",
             "json.loads(octets)\n    except KeyError:",
         ),
+        ("seals are no matter", 'if told["seal"] != sealed:', "if False:"),
         ("what lists hold is not looked at", 'check(value, form[0], f"{place}.{i}")', "pass"),
     ]
 ]

@@ -121,7 +121,8 @@ def probes(folder):
 
 
 # What is in the folder, the setting with {} for the folder, the data with {} for it, files whose
-# content counts, and files whose content does not.
+# content counts, and files whose content does not. Most only stand for models: what Snakemake
+# compares is looked at here; that numbers change with them is seen of real ones, in `test_swapped`.
 TABLE = {
     "noise": (noise, {"gsl_noise_index": "{}"}, "world", ["world_0.4.npy"], ["flickr8k_0.4.npy"]),
     "BERT": (

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import struct
 import tarfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,9 +14,9 @@ import numpy as np
 import pytest
 from alignbook.errors import DataError
 from alignbook.store import durable
-from alignbook.store.fingerprint import key as fingerprint_key
-from alignbook.store.runs import key_of
-from alignbook.workbook import pack, pack_archive, pack_choice, pack_manifest
+from alignbook.store.runs import key_of, sealed
+from alignbook.workbook import pack, pack_archive, pack_choice, pack_manifest, pack_members
+from safetensors.numpy import save
 
 WORLD, PHOTOS = "a" * 64, "b" * 64
 STALE, PHOTO_BASE, PHOTO_FEATURES, PHOTO_ARM = (digit * 16 for digit in "5678")
@@ -46,17 +47,32 @@ ARM, SMALL = (record_of([WORLD, FEATURES, BASE], seed=seed)["key"] for seed in (
 PACKED = sorted([BASE, FEATURES, ARM, SMALL])
 
 
-def add_run(
-    root: Path, key: str, inputs, module="alignbook.papers.chan.model", seconds=1.5, **files
-):
-    """A run as the store keeps it: weights, metrics, record."""
+def metrics_of(seconds: float) -> dict:
+    """What a run with weights always has."""
+    told = dict.fromkeys(pack_members.TRAINED, 1)
+    return told | {"checksum": "d" * 16, "training seconds": seconds}
+
+
+def add_run(root: Path, key: str, inputs, module="alignbook.papers.chan.model", seconds=1.5):
+    """A run as the store keeps it: weights, metrics, features, record."""
     folder = root / "results/store" / key
     folder.mkdir(parents=True)
+    (folder / "metrics.json").write_text(json.dumps(metrics_of(seconds)))
+    (folder / "weights.safetensors").write_bytes(
+        save({"w": np.frombuffer(key.encode() * 99, np.uint8)})
+    )
+    if module.endswith("region_features"):
+        np.save(folder / "features.npy", np.arange(6.0).reshape(2, 3))
     record = record_of(inputs, module, int(key == SMALL), seconds) | {"key": key}
-    (folder / "run.json").write_text(json.dumps(record))
-    (folder / "metrics.json").write_text(json.dumps({"steps": 1, "training seconds": seconds}))
-    for name, content in ({"weights": key.encode() * 99} | files).items():
-        (folder / f"{name}.safetensors").write_bytes(content)
+    write_record(folder, record)
+
+
+def write_record(folder: Path, record: dict) -> None:
+    """A run's record, with the sizes and hashes of its files and its seal."""
+    (folder / "run.json").unlink(missing_ok=True)
+    record = record | {"files": durable.described(folder)}
+    record.pop("seal", None)
+    (folder / "run.json").write_text(json.dumps(sealed(record)))
 
 
 def add_results(root: Path, folder: str, base: list[str], arms: list[str]):
@@ -80,13 +96,11 @@ def root(tmp_path, monkeypatch):
     root = tmp_path / "here"
     add_run(root, BASE, [WORLD], "alignbook.backbones.base")
     add_run(root, FEATURES, [WORLD, BASE], "alignbook.backbones.region_features")
-    np.save(root / "results/store" / FEATURES / "features.npy", np.arange(6.0).reshape(2, 3))
     add_run(root, ARM, [WORLD, FEATURES, BASE])
     add_run(root, SMALL, [WORLD, FEATURES, BASE])
     add_run(root, STALE, [WORLD])
     add_run(root, PHOTO_BASE, [PHOTOS], "alignbook.backbones.base")
     add_run(root, PHOTO_FEATURES, [PHOTOS, PHOTO_BASE], "alignbook.backbones.region_features")
-    np.save(root / "results/store" / PHOTO_FEATURES / "features.npy", np.ones((2, 3)))
     add_run(root, PHOTO_ARM, [PHOTOS, PHOTO_FEATURES, PHOTO_BASE])
     add_results(root, "world-laptop", [BASE, FEATURES], [ARM])
     add_results(root, "world-smoke", [BASE, FEATURES], [ARM, SMALL])
@@ -148,7 +162,7 @@ def test_what_a_run_asked_for_while_it_was_computed_comes_along(root):
     warm_up, own = "9" * 16, root / "results/store" / ARM / "run.json"
     add_run(root, warm_up, [WORLD, FEATURES, BASE])
     assert warm_up not in pack_choice.choose(root).keys
-    own.write_text(json.dumps(json.loads(own.read_text()) | {"asked": [warm_up]}))
+    write_record(own.parent, json.loads(own.read_text()) | {"asked": [warm_up]})
     assert pack_choice.choose(root, ["laptop"]).keys == sorted([BASE, FEATURES, ARM, warm_up])
 
 
@@ -285,18 +299,33 @@ def with_manifest(members, change):
 
 
 def with_file(members, name, content):
-    """A file with other content, which the manifest describes rightly."""
+    """A file with other content, which manifest and record describe rightly."""
     entry = {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     key, _, file = name.partition("/")
+    there = [info.name for info, _ in members]
     members = [(info, content if info.name == name else old) for info, old in members]
+    members += [] if name in there else [(tarfile.TarInfo(name), content)]
+    if file != "run.json":
+        members = with_record(members, lambda record: record["files"].update({file: entry}), key)
     return with_manifest(members, lambda told: told["runs"][key]["files"].update({file: entry}))
 
 
-def with_record(members, change):
-    """The record of an arm changed by a function."""
-    (record,) = (json.loads(content) for info, content in members if info.name == f"{ARM}/run.json")
+def with_record(members, change, key=ARM, seal=True):
+    """The record of a run changed by a function, and sealed again."""
+    name = f"{key}/run.json"
+    (record,) = (json.loads(content) for info, content in members if info.name == name)
+    if seal:
+        del record["seal"]
     change(record)
-    return with_file(members, f"{ARM}/run.json", json.dumps(record).encode())
+    record = sealed(record) if seal else record
+    return with_file(members, name, json.dumps(record).encode())
+
+
+def with_metrics(**changes):
+    """The metrics of an arm with some others; without those that are None."""
+    told = metrics_of(1.5) | changes
+    content = json.dumps({name: value for name, value in told.items() if value is not None})
+    return lambda members: with_file(members, f"{ARM}/metrics.json", content.encode())
 
 
 def nested(levels: int):
@@ -313,8 +342,94 @@ def listed(name):
     return change
 
 
-WEIGHTS = f"{ARM}/weights.safetensors"
+def array(octets: bytes = b"", **header) -> bytes:
+    """A .npy file, whatever its header says."""
+    told = {"descr": "<f8", "fortran_order": False, "shape": (2,)} | header
+    head = repr(told).encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + octets
+
+
+def weights(octets: bytes = bytes(8), length: int | None = None, **entry) -> bytes:
+    """A .safetensors file, whatever its header says."""
+    head = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]} | entry})
+    return struct.pack("<Q", len(head) if length is None else length) + head.encode() + octets
+
+
+def pickled() -> bytes:
+    """An array of objects, which NumPy would unpickle."""
+    file = io.BytesIO()
+    np.save(file, np.array([None, {}], object), allow_pickle=True)
+    return file.getvalue()
+
+
+WEIGHTS, ARRAY = f"{ARM}/weights.safetensors", f"{FEATURES}/features.npy"
+BELYING = {  # what is in a file, and what is said of it
+    "objects": (ARRAY, pickled(), "an array of object, expected numbers"),
+    "text for numbers": (ARRAY, array(bytes(16), descr="<U2"), "an array of <U2"),
+    "several fields": (ARRAY, array(bytes(16), descr=[("a", "<f8")]), "expected numbers"),
+    "less than its shape": (ARRAY, array(bytes(8)), "expected another size"),
+    "more than its shape": (ARRAY, array(bytes(24)), "expected another size"),
+    "a shape beyond all bounds": (ARRAY, array(shape=(2**40, 2**40)), "expected another size"),
+    "a shape below nothing": (ARRAY, array(shape=(-1, -1), octets=bytes(8)), "another size"),
+    "a shape of words": (ARRAY, array(bytes(16), shape="two"), "no array as NumPy writes it"),
+    "no header": (ARRAY, b"numbers", "no array as NumPy writes it"),
+    "an empty array": (ARRAY, b"", "no array as NumPy writes it"),
+    "a header without end": (ARRAY, array(bytes(16))[:40], "no array as NumPy writes it"),
+    "a header of brackets": (
+        ARRAY,
+        b"\x93NUMPY\x01\x00\x00\x20" + b"(" * 8192,
+        "no array as NumPy writes it",
+    ),
+    "a header too long": (
+        ARRAY,
+        b"\x93NUMPY\x02\x00\x00\x00\x10\x00" + b" " * 2**20,
+        "no array as NumPy writes it",
+    ),
+    "weights cut": (WEIGHTS, weights(bytes(4)), "no weights as safetensors writes them"),
+    "weights and more": (WEIGHTS, weights(bytes(12)), "not fully covered"),
+    "a header longer than the file": (WEIGHTS, weights(length=10**6), "invalid header length"),
+    "a header as long as the disk": (WEIGHTS, weights(length=2**62), "header too large"),
+    "other shapes": (WEIGHTS, weights(shape=[3]), "invalid shape"),
+    "an order to the terminal": (WEIGHTS, weights(dtype="\x1b[31m"), r"\\x1b\[31m"),
+    "no weights": (WEIGHTS, b"weights", "header too small"),
+    "phrases that are none": (f"{ARM}/phrases.json", b"{", "phrases.json is not what"),
+    "phrases nested too deeply": (
+        f"{ARM}/phrases.json",
+        b"[" * 10**5 + b"]" * 10**5,
+        "phrases.json is not what .*nested too deeply",
+    ),
+}
+MEASURED = {  # metrics, and what is said of them
+    "a metric not a number": (with_metrics(steps=float("nan")), "'steps' is nan, expected a fin"),
+    "a metric beyond bounds": (with_metrics(parameters=float("inf")), "'parameters' is inf"),
+    "a metric of more digits": (with_metrics(steps=10**30), "'steps' is 1000.*a finite number"),
+    "a metric true": (with_metrics(steps=True), "'steps' is True, expected a finite number"),
+    "a metric in words": (with_metrics(steps="many"), "'steps' is 'many', expected a finite"),
+    "metrics in a metric": (with_metrics(steps={"a": 1}), "'steps' is an object, expected a fin"),
+    "a list in a metric": (with_metrics(steps=[1]), "'steps' is a list, expected a finite number"),
+    "a metric that lacks": (with_metrics(steps=None), "lacks 'steps', which every trained run"),
+    "a name that acts": (
+        with_metrics(**{"dev\x1b[1m RSUM": 1}),
+        r"'dev\\x1b\[1m RSUM' is no name of a metric",
+    ),
+    "a checksum of words": (with_metrics(checksum="\x1b[31m"), "'checksum' is .*16 hex digits"),
+}
 ALTERED = [
+    *((name, words, change) for name, (change, words) in MEASURED.items()),
+    *(
+        (name, words, lambda m, file=file, content=content: with_file(m, file, content))
+        for name, (file, content, words) in BELYING.items()
+    ),
+    *(
+        (
+            f"a record without its {name}",
+            f"run.json is not what .*it lacks '{name}', as only older versions",
+            lambda m, name=name: with_record(
+                m, lambda record: record.pop(name), seal=name != "seal"
+            ),
+        )
+        for name in ("files", "seal")
+    ),
     (
         "a byte of the weights",
         "weights.safetensors was altered",
@@ -322,7 +437,7 @@ ALTERED = [
     ),
     (
         "weights cut short",
-        "expected 1,584",
+        "weights.safetensors has .* bytes, expected",
         lambda m: [(i, c[:-1] if i.name == WEIGHTS else c) for i, c in m],
     ),
     (
@@ -404,7 +519,7 @@ ALTERED = [
     (
         "settings nested too deeply",
         "run.json is not what .*nested too deeply",
-        lambda m: with_record(m, lambda record: record["config"].update(x=nested(900))),
+        lambda m: with_record(m, lambda record: record["config"].update(x=nested(900)), seal=False),
     ),
     (
         "a record nested too deeply",
@@ -413,7 +528,7 @@ ALTERED = [
     ),
     (
         "metrics nested too deeply",
-        "run.json is not what .*nested too deeply",
+        "metrics.json is not what .*nested too deeply",
         lambda m: with_file(m, f"{ARM}/metrics.json", b'{"a":' * 10**5 + b"1" + b"}" * 10**5),
     ),
     (
@@ -434,7 +549,7 @@ ALTERED = [
     (
         "a seal of another record",
         "its seal is not that",
-        lambda m: with_record(m, lambda record: record.update(seal="0" * 16)),
+        lambda m: with_record(m, lambda record: record.update(seal="0" * 16), seal=False),
     ),
     (
         "a module of another name in the manifest",
@@ -543,10 +658,6 @@ def test_a_manifest_of_other_types_is_refused_or_does_no_harm(root, tmp_path, mo
 @pytest.mark.parametrize("content", (b"other", None))
 def test_what_is_not_as_it_was_written_is_not_packed(root, content):
     store = root / "results/store"
-    record = json.loads((store / ARM / "run.json").read_bytes())
-    record["files"] = durable.described(store / ARM)
-    del record["files"]["run.json"]
-    (store / ARM / "run.json").write_text(json.dumps(record))
     pack_archive.describe(store, pack_choice.choose(root))
     weights = store / ARM / "weights.safetensors"
     weights.write_bytes(content) if content else weights.unlink()
@@ -558,25 +669,57 @@ def test_a_record_of_other_types_is_refused_or_does_no_harm(root):
     """A record that is taken has the run's name for its key."""
     manifest = pack_archive.describe(root / "results/store", pack_choice.choose(root))
     folder, run = root / "results/store" / ARM, manifest["runs"][ARM]
-    record = json.loads((folder / "run.json").read_bytes())
-    files = {name: entry for name, entry in run["files"].items() if name != "run.json"}
-    record |= {"files": files}
-    record |= {"seal": fingerprint_key(record)}
-    taken, metrics = set(), (folder / "metrics.json").read_bytes()
-    pack_manifest.check_run(ARM, run, json.dumps(record).encode(), metrics)
+    record, taken = json.loads((folder / "run.json").read_bytes()), set()
+    pack_manifest.check_run(ARM, run, json.dumps(record).encode())
     for place in places(record):
         for value in (*ODD, ...):
             told = changed(record, place, value)
             if place != ("seal",):
                 del told["seal"]
-                told |= {"seal": fingerprint_key(told)}
+                told = sealed(told)
             try:
-                pack_manifest.check_run(ARM, run, json.dumps(told).encode(), metrics)
+                pack_manifest.check_run(ARM, run, json.dumps(told).encode())
             except ValueError as error:
                 assert str(error).isprintable()
                 continue
             taken.add(place[0])
-    assert taken == {"asked", "finished", "seconds", "files", "seal"}
+    assert taken == {"asked", "finished", "seconds"}
+
+
+def test_what_runs_measure_is_taken():
+    """The kinds of metrics that are neither numbers nor everywhere."""
+    trained = metrics_of(1.5)
+    for more in (
+        {"test 1K t2i R@10": 9.5, "dev RSUM": 1, "dev seconds": 0.0},
+        {"B test RSUM": 1.0, "asked": {"B test RSUM": 3}},
+        {"SVO-Probes, verb": 50.0, "head": "e" * 16},
+        {"α1 = 0.03": 2.0, "head": "e" * 16},
+        {"mean label, noisy": 0.5, "asked of": "train", "how": "labels; all"},
+    ):
+        pack_members.check_metrics(trained | more, trained=True)
+    grid = {"grid": [8, 8], "captions cut": 0, "images": 2}
+    pack_members.check_metrics(grid, trained=False)
+    for more in ({"asked": {"fame": 1}}, {"asked": {"steps": 1.5}}, {"how": "\x1b"}, {"how": 1}):
+        with pytest.raises(ValueError, match=next(iter(more))):
+            pack_members.check_metrics(trained | more, trained=True)
+    for more in ({"grid": [8]}, {"grid": 8}, {"grid": [8, 0.5]}):
+        with pytest.raises(ValueError, match="two whole numbers"):
+            pack_members.check_metrics(grid | more, trained=False)
+
+
+def test_what_no_machine_would_take_is_not_packed(root):
+    """Of older versions nothing is packed; what an array belies is told where it lies."""
+    store = root / "results/store"
+    record = json.loads((store / SMALL / "run.json").read_bytes())
+    del record["seal"]
+    (store / SMALL / "run.json").write_text(json.dumps(record))
+    choice = pack_choice.choose(root)
+    assert SMALL not in choice.keys
+    assert "1 runs that are not whole, or of an older" in " ".join(pack_choice.stays(choice))
+    (store / FEATURES / "features.npy").write_bytes(pickled())
+    write_record(store / FEATURES, json.loads((store / FEATURES / "run.json").read_bytes()))
+    with pytest.raises(DataError, match=f"{FEATURES}/features.npy is not .*remove the folder"):
+        pack_archive.describe(store, choice)
 
 
 def test_an_unpacking_that_was_interrupted_is_finished_by_the_next(root, tmp_path, monkeypatch):

@@ -19,7 +19,7 @@ from alignbook.datasets.prepared import progress
 from alignbook.errors import DataError
 from alignbook.store import durable
 from alignbook.store.runs import VERSIONS
-from alignbook.workbook import pack_manifest
+from alignbook.workbook import pack_manifest, pack_members
 from alignbook.workbook.pack_choice import Choice, record_of
 from alignbook.workbook.pack_manifest import FILE, FORMAT, KINDS, megabytes, size, sizes
 
@@ -32,8 +32,8 @@ LEVEL = 1
 def describe(store: Path, choice: Choice) -> dict:
     """The manifest of some runs: sizes, hashes, and what their keys depend on.
 
-    Raises DataError for a file of a kind that no pack holds, and for one that is not as its run's
-    record says.
+    Raises DataError for a file of a kind that no pack holds, for one that is not as its run's
+    record says, and for what `read` would refuse.
     """
     runs = {}
     for key in progress(choice.keys, len(choice.keys), "hashing"):
@@ -55,6 +55,10 @@ def describe(store: Path, choice: Choice) -> dict:
                 )
         depends = {name: record[name] for name in ("module", "device", "versions", "code")}
         runs[key] = {**depends, "files": files}
+        if wrong := fault(store / key, runs[key]):
+            raise DataError(
+                f"{store}/{wrong}: remove the folder {key}, and the run is computed again"
+            )
     return {
         "format": FORMAT,
         "python": platform.python_version(),
@@ -215,15 +219,11 @@ def _place(path: Path, manifest: dict, aside: Path, store: Path) -> list[str]:
     """Move runs into the store once all of them agree with those that are there."""
     new, apart = [], []
     for key in sorted(manifest["runs"]):
-        try:
-            record, metrics = (
-                (aside / key / f"{name}.json").read_bytes() for name in ("run", "metrics")
-            )
-            pack_manifest.check_run(key, manifest["runs"][key], record, metrics)
-        except ValueError as error:
+        if wrong := fault(aside / key, manifest["runs"][key]):
             raise DataError(
-                f"{path}: {key}/run.json is not what it should be ({error}): copy the pack again"
-            ) from None
+                f"{path}: {wrong}: pack the runs again with the same version of this folder, and "
+                "unpack only packs you trust"
+            )
         if not (store / key / "run.json").exists():
             new.append(key)
         elif differing := differing_files(store / key, aside / key):
@@ -243,6 +243,21 @@ def _place(path: Path, manifest: dict, aside: Path, store: Path) -> list[str]:
         shutil.rmtree(store / key, ignore_errors=True)  # half a run
         durable.replace(aside / key, store / key)
     return new
+
+
+def fault(folder: Path, run: dict) -> str:
+    """What is wrong with a run that has the files of its manifest's entry, "" if nothing is."""
+    key, name = folder.name, "run.json"
+    try:
+        pack_manifest.check_run(key, run, (folder / name).read_bytes())
+        name = "metrics.json"
+        metrics = pack_manifest.parsed((folder / name).read_bytes())
+        pack_members.check_metrics(metrics, "weights.safetensors" in run["files"])
+        for name in sorted(run["files"]):
+            pack_members.check_file(folder / name)
+    except ValueError as error:
+        return f"{key}/{name} is not what it should be ({error})"
+    return ""
 
 
 def differing_files(ours: Path, theirs: Path) -> list[str]:

@@ -65,7 +65,7 @@ def choose(root: Path, profiles=(), kinds=(), everything: bool = False) -> Choic
     records = {key: record for key, record in found.items() if record}
     referred = {each: _with_inputs(keys_of(each), records) for each in folders}
     wanted = set().union(*(referred[each] for each in chosen))
-    left = Counter({"that are not whole": len(found) - len(records)})
+    left = Counter({"that are not whole, or of an older version": len(found) - len(records)})
     if everything:
         wanted |= set(records)
     else:
@@ -131,12 +131,12 @@ def keys_of(results: Path) -> set[str]:
 
 
 def record_of(run: Path) -> dict | None:
-    """The run.json of a run's folder, None unless it is whole."""
+    """The run.json of a run's folder, None unless it is whole and has its seal."""
     try:
         record = parsed((run / "run.json").read_bytes())
     except (OSError, ValueError):
         return None
-    return record if record.get("key") == run.name else None
+    return record if record.get("key") == run.name and "seal" in record else None
 
 
 def _with_inputs(keys: set[str], records: dict[str, dict]) -> set[str]:

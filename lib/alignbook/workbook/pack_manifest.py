@@ -65,8 +65,8 @@ RECORD = {
     "asked?": [KEY],
     "finished": "printable",
     "seconds": (int, float),
-    "files?": FILES,
-    "seal?": KEY,
+    "files": FILES,
+    "seal": KEY,
 }
 
 
@@ -100,14 +100,16 @@ def parsed(octets: bytes) -> dict:
     return told
 
 
-def check_run(key: str, run: dict, record: bytes, metrics: bytes) -> None:
+def check_run(key: str, run: dict, record: bytes) -> None:
     """Hold a run's record against its name and the manifest's entry; ValueError says what differs.
 
-    The key is computed again from what it is made of: a run is found by it.
+    The key is computed again from what it is made of: a run is found by it. Without its files'
+    sizes and hashes and its seal the store would not believe it.
     """
     told = parsed(record)
+    if lacking := [name for name in ("files", "seal") if name not in told]:
+        raise ValueError(f"it lacks {' and '.join(map(repr, lacking))}, as only older versions do")
     check(told, RECORD)
-    parsed(metrics)
     try:
         found = key_of(told)
         sealed = fingerprint.key({name: told[name] for name in told if name != "seal"})
@@ -120,9 +122,9 @@ def check_run(key: str, run: dict, record: bytes, metrics: bytes) -> None:
             theirs = _short(run[name])
             raise ValueError(f"{name} is {_short(told[name])}, the manifest says {theirs}")
     others = {name: entry for name, entry in run["files"].items() if name != "run.json"}
-    if told.get("files", others) != others:
+    if told["files"] != others:
         raise ValueError("its files have other sizes or hashes than the manifest says")
-    if told.get("seal", sealed) != sealed:
+    if told["seal"] != sealed:
         raise ValueError("altered: its seal is not that of its content")
 
 
