@@ -87,6 +87,10 @@ is_locked() { # the lock's packages are there; a part of them may be left out
   [ -x "$python" ] && cmp -s "$root/requirements.lock" "$stamp/requirements.lock"
 }
 
+is_kept() { # you named it, and it is used as it is: others run in it
+  [ -n "${ALIGNBOOK_ENV:-}" ] && [ "${ALIGNBOOK_INSTALL:-}" = no ] && [ -x "$python" ]
+}
+
 is_ready() {
   local part
   is_locked && cmp -s "$root/pyproject.toml" "$stamp/pyproject.toml" || return 1
@@ -104,7 +108,7 @@ needed_packages() {
       name = $0
       sub(/==.*/, "", name)
       gpu = name ~ /^(triton$|cuda-|nvidia-)/ && name !~ /^nvidia-(cuda-runtime|cuda-cupti|ml-py)$/
-      tests = name ~ /^(ast-serialize|grimp|hypothesis|import-linter|librt|mypy|mypy-extensions|pathspec|playwright|pytest|ruff|triton)$/
+      tests = name ~ /^(ast-serialize|execnet|grimp|hypothesis|import-linter|librt|mypy|mypy-extensions|pathspec|playwright|pytest|pytest-xdist|ruff|triton)$/
       wanted = !gpu && !tests || gpu && parts ~ / gpu / || tests && parts ~ / tests /
     }
     wanted' "$root/requirements.lock"
@@ -282,5 +286,5 @@ if [ "${1:-}" = lock ]; then
     --output-file requirements.lock
 fi
 
-is_ready || with_setup_lock set_up_if_needed
+is_kept || is_ready || with_setup_lock set_up_if_needed
 exec "$python" -m alignbook ${1+"$@"}

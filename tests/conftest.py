@@ -1,13 +1,11 @@
 """What the tests share: real data, copies of the workbook, and the smoke run made once."""
 
-import json
+import fcntl
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -15,6 +13,8 @@ import pytest
 import yardstick
 
 ROOT = Path(__file__).resolve().parents[1]
+LOCKS = ROOT / ".cache/tests"
+KILLED: dict[str, tuple] = {}  # of the mutants tried: their state, and the test that failed
 
 
 def skip_unless_required(kind: str, reason: str) -> None:
@@ -24,103 +24,51 @@ def skip_unless_required(kind: str, reason: str) -> None:
     pytest.skip(reason)
 
 
-def pytest_collection_modifyitems(items: list) -> None:
-    """What waits for the mutants comes late, what waits for the training last."""
-    whole = any("outcomes" in item.fixturenames for item in items)
-    items.sort(
-        key=lambda item: (
-            "laptop" in item.fixturenames,
-            "outcomes" in item.fixturenames,
-            whole and runs_with_mutants(item),
-        )
-    )
-
-
-def runs_with_mutants(item) -> bool:
-    """Whether the mutants' runner runs a test too, with the library as it is."""
-    import test_mutants
-
-    return item.path.name in test_mutants.TEST_FILES and not item.get_closest_marker("timed")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item) -> bool | None:
-    """Report what the mutants' runner has seen pass; all else is run here, and says what is wrong."""
-    import test_mutants
-
-    if not hasattr(item.config, "mutants") or not runs_with_mutants(item):
-        return None
-    if not hasattr(item.config, "passed"):
-        found = test_mutants.ended(*item.config.mutants).values()
-        item.config.passed = {test for line in found for test in line.get("passed", ())}
-    if item.nodeid not in item.config.passed:
-        return None
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    for when in ("setup", "call", "teardown"):
-        report = pytest.TestReport(item.nodeid, item.location, {}, "passed", None, when)
-        item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-    return True
-
-
-def pytest_collection_finish(session) -> None:
-    """Start what goes on beside the tests, at a lower priority: the training of the laptop profile
-    that some tests look at, and the mutants.
-    """
-    waited_for = {name for item in session.items for name in item.fixturenames}
-    if session.config.option.collectonly:
-        return
-    if "outcomes" in waited_for:
-        import test_mutants
-
-        session.config.folder = tempfile.TemporaryDirectory()
-        folder = Path(session.config.folder.name)
-        session.config.mutants = test_mutants.start(folder), folder
-    if "laptop" not in waited_for:
-        return
-    from test_trained_gate import TRAIN
-
-    session.config.words = tempfile.TemporaryFile("w+")  # its bars would fill a pipe
-    session.config.training = subprocess.Popen(
-        ["nice", sys.executable, "-c", TRAIN],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"},
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=session.config.words,
-        text=True,
-        process_group=0,
-    )
-
-
 def pytest_configure(config) -> None:
-    config.addinivalue_line("markers", "timed: nothing else goes on while this runs the workbook")
+    config.addinivalue_line("markers", "timed: nothing else goes on while this test does")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item) -> None:
-    """What goes on beside the tests waits while one of them looks at the clock."""
-    beside(item.config, signal.SIGSTOP if item.get_closest_marker("timed") else signal.SIGCONT)
+def pytest_collection_modifyitems(items: list) -> None:
+    """A file's tests stay in one process, and all that look at the smoke run, which begins it."""
+    items.sort(key=lambda item: "finished" not in item.fixturenames)
+    for item in items:
+        if "attempt" not in item.fixturenames:  # of one mutant each
+            whole = "finished" if "finished" in item.fixturenames else item.path.name
+            item.add_marker(pytest.mark.xdist_group(whole))
+    if items and "finished" in items[0].fixturenames:
+        items[0].add_marker("timed")  # so is the smoke run
 
 
-def beside(config, now: signal.Signals) -> None:
-    """Stop or continue what goes on beside the tests."""
-    for process in (getattr(config, "training", None), getattr(config, "mutants", [None])[0]):
-        if process and process.poll() is None:
-            os.killpg(process.pid, now)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """A test that looks at the clock is alone; those of the other processes wait for it.
+
+    All take a lock together, it takes the lock alone. Who waits for that keeps the door meanwhile,
+    so that no others come in.
+    """
+    if "ALIGNBOOK_MUTANT" in os.environ:
+        return (yield)
+    LOCKS.mkdir(parents=True, exist_ok=True)
+    with open(LOCKS / "door", "w") as door, open(LOCKS / "clock", "w") as clock:
+        fcntl.flock(door, fcntl.LOCK_EX)
+        fcntl.flock(clock, fcntl.LOCK_EX if item.get_closest_marker("timed") else fcntl.LOCK_SH)
+        fcntl.flock(door, fcntl.LOCK_UN)
+        return (yield)
+
+
+def pytest_runtest_logreport(report) -> None:
+    """Keep what killed a mutant until the end."""
+    for name, value in report.user_properties if report.when == "call" else ():
+        if name == "killed":
+            KILLED[value[0]] = value[1:]
 
 
 def pytest_sessionfinish(session) -> None:
-    """Nothing goes on when the tests have ended; what was trained so far is continued next time."""
-    if training := getattr(session.config, "training", None):
-        end(training)
-    if mutants := getattr(session.config, "mutants", None):
-        end(mutants[0])
+    """Write down what killed the mutants, if that was asked for."""
+    if KILLED and "ALIGNBOOK_MUTANTS" in os.environ and not hasattr(session.config, "workerinput"):
+        import test_mutants
 
-
-def end(process: subprocess.Popen) -> None:
-    """Kill a process and those it started."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
+        test_mutants.write(KILLED)
 
 
 @pytest.fixture(autouse=True)
@@ -148,17 +96,6 @@ def no_network(monkeypatch):
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-
-
-@pytest.fixture(scope="session")
-def laptop(request) -> dict:
-    """What the training printed: metrics of the laptop profile's CHAN and of its base model."""
-    training = request.config.training
-    told, _ = training.communicate(timeout=1800)
-    words = request.config.words
-    words.seek(0)
-    assert training.returncode == 0, words.read()[-3000:]
-    return json.loads(told.splitlines()[-1])
 
 
 @pytest.fixture(scope="session")
@@ -201,7 +138,7 @@ class Copy:
             for name, value in os.environ.items()
             if not value.startswith(inside) and name not in ("PYTHONPATH", "ALIGNBOOK_LIFELINE")
         }
-        self.environment["ALIGNBOOK_ENV"] = sys.prefix
+        self.environment |= {"ALIGNBOOK_ENV": sys.prefix, "ALIGNBOOK_INSTALL": "no"}
 
     def run(self, *arguments: str, before: tuple[str, ...] = (), **environment: str):
         """Run run_all.sh to its end and return what it said."""
@@ -253,10 +190,9 @@ def workbook_copy(tmp_path: Path) -> Copy:
 
 
 @pytest.fixture(scope="session")
-def finished(request, tmp_path_factory: pytest.TempPathFactory) -> Copy:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     """A copy with the smoke profile of everything computed; made once, not to be changed."""
     copy = copy_workbook(tmp_path_factory.mktemp("finished") / "work book")
-    beside(request.config, signal.SIGSTOP)  # until the next test
     before = yardstick.seconds()
     started = time.monotonic()
     done = copy.run("--profile", "smoke")

@@ -1,11 +1,18 @@
 """How hard the world is for what is trained on it: the gate's other half, at laptop steps.
 
-The training takes minutes: conftest.py starts it in a process of its own when the session starts
-and puts these tests last. It is tested on more pictures than the profile has: fewer could not tell
-a swap's accuracy from one half closely enough.
+The training takes minutes; what was trained is kept in the store of the checkout. It is tested on
+more pictures than the profile has: fewer could not tell a swap's accuracy from one half closely
+enough.
 """
 
+import json
+import os
+import subprocess
+import sys
+
+import pytest
 from alignbook.show.datasheet import chance
+from conftest import ROOT
 
 # Printed as JSON by the process that trains.
 TRAIN = """
@@ -23,6 +30,16 @@ for arm in ("visual-codebook", "permuted"):
     found[arm] = runs.get(config, 0, book.inputs()).metrics
 print(json.dumps(found))
 """
+
+
+@pytest.fixture(scope="module")
+def laptop() -> dict:
+    """Metrics of the laptop profile's CHAN and of its base model."""
+    threads = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+    command, environment = [sys.executable, "-c", TRAIN], os.environ | threads
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def test_hard_coding_is_neither_lost_nor_done(laptop):

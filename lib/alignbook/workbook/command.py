@@ -58,7 +58,8 @@ def main(arguments: list[str]) -> int:
 def do(arguments: list[str]) -> int:
     """What `main` does where nothing gives way."""
     if arguments[:1] == ["test"]:
-        lab.hand_over("pytest", *arguments[1:])
+        spread = "-n auto --maxprocesses 4 --dist loadgroup".split()
+        lab.hand_over("pytest", *spread, *arguments[1:])
     if arguments[:1] == ["lab"]:
         return lab.lab(arguments[1:])
     if arguments[:1] == ["doctor"]:
@@ -131,7 +132,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="change one value of the profile; may be given more than once",
+        help="change one value of the profile; may be given more than once. tensorboard=yes "
+        "changes none: it writes event files at the end, as the command of this name does",
     )
     once(
         "--spread",
