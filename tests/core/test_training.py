@@ -58,17 +58,9 @@ def train(folder, stop_at=None, steps=12, look=None):
         return (model(x) - x.sum(1, keepdim=True)).square().mean()
 
     schedule = training.warmup_cosine(optimizer, steps)
-    outcome = training.fit(
-        model,
-        optimizer,
-        schedule,
-        steps,
-        loss_at,
-        folder,
-        "toy",
-        clip=1.0,
-        dev_at=look and (lambda step: look(model, step)),
-    )
+    descent = training.Descent(optimizer, schedule, steps, clip=1.0)
+    on_dev = look and (lambda step: look(model, step))
+    outcome = training.fit(model, descent, loss_at, folder, "toy", on_dev)
     return training.checksum(model), outcome
 
 
@@ -126,6 +118,17 @@ def test_the_learning_rate_of_each_step_is_kept(tmp_path):
     assert rates[0] == pytest.approx(0.05) and rates[-1] < rates[1] < 0.05 + 1e-9
 
 
+@pytest.mark.parametrize("clip, moved", [(0.0, 10.0), (2.0, 2.0), (20.0, 10.0)])
+def test_a_descent_bounds_the_gradients_norm_or_does_not(tmp_path, clip, moved):
+    model = torch.nn.Linear(1, 1, bias=False)
+    before = model.weight.item()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0)
+    descent = training.Descent(optimizer, schedule, 1, clip)
+    training.fit(model, descent, lambda step: 10 * model.weight.sum(), tmp_path, "toy")
+    assert before - model.weight.item() == pytest.approx(moved, rel=1e-5)
+
+
 def test_what_is_shown_of_a_look(tmp_path, monkeypatch):
     shown = []
     monkeypatch.setattr(
@@ -143,9 +146,7 @@ def test_a_loss_that_is_not_a_number_stops_the_run(tmp_path):
     with pytest.raises(FloatingPointError, match="nan at step 0 of 3"):
         training.fit(
             model,
-            optimizer,
-            schedule,
-            3,
+            training.Descent(optimizer, schedule, 3),
             lambda step: model(torch.tensor([[torch.nan]])).sum(),
             tmp_path,
             "toy",

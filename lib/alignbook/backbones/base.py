@@ -42,9 +42,8 @@ class Config:
     learning_rate: float = 1.5e-3  # at its highest: a warm-up, then a cosine [A]
     weight_decay: float = 0.02  # of matrices [A]
     min_count: int = 1  # how often a word is said, at the least, to be in the vocabulary [A]
-    caption_weight: float = (
-        0.0  # CoCa's λ_cap: 2 in its paper, beside a contrastive weight of 1 [X]
-    )
+    # CoCa's λ_cap: 2 in its paper, beside a contrastive weight of 1 [X].
+    caption_weight: float = 0.0
     hard_negatives: bool = False  # NegCLIP's: a swap for each caption, neighbours in the batch [X]
     architecture: str = ""  # hash of the model's configuration file
 
@@ -256,17 +255,9 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
         scores = similarity(model, vocabulary, dataset, "dev", some)
         return retrieval.evaluate(scores, dataset.captions_per_image).rsum
 
-    outcome = training.fit(
-        model,
-        optimizer,
-        schedule,
-        steps,
-        lessons.loss_at,
-        folder,
-        f"base {config.recipe}",
-        clip=1.0,
-        dev_at=dev_at,
-    )
+    descent = training.Descent(optimizer, schedule, steps, clip=1.0)
+    label = f"base {config.recipe}"
+    outcome = training.fit(model, descent, lessons.loss_at, folder, label, dev_at)
     return training.save(model, outcome, folder) | recalls(model, vocabulary, dataset)
 
 

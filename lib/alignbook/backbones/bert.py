@@ -6,7 +6,6 @@ own is a folder, or a name under data/weights (`Pretrained`); nothing is ever do
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ from torch.nn import functional as F
 from alignbook.backbones import weight_files
 from alignbook.core import training
 from alignbook.errors import DataError
-from alignbook.store import contents
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -151,9 +149,8 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
         model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
     )
     schedule = training.warmup_cosine(optimizer, config.steps)
-    outcome = training.fit(
-        model, optimizer, schedule, config.steps, loss_at, folder, f"BERT, seed {seed}", clip=1.0
-    )
+    descent = training.Descent(optimizer, schedule, config.steps, clip=1.0)
+    outcome = training.fit(model, descent, loss_at, folder, f"BERT, seed {seed}")
     metrics = training.save(model.bert, outcome, folder) | {"word pieces": len(pieces)}
     ids, lengths = pieces.encode(dataset.captions_of("dev"))
     rng, found = np.random.default_rng([seed, 6]), []
@@ -232,45 +229,16 @@ def load(source, dataset) -> tuple[nn.Module, WordPieces]:
     return model.eval(), pieces
 
 
-@dataclass(frozen=True)
-class Pretrained:
-    """A BERT of your own, `spec` its folder or the name of one under data/weights."""
+class Pretrained(weight_files.OwnModel):
+    """A BERT of your own."""
 
-    spec: str
-
-    @property
-    def folder(self) -> Path:
-        place = Path(self.spec).expanduser()
-        return place if place.is_dir() else weight_files.WEIGHTS / place
-
-    @property
-    def label(self) -> str:
-        """What it is called in results, without the folders of this machine."""
-        return f"bert:{self.folder.resolve().name}"
-
-    @cached_property
-    def files(self) -> list[Path]:
-        """Settings, weights and tokenizer, of each the first form that is there."""
-        found = []
-        for forms in (
-            ("config.json",),
-            ("model.safetensors", "pytorch_model.bin"),
-            ("tokenizer.json", "vocab.txt"),
-        ):
-            there = [self.folder / form for form in forms if (self.folder / form).is_file()]
-            if not there:
-                raise DataError(
-                    f"{self.folder / ' or '.join(forms)}: not found, and nothing is "
-                    "downloaded here; put there settings, weights and tokenizer of "
-                    "one BERT, as its release on the model hub has them"
-                )
-            found.append(there[0])
-        return found
-
-    @cached_property
-    def key(self) -> str:
-        """16 hex digits of what the files hold: what stands for it in a run's key."""
-        return contents.together(self.files)[:16]
+    KIND = "bert"
+    FORMS = (
+        ("config.json",),
+        ("model.safetensors", "pytorch_model.bin"),
+        ("tokenizer.json", "vocab.txt"),
+    )
+    HOLDS = "settings, weights and tokenizer of one BERT"
 
     def problems(self) -> list[str]:
         """What stands in its way, in a sentence; all files are read to find out."""

@@ -22,7 +22,7 @@ from alignbook.store import progress
 class Config:
     """Recalls on the other domain, and accuracies on the probes of both, are measured."""
 
-    split: str = "test"  # of the other domain
+    split: str = "test"  # of the other domain [A]
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""

@@ -4,7 +4,10 @@ import json
 import math
 import pickle
 import zipfile
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 import torch
 from torch import nn
@@ -12,9 +15,51 @@ from torch import nn
 from alignbook import ROOT
 from alignbook.datasets.files import check_regular, octets_of
 from alignbook.errors import DataError
+from alignbook.store import contents
 
 WEIGHTS = ROOT / "data" / "weights"
 BELONGS = "take the one that belongs to the weights"
+
+
+@dataclass(frozen=True)
+class OwnModel:
+    """A pretrained model of your own, `spec` its folder or the name of one under data/weights."""
+
+    spec: str
+
+    KIND: ClassVar[str]  # what stands before its name in results
+    FORMS: ClassVar[tuple[tuple[str, ...], ...]]  # of each file the names it may have
+    HOLDS: ClassVar[str]  # the files in words
+
+    @property
+    def folder(self) -> Path:
+        place = Path(self.spec).expanduser()
+        return place if place.is_dir() else WEIGHTS / place
+
+    @property
+    def label(self) -> str:
+        """What it is called in results, without the folders of this machine."""
+        return f"{self.KIND}:{self.folder.resolve().name}"
+
+    @cached_property
+    def files(self) -> list[Path]:
+        """Its files, of each the first form that is there."""
+        found = []
+        for forms in self.FORMS:
+            there = [self.folder / form for form in forms if (self.folder / form).is_file()]
+            if not there:
+                raise DataError(
+                    f"{self.folder / ' or '.join(forms)}: not found, and nothing is "
+                    f"downloaded here; put there {self.HOLDS}, as its release on the model hub "
+                    "has them"
+                )
+            found.append(there[0])
+        return found
+
+    @cached_property
+    def key(self) -> str:
+        """16 hex digits of what the files hold: what stands for it in a run's key."""
+        return contents.together(self.files)[:16]
 
 
 def json_object(path: Path, remedy: str) -> dict:

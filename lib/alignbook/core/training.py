@@ -4,6 +4,7 @@ import hashlib
 import math
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -60,25 +61,26 @@ def looks(steps: int) -> list[int]:
     return sorted({-(-steps * k // DEV_LOOKS) for k in range(1, DEV_LOOKS + 1)})
 
 
+@dataclass(frozen=True)
+class Descent:
+    """How a model is trained: by which optimiser, at which learning rates, for how many steps."""
+
+    optimizer: torch.optim.Optimizer
+    scheduler: torch.optim.lr_scheduler.LRScheduler
+    steps: int
+    clip: float = 0.0  # largest norm of the gradient, 0 for none
+
+
 def fit(
-    model,
-    optimizer,
-    scheduler,
-    steps,
-    loss_at,
-    folder: Path,
-    label: str,
-    clip: float = 0.0,
-    dev_at=None,
-    dev_steps=None,
-):
-    """Train for `steps` steps; resume from `folder/checkpoint.pt` if a whole one is there.
+    model, descent: Descent, loss_at, folder: Path, label: str, dev_at=None, dev_steps=None
+) -> dict:
+    """Train for the descent's steps; resume from `folder/checkpoint.pt` if a whole one is there.
 
     Parameters
     ----------
     loss_at : step → scalar loss; draws its batch from the step number alone.
     folder : where the checkpoint lies until the run is whole.
-    clip : largest norm of the gradient, 0 for none.
+    label : what a progress bar says of it.
     dev_at : number of steps taken → the value on dev that selection goes by, of its first images
         or of all. The model is in evaluation mode, without gradients; training goes on as if nobody
         had looked: same random numbers, same modes.
@@ -95,14 +97,14 @@ def fit(
     allocator.keep_freed()
     torch.backends.cudnn.deterministic = True
     torch.backends.cudnn.allow_tf32 = False  # float32 means float32
-    course, checkpoint = _Course(model, optimizer, scheduler), folder / "checkpoint.pt"
+    course, checkpoint, steps = _Course(model, descent), folder / "checkpoint.pt", descent.steps
     if are_whole(folder):
         course.resume(torch.load(checkpoint, weights_only=True))
     dev_steps = looks(steps) if dev_steps is None else dev_steps
     model.train()
     began = saved = time.perf_counter()
     for step in range(len(course.losses), steps):
-        loss = course.take(step, loss_at, clip)
+        loss = course.take(step, loss_at)
         if not np.isfinite(loss):
             raise FloatingPointError(
                 f"{label}: the loss is {loss} at step {step} of {steps}. "
@@ -123,20 +125,21 @@ def fit(
 class _Course:
     """A training under way: what is trained, and what it has come to."""
 
-    def __init__(self, model, optimizer, scheduler):
-        self.model, self.optimizer, self.scheduler = model, optimizer, scheduler
+    def __init__(self, model, descent: Descent):
+        self.model, self.clip = model, descent.clip
+        self.optimizer, self.scheduler = descent.optimizer, descent.scheduler
         self.losses, self.rates, self.sketches, self.dev = [], [], [], []
         self.before = self.looking = 0.0  # seconds of earlier starts, and of looks
 
-    def take(self, step: int, loss_at, clip: float) -> float:
+    def take(self, step: int, loss_at) -> float:
         """Take a step; its loss."""
         self.optimizer.zero_grad(set_to_none=True)
         loss = loss_at(step)
         loss.backward()
         if step in SKETCH_STEPS:
             self.sketches.append(_gradient_sketch(self.model))
-        if clip:
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), clip)
+        if self.clip:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip)
         self.rates.append(self.optimizer.param_groups[0]["lr"])
         self.optimizer.step()
         self.scheduler.step()

@@ -121,6 +121,7 @@ LEXICON |= {
 }
 
 BEFORE = {"DT": "det", "CD": "nummod", "JJ": "amod"}  # a noun
+WAITING = ("we", "can", "there", "here", "is", "being", "partly")  # for a verb
 
 
 class Token(NamedTuple):
@@ -149,88 +150,128 @@ def parse(caption: Caption | str) -> tuple[Token, ...]:
     [('a', 1, 'det'), ('star', 1, 'ROOT'), ('above', 1, 'prep'), ('a', 5, 'det'),
      ('red', 5, 'amod'), ('ring', 2, 'pobj')]
     """
-    words = (caption if isinstance(caption, str) else caption.text).split()
-    tagged = [_tag(words, i) for i in range(len(words))]
-    tags = [tag for _, _, tag in tagged]
-    heads, labels = [-1] * len(words), [""] * len(words)
+    sentence = _Sentence((caption if isinstance(caption, str) else caption.text).split())
+    for i in range(len(sentence.words)):
+        sentence.read(i)
+    return sentence.tokens()
 
-    def attach(i, head, label):
-        heads[i], labels[i] = head, label
 
-    root = None
-    governor = None  # what the next noun or preposition hangs on
-    noun = None  # the thing that was named last, or that a relation hangs on
-    related = False  # whether words of a relation came after that noun
-    waiting = []  # words that hang on a verb or noun still to come
-    for i, (word, tag) in enumerate(zip(words, tags, strict=True)):
-        if tag in BEFORE or word in ("we", "can", "there", "here", "is", "being", "partly"):
-            waiting.append(i)
+class _Sentence:
+    """A sentence that is read from left to right, a method for each kind of word."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+        self.tagged = [_tag(words, i) for i in range(len(words))]
+        self.tags = [tag for _, _, tag in self.tagged]
+        self.heads, self.labels = [-1] * len(words), [""] * len(words)
+        self.rooted = False
+        self.governor = None  # what the next noun or preposition hangs on
+        self.noun = None  # the thing that was named last, or that a relation hangs on
+        self.related = False  # whether words of a relation came after that noun
+        self.waiting: list[int] = []  # words that hang on a verb or noun still to come
+
+    def read(self, i: int) -> None:
+        """Attach word `i`, or let it wait."""
+        word, tag = self.words[i], self.tags[i]
+        if tag in BEFORE or word in WAITING:
+            self.waiting.append(i)
         if tag == "EX" or word == "here":
-            continue
-        if word in ("is", "are") and root is None:  # there is, here is
-            root = governor = i
-            attach(i, i, "ROOT")
-            tagged[i] = ("be", "VERB", tag)
-            for j in waiting:
-                if j != i:
-                    attach(j, i, "expl" if tags[j] == "EX" else "advmod")
-            waiting = []
+            return
+        if word in ("is", "are") and not self.rooted:
+            self.read_there_is(i)
         elif word == "see":
-            root = governor = i
-            attach(i, i, "ROOT")
-            attach(0, i, "nsubj")
-            attach(1, i, "aux")
-            waiting = []
+            self.read_we_see(i)
         elif tag in ("NN", "NNS"):
-            for j in waiting:
-                if tags[j] in BEFORE:
-                    attach(j, i, BEFORE[tags[j]])
-            waiting = [j for j in waiting if tags[j] not in BEFORE]
-            if governor is None:
-                root = i
-                attach(i, i, "ROOT")
-            else:
-                attach(i, governor, _role(words, tags, governor))
-            governor = i
-            if not related:
-                noun = i
+            self.read_noun(i)
         elif word in ("and", "with"):
-            attach(i, noun, "cc" if word == "and" else "prep")
-            governor = noun if word == "and" else i
-            related = False
+            self.read_conjunction(i)
         elif tag in ("VBG", "VBN") and word not in ("being", "including"):
-            said = {words[j]: j for j in waiting}
-            if "is" in said:  # a sentence: its verb is the root, not its first noun
-                root = i
-                attach(noun, i, "nsubjpass" if tag == "VBN" else "nsubj")
-                attach(i, i, "ROOT")
-            else:
-                attach(i, noun, "acl")
-            for other, j in said.items():
-                attach(
-                    j,
-                    i,
-                    "advmod"
-                    if other == "partly"
-                    else "auxpass"
-                    if tag == "VBN" and (other == "being" or "being" not in said)
-                    else "aux",
-                )
-            waiting, governor, related = [], i, True
+            self.read_participle(i)
         elif tag in ("IN", "RB") and word != "partly" or word == "including":
-            if waiting:  # "the star is above …": nothing but "is" waits
-                root = governor = waiting.pop()
-                attach(noun, root, "nsubj")
-                attach(root, root, "ROOT")
-                tagged[root] = ("be", "AUX", "VBZ")
-            agent = word == "by" and tags[governor] == "VBN"
-            attach(i, governor, "agent" if agent else "advmod" if tag == "RB" else "prep")
-            related = related or word not in ("of", "including") or governor != noun
-            governor = i
-    return tuple(
-        Token(word, *kind, head, label)
-        for word, kind, head, label in zip(words, tagged, heads, labels, strict=True)
-    )
+            self.read_preposition(i)
+
+    def attach(self, i, head, label: str) -> None:
+        self.heads[i], self.labels[i] = head, label
+
+    def attach_root(self, i: int) -> None:
+        self.attach(i, i, "ROOT")
+        self.rooted = True
+
+    def read_there_is(self, i: int) -> None:
+        """There is, here is."""
+        self.governor = i
+        self.attach_root(i)
+        self.tagged[i] = ("be", "VERB", self.tags[i])
+        for j in self.waiting:
+            if j != i:
+                self.attach(j, i, "expl" if self.tags[j] == "EX" else "advmod")
+        self.waiting = []
+
+    def read_we_see(self, i: int) -> None:
+        """We can see."""
+        self.governor = i
+        self.attach_root(i)
+        self.attach(0, i, "nsubj")
+        self.attach(1, i, "aux")
+        self.waiting = []
+
+    def read_noun(self, i: int) -> None:
+        """A noun, with what is said before it."""
+        for j in self.waiting:
+            if self.tags[j] in BEFORE:
+                self.attach(j, i, BEFORE[self.tags[j]])
+        self.waiting = [j for j in self.waiting if self.tags[j] not in BEFORE]
+        if self.governor is None:
+            self.attach_root(i)
+        else:
+            self.attach(i, self.governor, _role(self.words, self.tags, self.governor))
+        self.governor = i
+        if not self.related:
+            self.noun = i
+
+    def read_conjunction(self, i: int) -> None:
+        """And, with: what follows stands beside the noun, not below its relation."""
+        joins = self.words[i] == "and"
+        self.attach(i, self.noun, "cc" if joins else "prep")
+        self.governor = self.noun if joins else i
+        self.related = False
+
+    def read_participle(self, i: int) -> None:
+        """The verb of a relation, with its auxiliaries."""
+        passive = self.tags[i] == "VBN"
+        said = {self.words[j]: j for j in self.waiting}
+        if "is" in said:  # a sentence: its verb is the root, not its first noun
+            self.attach(self.noun, i, "nsubjpass" if passive else "nsubj")
+            self.attach_root(i)
+        else:
+            self.attach(i, self.noun, "acl")
+        for other, j in said.items():
+            helps = "auxpass" if passive and (other == "being" or "being" not in said) else "aux"
+            self.attach(j, i, "advmod" if other == "partly" else helps)
+        self.waiting, self.governor, self.related = [], i, True
+
+    def read_preposition(self, i: int) -> None:
+        """A preposition, or the adverb of a place, and "is" before it."""
+        word, tag = self.words[i], self.tags[i]
+        if self.waiting:  # "the star is above …": nothing but "is" waits
+            root = self.governor = self.waiting.pop()
+            self.attach(self.noun, root, "nsubj")
+            self.attach_root(root)
+            self.tagged[root] = ("be", "AUX", "VBZ")
+        agent = word == "by" and self.tags[self.governor] == "VBN"
+        label = "agent" if agent else "advmod" if tag == "RB" else "prep"
+        self.attach(i, self.governor, label)
+        self.related = self.related or word not in ("of", "including") or self.governor != self.noun
+        self.governor = i
+
+    def tokens(self) -> tuple[Token, ...]:
+        """What has been read."""
+        return tuple(
+            Token(word, *kind, head, label)
+            for word, kind, head, label in zip(
+                self.words, self.tagged, self.heads, self.labels, strict=True
+            )
+        )
 
 
 def _tag(words: list[str], i: int) -> tuple[str, str, str]:

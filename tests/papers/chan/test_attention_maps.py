@@ -16,6 +16,8 @@ from alignbook.datasets import conllu
 from alignbook.evidence.statistics import image_bootstrap, t_interval
 from alignbook.papers.chan import attention_maps, show
 from alignbook.papers.chan import model as chan
+from alignbook.show import figures
+from matplotlib.colors import to_rgba
 
 HARD, SOFT = chan.Config(coding="hard"), chan.Config(coding="soft", temperature=0.2)
 NAMED, BESIDE, ELSEWHERE = attention_maps.NAMED, attention_maps.BESIDE, attention_maps.ELSEWHERE
@@ -72,7 +74,7 @@ def test_every_caption_looks_at_its_own_picture(monkeypatch):
     lengths = torch.tensor([3, 1, 2, 3])
     asked, shown = [], []
     monkeypatch.setattr(
-        chan,
+        attention_maps,
         "load",
         lambda run, *inputs: (
             asked.append(inputs) or SimpleNamespace(config=run.config),
@@ -84,10 +86,10 @@ def test_every_caption_looks_at_its_own_picture(monkeypatch):
         attention_maps.progress, "show", lambda _, done, total: shown.append((done, total))
     )
     monkeypatch.setattr(
-        chan, "encode_images", lambda model, *inputs: asked.append(inputs) or regions
+        attention_maps, "encode_images", lambda model, *inputs: asked.append(inputs) or regions
     )
     monkeypatch.setattr(
-        chan,
+        attention_maps,
         "encode_captions",
         lambda model, vocabulary, captions: (
             asked.append(captions) or iter([(words[:3], lengths[:3]), (words[3:, :2], lengths[3:])])
@@ -519,7 +521,12 @@ def test_the_figure_of_the_measures():
     ]
     labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert labels[:2] == ["hard", "fittest region"]
-    named = figure.axes[0].containers[0].lines[0]
-    assert named.get_xdata().tolist() == [100, 100, 25, 25, 25]
-    assert named.get_ydata().tolist() == [0, -1, -2, -3, -4]
+    interval, named, *_ = figure.axes[0].collections
+    assert named.get_offsets()[:, 0].tolist() == [100, 100, 25, 25, 25]
+    assert named.get_offsets()[:, 1].tolist() == [0, -1, -2, -3, -4]
+    assert named.get_facecolor()[0] == pytest.approx(to_rgba(figures.OURS))
+    centres = {y: (left + right) / 2 for (left, y), (right, _) in interval.get_segments()}
+    assert centres == pytest.approx({0: 100, -1: 100, -2: 25, -3: 25, -4: 25})
+    (legend,) = figure.legends
+    assert [each.get_text() for each in legend.get_texts()] == [NAMED, BESIDE, ELSEWHERE]
     plt.close(figure)

@@ -250,9 +250,10 @@ def fitted(tmp_path, monkeypatch):
     )
     steps, looks = [], []
 
-    def train(model, optimizer, schedule, n, loss_at, folder, label, clip, dev_at):
+    def train(model, descent, loss_at, folder, label, dev_at):
         model.train()
-        steps.append(([loss_at(step).item() for step in range(n)], optimizer, clip, label))
+        losses = [loss_at(step).item() for step in range(descent.steps)]
+        steps.append((losses, descent.optimizer, descent.clip, label))
         looks.append(dev_at)
         return {}
 

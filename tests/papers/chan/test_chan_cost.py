@@ -113,7 +113,7 @@ def book(monkeypatch, tmp_path):
     monkeypatch.setattr(
         cost.runs, "stored", lambda key: SimpleNamespace(config={key: 1, "text": "bigru"})
     )
-    monkeypatch.setattr(cost.chan, "load", lambda run, *inputs: (Net(), Vocabulary()))
+    monkeypatch.setattr(cost.model, "load", lambda run, *inputs: (Net(), Vocabulary()))
 
     def inputs(with_bert):
         assert with_bert is False

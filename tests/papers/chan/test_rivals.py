@@ -355,7 +355,7 @@ def sides(monkeypatch):
         return word_encoder(config.dim), f"vocabulary of {config.text}"
 
     monkeypatch.setattr(rivals, "word_vectors", word_vectors)
-    monkeypatch.setattr(chan, "text_side", text_side, raising=False)
+    monkeypatch.setattr(rivals, "text_side", text_side)
     return calls
 
 
@@ -386,7 +386,7 @@ def test_compute_trains_what_build_builds(sides, monkeypatch, tmp_path):
     def fit(model, vocabulary, *rest):
         return {"model": model, "vocabulary": vocabulary, "rest": rest}
 
-    monkeypatch.setattr(chan, "fit", fit, raising=False)
+    monkeypatch.setattr(rivals, "fit", fit)
     config, inputs = Config(dim=8), ("data", FEATURES, "base", "home", "bert")
     found = [rivals.compute(config, inputs, s, tmp_path, "cpu") for s in (3, 3, 4)]
     label = "vse-inf bigru, seed 3"

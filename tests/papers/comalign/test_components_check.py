@@ -95,13 +95,13 @@ def test_heads_of_photographs_are_trained_where_the_user_says():
 
 def test_heads_must_not_have_seen_the_target():
     with pytest.raises(checks.Refused, match="among Flickr30K's"):
-        checks.check_source("flickr8k=there", "flickr30k")
+        checks.check_source("comalign_source", "flickr8k=there", "flickr30k")
     with pytest.raises(checks.Refused, match="among Flickr30K's"):
-        checks.check_source("flickr30k=there", "flickr8k")
+        checks.check_source("comalign_source", "flickr30k=there", "flickr8k")
     with pytest.raises(checks.Refused, match="each other's source"):
-        checks.check_source("flickr8k=there", "world")
+        checks.check_source("comalign_source", "flickr8k=there", "world")
     with pytest.raises(checks.Refused, match="no such folder"):
-        checks.check_source("flickr30k=nowhere", "coco")
+        checks.check_source("comalign_source", "flickr30k=nowhere", "coco")
 
 
 # --- Notebooks that lack something ---------------------------------------------------------------

@@ -90,7 +90,7 @@ def test_weights_are_varied_one_at_a_time(monkeypatch):
     images, captions = planted()
     model = ComAlign(Config(network="none", terms="E"), D, 1 + N + M)
     compared = images.vectors[:, 0] @ captions.vectors[:, 0].T, model.similarities(images, captions)
-    monkeypatch.setattr(comalign, "compare", lambda *_: compared)
+    monkeypatch.setattr(matched_pairs, "compare", lambda *_: compared)
     source = SimpleNamespace(captions_per_image=2, splits={"dev": np.arange(12)})
     names = [f"E {way}" for way in ("i2t", "t2i")]
     frozen = Frozen(

@@ -305,7 +305,7 @@ def test_what_is_measured_leaves_the_model_as_it_was(monkeypatch):
     torch.manual_seed(0)
     matcher = covalign.build(small(test_images=7), dataset, tokens)
     before = {name: value.clone() for name, value in matcher.state_dict().items()}
-    monkeypatch.setattr(covalign, "load", lambda run, *inputs: matcher.eval())
+    monkeypatch.setattr(cost, "load", lambda run, *inputs: matcher.eval())
     found = cost.measure("run", [dataset, tokens], "cpu")
     assert (found["images"], found["captions"], found["pairs"]) == (7, 35, 7 * 35)
     assert np.isnan(found["towers"])

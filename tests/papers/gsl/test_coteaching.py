@@ -13,12 +13,14 @@ import torch
 from alignbook.core import retrieval, training
 from alignbook.papers.gsl import (
     backbone,
+    cost,
     coteaching,
     identification,
     mixtures,
     noisy_pairs,
     rivals,
     two_networks,
+    warm_up,
 )
 from alignbook.papers.gsl import model as gsl
 from alignbook.papers.gsl.coteaching import Method, Step
@@ -83,7 +85,7 @@ def test_an_epoch_is_a_pass_over_what_its_batches_are_drawn_from(method, expecte
 
     def found(**changes):  # of warm-up, and after it
         return tuple(
-            coteaching.steps_an_epoch(replace(config, **changes), 100, what.truth, parts)
+            noisy_pairs.steps_an_epoch(replace(config, **changes), 100, what.truth, parts)
             for parts in (False, what.parts)
         )
 
@@ -157,15 +159,15 @@ def test_a_batch_of_which_nothing_fits_is_predicted_as_noise():
 def test_bicro_warms_up_on_the_smallest_third():
     seen = look(size=7)
     smallest = noisy_pairs.mean_violation(seen, 0.2).sort().values[:2]  # int(0.3 · 7)
-    close(coteaching.smallest(seen, Config()), smallest.mean())
+    close(warm_up.smallest(seen, Config()), smallest.mean())
     close(
-        coteaching.smallest(look(size=2), Config()),
+        warm_up.smallest(look(size=2), Config()),
         noisy_pairs.mean_violation(look(size=2), 0.2).min(),
     )
 
 
 def test_ncr_warms_up_on_all_violations():
-    found = coteaching.all_violations(look(), Config(margin=0.3))
+    found = warm_up.all_violations(look(), Config(margin=0.3))
     close(found, noisy_pairs.mean_violation(look(), 0.3).mean())
 
 
@@ -302,7 +304,7 @@ def test_gsc_weighs_two_contrasts_and_remembers():
     close(record[rivals.PREDICTION, :6], (torch.exp(-rows) + torch.exp(-columns)) / 2)
     close(record[rivals.STRUCTURE, :6], structure)
     assert record[:, 6:].isnan().all()
-    close(coteaching.both_ways(seen, Config()), (rows + columns).mean() / 2)
+    close(warm_up.both_ways(seen, Config()), (rows + columns).mean() / 2)
 
 
 def test_gscs_targets_begin_with_one():
@@ -383,7 +385,7 @@ def test_what_the_table_says_of_each_method():
     assert rates == [1, 1, 0.1, 0.1]
     rates = [methods["gsc"].decay(epoch, 60) for epoch in (0, 14, 15, 30, 45, 59)]
     assert rates == pytest.approx([1, 1, 0.2, 0.04, 0.008, 0.008])
-    warm = [coteaching.WARM_UPS[methods[name].warm_up].__name__ for name in methods]
+    warm = [warm_up.WARM_UPS[methods[name].warm_up].__name__ for name in methods]
     assert warm == ["all_violations", "smallest", "both_ways"] + ["all_violations"] * 3
     trains = [methods[name].train.__name__ for name in methods]
     assert trains == ["ncr", "bicro", "gsc", "plain", "plain_mean", "plain"]
@@ -844,14 +846,15 @@ def test_the_bound_sees_pairs_that_are_clean_in_truth_alone(inputs, tmp_path, mo
 def test_the_learning_rate_falls_by_epochs_after_warm_up(inputs, tmp_path, monkeypatch):
     rates, asked, fit = [], [], training.fit
 
-    def watched(model, optimizer, schedule, steps, loss_at, folder, label, clip, *dev):
-        asked.append((steps, clip, optimizer.defaults["weight_decay"]))
+    def watched(model, descent, loss_at, folder, label, *dev):
+        optimizer = descent.optimizer
+        asked.append((descent.steps, descent.clip, optimizer.defaults["weight_decay"]))
 
         def loss(step):
             rates.append(optimizer.param_groups[0]["lr"])
             return loss_at(step)
 
-        return fit(model, optimizer, schedule, steps, loss, folder, label, clip, *dev)
+        return fit(model, descent, loss, folder, label, *dev)
 
     monkeypatch.setattr(training, "fit", watched)
     compute(config_of("mean", epochs=4, warm_up_epochs=2, epoch_steps=2), inputs, 0, tmp_path)
@@ -864,7 +867,7 @@ def test_the_learning_rate_falls_by_epochs_after_warm_up(inputs, tmp_path, monke
 def test_methods_share_the_warm_up_that_they_have_in_common():
     """Same networks, data and schedule; another loss, or another pool, is another run."""
     found = {
-        name: coteaching.warm_up_of(method, config_of(name))
+        name: warm_up.warm_up_of(method, config_of(name))
         for name, method in {**rivals.METHODS, "gsl": gsl.METHOD}.items()
     }
     assert found["ncr"] == found["hardest"] == found["mean"]
@@ -876,9 +879,9 @@ def test_methods_share_the_warm_up_that_they_have_in_common():
     ]
     assert found["clean"] == replace(found["ncr"], truth=True)
     config = replace(config_of("gsl"), warm_up="mean", eta=0.5, delta=0.4)
-    assert coteaching.warm_up_of(gsl.METHOD, config) == found["ncr"]
+    assert warm_up.warm_up_of(gsl.METHOD, config) == found["ncr"]
     other = replace(config_of("ncr"), noise=0.1)
-    assert coteaching.warm_up_of(rivals.METHODS["ncr"], other) != found["ncr"]
+    assert warm_up.warm_up_of(rivals.METHODS["ncr"], other) != found["ncr"]
     with pytest.raises(ValueError, match="unknown warm_up 'none'; known: mean, smallest"):
         replace(config_of("ncr"), warm_up="none")
 
@@ -887,7 +890,7 @@ def test_networks_begin_with_what_the_warm_up_left(inputs, tmp_path):
     """At a learning rate of zero after it nothing is learnt."""
     config = config_of("mean", after=0.0)
     compute(config, inputs, 0, tmp_path)
-    begun = coteaching.warm_up_of(rivals.METHODS["mean"], config)
+    begun = warm_up.warm_up_of(rivals.METHODS["mean"], config)
     warmed = coteaching.runs.get(begun, 0, inputs, device="cpu").weights()
     kept = safetensors.torch.load_file(tmp_path / "weights.safetensors")
     assert kept.keys() == warmed.keys()
@@ -895,7 +898,7 @@ def test_networks_begin_with_what_the_warm_up_left(inputs, tmp_path):
 
 
 def test_both_networks_warm_up(inputs):
-    begun = coteaching.warm_up_of(rivals.METHODS["mean"], config_of("mean"))
+    begun = warm_up.warm_up_of(rivals.METHODS["mean"], config_of("mean"))
     torch.manual_seed(0)
     before = [network.state_dict() for network in two_networks.build(begun, *inputs)[0]]
     after = coteaching.runs.get(begun, 0, inputs, device="cpu").weights()
@@ -933,6 +936,44 @@ def test_a_base_models_vectors_are_read_once_and_leave_random_numbers_alone(monk
         not torch.equal(two_networks.start_vectors(a)[0], two_networks.start_vectors(a)[0])
         and len(read) == 5
     )
+
+
+def test_what_a_method_costs_is_measured_on_steps_of_its_own(inputs, tmp_path, monkeypatch):
+    """A step takes a second, its correction as many as there were rounds, a division five."""
+    config, steps, networks, now = config_of("ncr"), [], set(), [0.0]
+    compute(config, inputs, 0, tmp_path)
+    posterior = np.stack((np.linspace(0, 1, 48), np.linspace(1, 0, 48)))
+    run = SimpleNamespace(
+        config=asdict(config),
+        array={"posterior": posterior}.__getitem__,
+        weights=lambda: safetensors.torch.load_file(tmp_path / "weights.safetensors"),
+    )
+
+    def train(step):
+        now[0] += 1
+        with step.correcting():
+            now[0] += len(steps) % (2 * (cost.ROUNDS + 1)) // 2
+        steps.append(step)
+        networks.add(training.checksum(step.network))
+        return rivals.plain(step)
+
+    def divide(looks, n, config, record):
+        now[0] += 5
+        return np.ones(n), ""
+
+    monkeypatch.setattr(cost, "method_of", lambda name: Method("mean", train, divide, parts=True))
+    monkeypatch.setattr(coteaching.time, "perf_counter", lambda: now[0])
+    found = cost.measure(run, inputs, "cpu")
+    assert found["early"] == found["late"] == 2 * (1 + 3)  # the third of five rounds, A and B
+    assert found["early correction"] == found["late correction"] == 2 * 3
+    assert found["division"] == 2 * 5 / 48 and found["plain"] == found["warm-up"] == 0
+    assert (found["pairs"], found["warm-up steps"], found["steps"]) == (48, 8, 29 // 6)
+    assert [step.late for step in steps] == [False] * 12 + [True] * 12
+    assert len(networks) == 2  # they stay as they are
+    for step in steps:
+        assert step.judge == 1 - step.number and len(step.clean) == len(step.noisy) == 6
+        likely = posterior[step.judge]
+        assert likely[step.clean].min() > 0.5 > likely[step.noisy].max()
 
 
 def test_without_warm_up_the_division_comes_first(inputs, tmp_path):

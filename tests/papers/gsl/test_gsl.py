@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from alignbook.papers.gsl import coteaching, noisy_pairs
+from alignbook.papers.gsl import coteaching, noisy_pairs, warm_up
 from alignbook.papers.gsl import model as gsl
 from alignbook.papers.gsl.identification import auc
 from alignbook.papers.gsl.model import Anchors, Config, anchors, soft_labels, structure
@@ -460,7 +460,7 @@ def test_warm_up_is_l_w_or_mean_violations():
     look, _ = batch()
 
     def warmed(config):
-        return coteaching.WARM_UPS[coteaching.warm_up_of(gsl.METHOD, config).loss](look, config)
+        return warm_up.WARM_UPS[warm_up.warm_up_of(gsl.METHOD, config).loss](look, config)
 
     close(warmed(CONFIG), noisy_pairs.hardest(look, 0.2).mean())
     mean = warmed(replace(CONFIG, warm_up="mean"))

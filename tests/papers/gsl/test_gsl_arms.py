@@ -307,6 +307,6 @@ def test_the_first_pairs_of_all():
     pairs = noisy_pairs.Pairs(
         None, np.arange(3), np.arange(6) // 2, torch.arange(12).view(6, 2), torch.arange(6), 4, 2
     )
-    some = cost.replace_index(pairs, 4)
+    some = cost.first_of(pairs, 4)
     assert len(some) == 4 and some.lengths.tolist() == [0, 1, 2, 3] and some.ids.shape == (4, 2)
-    assert len(cost.replace_index(pairs, 99)) == 6
+    assert len(cost.first_of(pairs, 99)) == 6

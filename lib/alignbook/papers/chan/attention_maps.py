@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from alignbook.backbones import region_features
 from alignbook.evidence.statistics import image_bootstrap, t_interval
-from alignbook.papers.chan import model as chan
+from alignbook.papers.chan.model import encode_captions, encode_images, load
 from alignbook.store import progress
 
 MEASURES = {
@@ -78,12 +78,12 @@ def look(run, inputs, split: str = "test"):
     -------
     weights `(5·N, L, K) float`, lengths `(5·N,) int` beyond which words are padding, vocabulary
     """
-    model, vocabulary = chan.load(run, *inputs)
+    model, vocabulary = load(run, *inputs)
     dataset, feature_run, *_ = inputs
-    regions = chan.encode_images(model, dataset, feature_run, split)
+    regions = encode_images(model, dataset, feature_run, split)
     captions = dataset.captions_of(split)
     parts, lengths, done = [], [], 0
-    for words, n in chan.encode_captions(model, vocabulary, captions):
+    for words, n in encode_captions(model, vocabulary, captions):
         own = (done + torch.arange(len(words))) // dataset.captions_per_image
         parts.append(assignments(model.config, regions[own], words).cpu())
         lengths.append(n)

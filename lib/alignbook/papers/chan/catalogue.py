@@ -36,6 +36,8 @@ QUESTION = {
     "chan-codings": "Hard coding (visual-codebook) or cross-attention: which retrieves better?"
 }  # of the report's front page, by claim
 
+PAGES = ("model", "rivals")  # modules that the report's pages of the library show
+
 # --- Exhibits and notebooks ----------------------------------------------------------------------
 
 EXHIBITS = {
@@ -137,9 +139,8 @@ class Sizes:
     chan_dim: int = Field(ge=1, le=100_000, multiple_of=4)  # d, which the heads of attention share
     chan_regions: int = Field(ge=1, le=10_000)  # K, regions of an image
     chan_learning_rate: float = Field(gt=0, lt=1e9)  # of AdamW
-    chan_all_violations: float = Field(
-        gt=0, le=1
-    )  # share of the steps before the hardest negatives
+    # Share of the steps before the hardest negatives.
+    chan_all_violations: float = Field(gt=0, le=1)
     chan_trials: int = Field(ge=1, le=1000)  # settings that dev decides between, for each arm
 
 

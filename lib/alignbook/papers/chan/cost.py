@@ -9,8 +9,7 @@ import pandas as pd
 import torch
 
 from alignbook.backbones import region_features
-from alignbook.papers.chan import model as chan
-from alignbook.papers.chan import rivals
+from alignbook.papers.chan import model, rivals
 from alignbook.store import runs, stopwatch
 
 CAPTIONS = 100  # compared with all images of the test split; all captions are encoded
@@ -36,10 +35,10 @@ def load(key: str, book) -> tuple:
     """
     run = runs.stored(key)
     dataset, feature_run, *_ = inputs = book.inputs(with_bert=run.config["text"] == "bert")
-    model, vocabulary = (chan if "coding" in run.config else rivals).load(run, *inputs)
+    matcher, vocabulary = (model if "coding" in run.config else rivals).load(run, *inputs)
     stored, rows = feature_run.array("features"), dataset.splits["test"]
-    raw = region_features.batch(stored, rows, model.config.regions)
-    return model, raw, *vocabulary.encode(dataset.captions_of("test"))
+    raw = region_features.batch(stored, rows, matcher.config.regions)
+    return matcher, raw, *vocabulary.encode(dataset.captions_of("test"))
 
 
 @torch.inference_mode()

@@ -1,4 +1,4 @@
-"""GPU hours of CHAN's exhibits."""
+"""GPU hours of CHAN's exhibits, and seconds on two cores."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,10 @@ from alignbook.papers.chan.catalogue import EXHIBITS
 from alignbook.show import gpu_hours
 from alignbook.show.gpu_hours import BERT_BASE, SPEED, WORDS
 
+ALLOWED = 1200  # core-seconds of training in a laptop run
+# Seconds of smoke runs besides training: of an arm, of the chapter before its first arm, and of
+# measuring the time and memory of a model.
+BESIDES = {"arm": 0.6, "start": 0, "model": 1.5}
 BERT_BATCH = 128  # captions a step
 FEATURE = 2048  # numbers of a region as it is published
 

@@ -25,37 +25,32 @@ from alignbook.store import progress
 
 @dataclass(frozen=True)
 class Config:
-    """One arm of CHAN: λ is `scale`, α `margin`, τ `temperature`, K `regions`, d `dim`.
+    """One arm of CHAN; trained with AdamW [C].
 
-    The text gives no λ, α, τ, learning rate, batch or schedule. α, λ and τ are tuned on dev.
-    AdamW, the clip of the gradient's norm at 2, the region drop of 0.2 and beginning with all
-    violations before the hardest negatives are the released code's [C]. Ours [A] are the linear
-    warm-up and cosine of the learning rate, the weight decay, the word dropout, `all_violations`
-    as a share of the steps (the code: the first epoch), and word vectors that start from the base
-    model's, where the paper takes GloVe. `divided` is the 1/λ of Eq. 8, which the code leaves out.
+    Word vectors start from those of the base model [A], where the paper takes GloVe [S].
     """
 
-    coding: str = "hard"
-    codebook: str = "visual"
-    pooling: str = "lse"
-    scale: float = 10.0
-    divided: bool = True
-    margin: float = 0.05
-    temperature: float = 0.0
-    regions: int = 36
-    dim: int = 128
-    text: str = "bigru"
-    self_attention: bool = True
-    steps: int = 500
-    batch: int = 128
-    learning_rate: float = 1e-3
-    schedule: str = "cosine"
-    weight_decay: float = 1e-4
-    region_drop: float = 0.2
-    word_dropout: float = 0.1
-    all_violations: float = 0.2
-    clip: float = 2.0
-    permute_captions: bool = False
+    coding: str = "hard"  # Eq. 5, 6 [S]; "soft": cross-attention, Eq. 1–4
+    codebook: str = "visual"  # whose best fragment is taken [S]; "textual" (Table 3)
+    pooling: str = "lse"  # of the scores of words, Eq. 3 [S], or another of Table 4
+    scale: float = 10.0  # λ of Eq. 3, tuned on dev [A]
+    divided: bool = True  # by λ, as in Eq. 8 [S], or not [C]
+    margin: float = 0.05  # α of Eq. 9, tuned on dev [A]
+    temperature: float = 0.0  # τ of Eq. 4, which soft coding alone has, tuned on dev [A]
+    regions: int = 36  # K [C]
+    dim: int = 128  # d [A]
+    text: str = "bigru"  # or "bert" [S]
+    self_attention: bool = True  # of the regions (§3.3) [S]
+    steps: int = 500  # of training [A]
+    batch: int = 128  # images, one caption of each [A]
+    learning_rate: float = 1e-3  # at its highest [A]
+    schedule: str = "cosine"  # after a linear rise [A]; "step" [C]
+    weight_decay: float = 1e-4  # [A]
+    region_drop: float = 0.2  # share of an image's regions that a step leaves out [C]
+    word_dropout: float = 0.1  # share of the words that a step reads as unknown [A]
+    all_violations: float = 0.2  # share of the steps before the hardest negatives [A]; 1 epoch [C]
+    clip: float = 2.0  # largest norm of the gradient [C]
+    permute_captions: bool = False  # a control: captions of other images [A]
 
     def compute(self, inputs: Inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""
@@ -149,9 +144,8 @@ def fit(
         scores = evaluate(model, vocabulary, dataset, feature_run, "dev", some)
         return retrieval.evaluate(scores, each).rsum
 
-    outcome = training.fit(
-        model, optimizer, schedule, config.steps, loss_at, folder, label, config.clip, dev_at
-    )
+    descent = training.Descent(optimizer, schedule, config.steps, config.clip)
+    outcome = training.fit(model, descent, loss_at, folder, label, dev_at)
     split = "dev" if seed >= TUNING_SEED else "test"
     scores = evaluate(model, vocabulary, dataset, feature_run, split)
     found = retrieval.evaluate(scores, each).named(split)

@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from alignbook.backbones.inputs import Inputs
 from alignbook.backbones.word_vectors import word_vectors
 from alignbook.core.vocabulary import PAD, UNKNOWN
-from alignbook.papers.chan import model as chan
+from alignbook.papers.chan.model import fit, text_side
 
 # Of a block's attended vectors: above 32 MB Linux fetches fresh pages for every tensor.
 BLOCK_BYTES = 16 * 2**20
@@ -26,28 +26,23 @@ BLOCK_BYTES = 16 * 2**20
 
 @dataclass(frozen=True)
 class Config:
-    """One arm of a rival: `method` "vse++" or "vse-inf", `text` "bigru" or "bert".
+    """One arm of a rival. Defaults are those of CHAN, so that the model alone differs [A]."""
 
-    The other fields and their defaults are CHAN's, so that the model alone differs [A]. For VSE++
-    "bigru" means its one-directional GRU [X]. The margin is that of a cosine; both papers have
-    0.2 [X]. The region drop is VSE∞'s size augmentation [X].
-    """
-
-    method: str = "vse-inf"
-    text: str = "bigru"
-    margin: float = 0.05
-    regions: int = 36
-    dim: int = 128
-    steps: int = 500
-    batch: int = 128
-    learning_rate: float = 1e-3
-    schedule: str = "cosine"
-    weight_decay: float = 1e-4
-    region_drop: float = 0.2
-    word_dropout: float = 0.1
-    all_violations: float = 0.2
-    clip: float = 2.0
-    permute_captions: bool = False
+    method: str = "vse-inf"  # or "vse++" [S]
+    text: str = "bigru"  # or "bert"; of VSE++ "bigru" is its one-directional GRU [X]
+    margin: float = 0.05  # of a cosine, tuned on dev [A]; both papers have 0.2 [X]
+    regions: int = 36  # of an image [X]
+    dim: int = 128  # width of image and caption [A]
+    steps: int = 500  # of training [A]
+    batch: int = 128  # images, one caption of each [A]
+    learning_rate: float = 1e-3  # at its highest [A]
+    schedule: str = "cosine"  # or "step" [A]
+    weight_decay: float = 1e-4  # [A]
+    region_drop: float = 0.2  # size augmentation of VSE∞ [X]
+    word_dropout: float = 0.1  # share of the words that a step reads as unknown [A]
+    all_violations: float = 0.2  # share of the steps before the hardest negatives [A]
+    clip: float = 2.0  # largest norm of the gradient [A]
+    permute_captions: bool = False  # a control: captions of other images [A]
 
     def compute(self, inputs: Inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""
@@ -188,7 +183,7 @@ def build(config: Config, dataset, feature_run, base_run=None, home=None, bert_r
         vectors, vocabulary = word_vectors(dataset, base_run, home)
         words = ForwardGRU(vectors, config.dim, config.word_dropout)
         return VSEPlusPlus(config, width, words, last_state), vocabulary
-    words, vocabulary = chan.text_side(config, dataset, base_run, home, bert_run)
+    words, vocabulary = text_side(config, dataset, base_run, home, bert_run)
     if config.method == "vse++":
         return VSEPlusPlus(config, width, words, bert_mean), vocabulary
     if config.method == "vse-inf":
@@ -197,11 +192,11 @@ def build(config: Config, dataset, feature_run, base_run=None, home=None, bert_r
 
 
 def compute(config: Config, inputs: Inputs, seed: int, folder: Path, device: str) -> dict:
-    """Train one arm; leave its weights in `folder`, return its recalls (`chan.fit`)."""
+    """Train one arm; leave its weights in `folder`, return its recalls (`model.fit`)."""
     torch.manual_seed(seed)
     model, vocabulary = build(config, *inputs)
     label = f"{config.method} {config.text}, seed {seed}"
-    return chan.fit(model, vocabulary, config, inputs, seed, folder, device, label)
+    return fit(model, vocabulary, config, inputs, seed, folder, device, label)
 
 
 def load(run, *inputs):

@@ -29,6 +29,7 @@ from alignbook.world.scenes import ACTIONS
 
 KINDS = ("thing", "one of several", "relation", "plural")
 COLUMNS = ["kind", "picture", "caption", "place", "word", "box", "beside"]
+EDGES = ("x0", "y0", "x1", "y1")
 YELLOW, WARM = "#F0E442", "OrRd"  # Okabe and Ito's yellow; darker and warmer the larger
 
 
@@ -146,11 +147,10 @@ def sheet(dataset, words: pd.DataFrame, codings: dict, boxes, split: str = "test
     The figure and its data: word, coding, best region's share and box, and `measure` where the
     word's box is known.
     """
-    import matplotlib.patheffects as effects
     import matplotlib.pyplot as plt
 
     figures.use_style()
-    n, side, columns = len(words), dataset.images.shape[1], 1 + len(codings)
+    n, columns = len(words), 1 + len(codings)
     figure, axes = plt.subplots(
         n,
         columns,
@@ -158,41 +158,19 @@ def sheet(dataset, words: pd.DataFrame, codings: dict, boxes, split: str = "test
         squeeze=False,
         gridspec_kw=dict(hspace=0.33, wspace=0.05, left=0, right=1, bottom=0, top=1),
     )
-    halo = [effects.withStroke(linewidth=4.5, foreground=figures.INK)]
-
-    def outline(axis, box, **how):
-        x0, y0, x1, y1 = (side * edge - 0.5 for edge in box)
-        axis.add_patch(plt.Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False, clip_on=False, **how))
-
     data = []
     for i, word in enumerate(words.itertuples()):
         image = dataset.images[dataset.splits[split][word.picture]]
-        said = tokenize(dataset.captions_of(split)[word.caption])
-        said[word.place] = f"[{word.word}]"
-        axes[i, 0].imshow(image)
-        axes[i, 0].set_title(f"“{word.word}” · {word.kind}")
-        axes[i, 0].set_xlabel(wrapped(" ".join(said), 40), fontsize=7.5, loc="left")
+        _said(axes[i, 0], image, dataset.captions_of(split)[word.caption], word)
         for axis, (name, weights) in zip(axes[i, 1:], codings.items(), strict=True):
-            axis.imshow(image.mean(-1), cmap="gray", vmin=-60, vmax=255)
-            heat = axis.imshow(
-                100 * pixel_map(weights[i], boxes[i], side), cmap=WARM, vmin=0, vmax=100, alpha=0.6
-            )
-            best = boxes[i, weights[i].argmax()]
-            outline(axis, best, color=YELLOW, lw=2, path_effects=halo)
-            line = {"word": word.word, "coding": name, "best share": 100 * weights[i].max()}
-            line |= dict(zip(("x0", "y0", "x1", "y1"), best, strict=True))
-            text = f"best region: {line['best share']:.0f} % of the attention"
-            if word.box is not None:
-                line |= measure(weights[[i]], boxes[[i]], [word.box]).iloc[0]
-                text += f"\n{line['mass']:.0f} % of the map in the dashed box, "
-                text += f"IoU {line['iou'] / 100:.2f}"
-            axis.set_title(name, fontweight="normal")
-            axis.set_xlabel(text, fontsize=7.5, loc="left")
+            line = {"word": word.word, "coding": name} | attended(word, weights[i], boxes[i])
+            heat = _heat(axis, image, weights[i], boxes[i])
+            _say_attended(axis, name, line, len(image))
             data.append(line)
         for axis in axes[i]:
             axis.set_xticks([]), axis.set_yticks([]), axis.grid(False)
             if word.box is not None:
-                outline(axis, word.box, color=figures.OURS, lw=1.3, ls=(0, (3, 2)))
+                _outline(axis, word.box, len(image), color=figures.OURS, lw=1.3, ls=(0, (3, 2)))
     bar = figure.add_axes((0.35, -0.08 * 4 / n, 0.65, 0.012 * 4 / n))
     figure.colorbar(heat, cax=bar, orientation="horizontal")
     dashed = ". Dashed: what the word names" if words.box.notna().any() else ""
@@ -202,9 +180,61 @@ def sheet(dataset, words: pd.DataFrame, codings: dict, boxes, split: str = "test
     return figure, pd.DataFrame(data)
 
 
+def attended(word, weights: np.ndarray, boxes: np.ndarray) -> dict:
+    """Share and box of the region that a word attends to most; `measure` where its box is known.
+
+    Weights `(K,)`, boxes `(K, 4)`.
+    """
+    best = boxes[weights.argmax()]
+    line = {"best share": 100 * weights.max()}
+    line |= dict(zip(EDGES, best, strict=True))
+    if word.box is not None:
+        line |= measure(weights[None], boxes[None], [word.box]).iloc[0]
+    return line
+
+
+def _said(axis, image: np.ndarray, caption: str, word) -> None:
+    """The picture, above it the word, below it the caption with the word marked."""
+    said = tokenize(caption)
+    said[word.place] = f"[{word.word}]"
+    axis.imshow(image)
+    axis.set_title(f"“{word.word}” · {word.kind}")
+    axis.set_xlabel(wrapped(" ".join(said), 40), fontsize=7.5, loc="left")
+
+
+def _heat(axis, image: np.ndarray, weights: np.ndarray, boxes: np.ndarray):
+    """A word's map over the picture in grey."""
+    axis.imshow(image.mean(-1), cmap="gray", vmin=-60, vmax=255)
+    shares = 100 * pixel_map(weights, boxes, len(image))
+    return axis.imshow(shares, cmap=WARM, vmin=0, vmax=100, alpha=0.6)
+
+
+def _say_attended(axis, name: str, line: dict, side: int) -> None:
+    """The coding above the map, the best region outlined, what `attended` says below."""
+    import matplotlib.patheffects as effects
+
+    halo = [effects.withStroke(linewidth=4.5, foreground=figures.INK)]
+    _outline(axis, [line[edge] for edge in EDGES], side, color=YELLOW, lw=2, path_effects=halo)
+    text = f"best region: {line['best share']:.0f} % of the attention"
+    if "mass" in line:
+        text += f"\n{line['mass']:.0f} % of the map in the dashed box, "
+        text += f"IoU {line['iou'] / 100:.2f}"
+    axis.set_title(name, fontweight="normal")
+    axis.set_xlabel(text, fontsize=7.5, loc="left")
+
+
+def _outline(axis, box, side: int, **how) -> None:
+    """The rim of a box, given in shares of the picture's side."""
+    import matplotlib.pyplot as plt
+
+    x0, y0, x1, y1 = (side * edge - 0.5 for edge in box)
+    axis.add_patch(plt.Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False, clip_on=False, **how))
+
+
 def measures_figure(table: pd.DataFrame):
     """What `attention.summary` says of each coding, with 95 % intervals over pictures."""
     import matplotlib.pyplot as plt
+    import seaborn.objects as so
 
     figures.use_style()
     names, shown = list(dict.fromkeys(table.coding)), list(MEASURES.values())[:3]
@@ -214,21 +244,26 @@ def measures_figure(table: pd.DataFrame):
         ELSEWHERE: ("#777777", "|", 11),
     }
     figure, axes = plt.subplots(1, len(shown), figsize=(9.4, 0.36 * len(names) + 1.3), sharey=True)
+    table = table.assign(y=[-names.index(name) for name in table.coding])
+    there = [each for each in looks if (table.against == each).any()]
     for axis, title in zip(axes, shown, strict=True):
-        for against, (colour, mark, size) in looks.items():
-            lines = table[table.against == against]
-            axis.errorbar(
-                lines[title],
-                [-names.index(name) for name in lines.coding],
-                xerr=lines[f"{title} ±"],
-                fmt=mark,
-                ms=size,
-                color=colour,
-                label=against,
-            )
-        axis.set_title(title), axis.set_xlim(-2, 102), axis.tick_params(length=0)
+        lines = table.assign(
+            low=table[title] - table[f"{title} ±"], high=table[title] + table[f"{title} ±"]
+        )
+        plot = so.Plot(lines, x=title, y="y")
+        for against in there:
+            colour, mark, size = looks[against]
+            own = lines[lines.against == against]
+            interval = so.Range(color=colour, linewidth=1.5, **figures.BUTT)
+            dot = so.Dot(color=colour, marker=mark, pointsize=size, stroke=1)
+            plot = plot.add(interval, data=own, xmin="low", xmax="high", orient="y")
+            plot = plot.add(dot, data=own)
+        plot.label(x="", y="").on(axis).plot()
+        axis.set_title(title), axis.set_xlim(-2, 102)
+        axis.tick_params(length=0, labelleft=axis is axes[0])
     axes[0].set_yticks(range(0, -len(names), -1), names)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncols=3, fontsize=8)
+    marks = list(zip(axes[0].collections[::2], axes[0].collections[1::2]))  # interval and dot
+    figure.legend(marks, there, loc="lower center", ncols=3, fontsize=8)
     figure.tight_layout(rect=(0, 0.07, 1, 1))
     return figure
 

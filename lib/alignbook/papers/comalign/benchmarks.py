@@ -11,8 +11,8 @@ import pandas as pd
 import torch
 
 from alignbook.core import compositional
-from alignbook.papers.comalign import model as comalign
 from alignbook.papers.comalign.components import vectors
+from alignbook.papers.comalign.model import frozen_of, load, weighted
 
 # What counts in ARO's means over kinds.
 ARO = {
@@ -26,7 +26,7 @@ PAIRS = 100  # pairs at a time: all-pairs similarities of which the diagonal is 
 class Config:
     """How accuracies are counted."""
 
-    how: str = "a tie is wrong"
+    how: str = "a tie is wrong"  # what a run says of its counting [A]
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""
@@ -40,7 +40,7 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     """
     head, source_run, probes = inputs
     torch.set_num_threads(1)
-    model, frozen = comalign.load(head, source_run), comalign.frozen_of(head)
+    model, frozen = load(head, source_run), frozen_of(head)
     table = pd.read_csv(probes.folder / "probes.csv")
     trim = model.config.masked
     images = vectors.images_of(probes, slice(None), trim)
@@ -93,5 +93,5 @@ def scores(model, frozen, images, captions) -> torch.Tensor:
         x, y = (part(h, slice(start, start + PAIRS)) for h in (images, captions))
         whole = x.vectors[:, 0] @ y.vectors[:, 0].T
         similarities = model.similarities(model.encode(x, "image"), model.encode(y, "text"))
-        found.append(comalign.weighted(whole, similarities, frozen)[0].diagonal())
+        found.append(weighted(whole, similarities, frozen)[0].diagonal())
     return torch.cat(found)

@@ -62,6 +62,12 @@ QUESTION = {
     "comalign-retrieval-coco": "Does ComAlign raise the recall of its base models?"
 }  # of the report's front page, by claim
 
+PAGES = (
+    "model",
+    "components.text",
+    "components.image",
+)  # modules that the report's pages of the library show
+
 # --- Exhibits and notebooks ----------------------------------------------------------------------
 
 _PARSED = dict(data=PICTURES, needs=("boxes", "parser"))  # photographs have no gold boxes

@@ -1,10 +1,13 @@
-"""GPU hours of ComAlign's exhibits."""
+"""GPU hours of ComAlign's exhibits, and seconds on two cores."""
 
 from collections.abc import Sequence
 
 from alignbook.papers.comalign.catalogue import EXHIBITS
 from alignbook.show import gpu_hours
 
+ALLOWED = 960  # core-seconds of training in a laptop run
+# Seconds of smoke runs besides training: of an arm, and of the chapter before its first arm.
+BESIDES = {"arm": 1.0, "start": 35}
 CROPS = 2000  # pictures of 224 pixels a second that a GPU passes through ViT-B/32; an estimate
 PAIRS, SLOTS, WIDTH = (
     100_000,

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from alignbook.papers.comalign import model as comalign
 from alignbook.papers.comalign.components import vectors
+from alignbook.papers.comalign.model import WEIGHTS, compare, frozen_of, load, recalls, weighted
 from alignbook.world.captions import KINDS, PLURALS, SYNONYMS
 
 BLOCK = 5  # pairs of a matrix, as in the figures
@@ -21,9 +21,9 @@ FULL = KINDS.index("relational")  # the caption that describes its scene in full
 
 @dataclass(frozen=True)
 class Config:
-    """`kind`: "entity", "relation", or "weights"."""
+    """What is measured of matched pairs."""
 
-    kind: str
+    kind: str  # "entity", "relation", or "weights"
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""
@@ -37,14 +37,14 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     """
     head, source, source_run, target, target_run = inputs
     torch.set_num_threads(1)
-    model = comalign.load(head, source_run)
+    model = load(head, source_run)
     kept = {
         name: head.metrics[name]
         for name in ("steps", "training seconds", "parameters", "checksum", "dev RSUM")
     }
     kept["head"] = head.key
     if config.kind == "weights":
-        return kept | weighed(model, comalign.frozen_of(head), source, source_run)
+        return kept | weighed(model, frozen_of(head), source, source_run)
     images, slots, places = pairs(config.kind, target, target_run, target.splits["test"])
     x, y = encoded(model, target_run, images, images * target.captions_per_image + FULL)
     at = np.arange(len(images))
@@ -149,15 +149,15 @@ def weighed(model, frozen, source, source_run) -> dict:
         "α1 = 0.1" and so on: R@1 + R@5 + R@10 image to text for α, text to image for β1.
     """
     each = source.captions_per_image
-    compared = comalign.compare(model, source, source_run, "dev")
+    compared = compare(model, source, source_run, "dev")
     found = {}
     for k, name in enumerate(("α1", "α2", "β1")):
         way = "t2i" if name == "β1" else "i2t"
-        for weight in comalign.WEIGHTS:
+        for weight in WEIGHTS:
             weights = tuple(weight if i == k else w for i, w in enumerate(frozen.weights))
-            both = comalign.weighted(*compared, frozen._replace(weights=weights))
-            recalls = comalign.recalls(*both, each, "dev")
-            found[f"{name} = {weight:g}"] = sum(v for n, v in recalls.items() if way in n)
+            both = weighted(*compared, frozen._replace(weights=weights))
+            own = recalls(*both, each, "dev")
+            found[f"{name} = {weight:g}"] = sum(v for n, v in own.items() if way in n)
     n = len(source.splits["dev"])
     return found | {
         "asked": {name: n if name[0] == "α" else n * each for name in found},

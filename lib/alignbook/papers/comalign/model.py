@@ -30,44 +30,30 @@ WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # what dev chooses α1, α2 and
 
 @dataclass(frozen=True)
 class Config:
-    """One arm of ComAlign.
+    """One arm of ComAlign; trained with AdamW and StepLR [S]."""
 
-    [S] two layers, AdamW, StepLR, batch 1,600, N = M = 10. [C] four heads, a feedforward layer as
-    wide as the vectors, dropout 0.1. [A] learning rate, steps, a decay to `gamma` after each third
-    of the steps, a learnt scale on each term's logits (`scale` "learnt"; "none" is Eq. 8 as
-    printed, where cosines in place of logits barely train).
-
-    `terms` are those of the loss and of inference, `features` those the encoders see (Table III and
-    IV); `coefficient` is the weight of the global term (Figure 7); `trained` "both", "image" or
-    "text" says which encoder there is, the other side keeping the base model's vectors; `network`
-    is "transformer", "fc-shared", "fc-separate" or "none" (nothing is trained: Eq. 10 and 11 on the
-    base model's vectors). `masked` leaves absent components out of attention and Eq. 2, which the
-    released code does not. `weights` are α1, α2, β1; empty: chosen on `validation`, dev of the
-    source ("strict") or training images of the target ("paper", as its appendix has it).
-    `divided` divides each similarity by the mean of its row maxima on those data [C].
-    """
-
-    network: str = "transformer"
-    layers: int = 2
-    heads: int = 4
-    dropout: float = 0.1
-    projected: bool = False
-    positions: str = "sinusoidal"
-    normalised: bool = True
-    masked: bool = True
-    trained: str = "both"
-    terms: str = TERMS
-    features: str = TERMS
-    coefficient: float = 1.0
-    scale: str = "learnt"
-    steps: int = 200
-    batch: int = 128
-    learning_rate: float = 1e-3
-    gamma: float = 0.3
-    weight_decay: float = 0.01
-    weights: tuple[float, ...] = ()
-    validation: str = "strict"
-    divided: bool = False
+    # Or "fc-shared", "fc-separate"; "none": nothing is trained, Eq. 10 and 11 on the base's vectors.
+    network: str = "transformer"  # of the encoders [S]
+    layers: int = 2  # of the transformer [S]
+    heads: int = 4  # of its attention; its feedforward layers are as wide as the vectors [C]
+    dropout: float = 0.1  # [C]
+    projected: bool = False  # a linear layer and a ReLU before the transformer [C], or none [S]
+    positions: str = "sinusoidal"  # of the components [S]; "official": as the code counts them [C]
+    normalised: bool = True  # z has length 1 before Eq. 2 [A]
+    masked: bool = True  # absent components are left out of attention and Eq. 2 [A], not so in [C]
+    trained: str = "both"  # encoders [S]; "image" alone [C] or "text": the other keeps its vectors
+    terms: str = TERMS  # of the loss and of inference [S] (Table III)
+    features: str = TERMS  # what the encoders see [S] (Table IV)
+    coefficient: float = 1.0  # weight of the global term [S] (Figure 7)
+    scale: str = "learnt"  # on each term's logits [A]; "none" [S]: cosines barely train in Eq. 8
+    steps: int = 200  # of training [A]
+    batch: int = 128  # images, one caption of each [A]; [S] has 1,600
+    learning_rate: float = 1e-3  # [A]
+    gamma: float = 0.3  # share of the learning rate that is left after each third of the steps [A]
+    weight_decay: float = 0.01  # [A]
+    weights: tuple[float, ...] = ()  # α1, α2, β1: fixed [C], or chosen on `validation` [S]
+    validation: str = "strict"  # dev of the source [A]; "paper": training images of the target [S]
+    divided: bool = False  # similarities are divided by the mean of their row maxima there [C]
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""
@@ -297,6 +283,27 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     model = build(config, source_run).to(device)
+    outcome = {"loss": [], "seconds": 0.0, "gradients": np.zeros((0, 0), np.float32)}
+    if config.network != "none":
+        outcome = train(model, source, source_run, seed, folder, device)
+    model.eval()
+    found = training.save(model, outcome, folder)
+    on_dev = compare(model, source, source_run, "dev")
+    frozen = validate(model, on_dev, source.captions_per_image, target, target_run)
+    found |= metrics_of(frozen)
+    found |= recalls(*weighted(*on_dev, frozen), source.captions_per_image, "dev")
+    if seed < TUNING_SEED:
+        i2t, t2i = evaluate(model, frozen, target, target_run, "test")
+        of_target = target.captions_per_image
+        found |= recalls(i2t, t2i, of_target, "test")
+        np.save(folder / "ranks_i2t.npy", retrieval.ranks(i2t, of_target)[0].astype(np.int32))
+        np.save(folder / "ranks_t2i.npy", retrieval.ranks(t2i, of_target)[1].astype(np.int32))
+    return found
+
+
+def train(model: ComAlign, source, source_run, seed: int, folder: Path, device: str) -> dict:
+    """Algorithm 1 on the source's training images: what `training.fit` returns."""
+    config = model.config
     rows = source.splits["train"][: source_run.metrics["train"] or None]
     each = source.captions_per_image
     batch = min(config.batch, len(rows))
@@ -314,39 +321,13 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
         frozen = freeze(config, *found, each, one=True)
         return recalls(*weighted(*found, frozen), each, "dev")["dev RSUM"]
 
-    outcome = {"loss": [], "seconds": 0.0, "gradients": np.zeros((0, 0), np.float32)}
-    if config.network != "none":
-        optimizer = torch.optim.AdamW(
-            model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
-        )
-        schedule = torch.optim.lr_scheduler.StepLR(
-            optimizer, max(1, -(-config.steps // 3)), config.gamma
-        )
-        outcome = training.fit(
-            model,
-            optimizer,
-            schedule,
-            config.steps,
-            loss_at,
-            folder,
-            label(config, seed),
-            dev_at=dev_at,
-        )
-    model.eval()
-    found = training.save(model, outcome, folder)
-    on_dev = compare(model, source, source_run, "dev")
-    frozen = validate(model, on_dev, each, target, target_run)
-    found |= dict(zip(("alpha1", "alpha2", "beta1"), frozen.weights, strict=True))
-    found |= {f"mean {name}": value for name, value in frozen.means.items()}
-    found |= {f"divisor {name}": value for name, value in frozen.divisors.items()}
-    found |= recalls(*weighted(*on_dev, frozen), each, "dev")
-    if seed < TUNING_SEED:
-        i2t, t2i = evaluate(model, frozen, target, target_run, "test")
-        of_target = target.captions_per_image
-        found |= recalls(i2t, t2i, of_target, "test")
-        np.save(folder / "ranks_i2t.npy", retrieval.ranks(i2t, of_target)[0].astype(np.int32))
-        np.save(folder / "ranks_t2i.npy", retrieval.ranks(t2i, of_target)[1].astype(np.int32))
-    return found
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
+    )
+    third = max(1, -(-config.steps // 3))
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, third, config.gamma)
+    descent = training.Descent(optimizer, schedule, config.steps)
+    return training.fit(model, descent, loss_at, folder, label(config, seed), dev_at)
 
 
 def label(config: Config, seed: int) -> str:
@@ -371,14 +352,21 @@ def load(run, source_run) -> ComAlign:
     return model.eval()
 
 
+def metrics_of(frozen: Frozen) -> dict:
+    """What was taken from validation data, as a run's metrics have it."""
+    found = dict(zip(("alpha1", "alpha2", "beta1"), frozen.weights, strict=True))
+    found |= {f"mean {name}": value for name, value in frozen.means.items()}
+    return found | {f"divisor {name}": value for name, value in frozen.divisors.items()}
+
+
 def frozen_of(run) -> Frozen:
     """What a run's inference took from validation data."""
     m = run.metrics
 
-    def named(kind):
+    def of(kind):
         return {k.removeprefix(kind): v for k, v in m.items() if k.startswith(kind)}
 
-    return Frozen((m["alpha1"], m["alpha2"], m["beta1"]), named("mean "), named("divisor "))
+    return Frozen((m["alpha1"], m["alpha2"], m["beta1"]), of("mean "), of("divisor "))
 
 
 def numbers(rows: np.ndarray, captions: np.ndarray, each: int) -> np.ndarray:

@@ -5,8 +5,8 @@ import pandas as pd
 
 from alignbook.evidence.statistics import t_interval
 from alignbook.papers.comalign import arms, matched_pairs
-from alignbook.papers.comalign import model as comalign
 from alignbook.papers.comalign.components import vectors
+from alignbook.papers.comalign.model import load
 from alignbook.show import figures
 from alignbook.show.tensor_grids import IMAGE, SHEETS, TEXT, Grid, draw, labelled, score_row, unit
 from alignbook.store import runs
@@ -41,7 +41,7 @@ def matrices(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
     for line in listed[(listed.role == "report") & (listed.seed == 0)].itertuples():
         _, source_run, target, target_run = arms.inputs(book, exhibit, line.arm)
         shown = runs.stored(line.key)
-        model = comalign.load(runs.stored(shown.metrics["head"]), source_run)
+        model = load(runs.stored(shown.metrics["head"]), source_run)
         images, slots, places = shown.array("pairs")[: matched_pairs.BLOCK].T.copy()
         captions = images * target.captions_per_image + matched_pairs.FULL
         x, y = matched_pairs.encoded(model, target_run, images, captions)

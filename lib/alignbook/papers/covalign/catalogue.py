@@ -48,6 +48,8 @@ QUESTION = {
     "covalign-shared": "One projection for queries and patches, or two?"
 }  # of the report's front page, by claim
 
+PAGES = ("model", "two_towers")  # modules that the report's pages of the library show
+
 # --- Exhibits and notebooks ----------------------------------------------------------------------
 
 _COMMON = dict(seeds=5, data=PICTURES)

@@ -11,7 +11,7 @@ import pandas as pd
 import torch
 
 from alignbook.core import training
-from alignbook.papers.covalign import model as covalign
+from alignbook.papers.covalign.model import load, two_way_similarity
 from alignbook.store import runs, stopwatch
 
 MEASURED = ("global", "patches", "queries", "regions", "end-to-end")  # arms of the ladder
@@ -31,7 +31,7 @@ def measure(run, inputs: list, device: str) -> dict:
     """
     torch.set_num_threads(1)
     dataset, *sources = inputs
-    matcher = covalign.load(run, dataset, *sources).to(device).train()
+    matcher = load(run, dataset, *sources).to(device).train()
     config, model, each = matcher.model.config, matcher.model, dataset.captions_per_image
     rows = dataset.splits["train"]
     size = min(config.batch, len(rows))
@@ -77,9 +77,7 @@ def evaluation(matcher, dataset, device: str) -> dict:
         lambda: torch.cat([model.image(part).vectors for part in tokens.split(250)]), device
     )
     words = model.text(*matcher.words(some))
-    comparing, scores = stopwatch.timed(
-        lambda: covalign.two_way_similarity(regions, *words), device
-    )
+    comparing, scores = stopwatch.timed(lambda: two_way_similarity(regions, *words), device)
     found = {
         "images": len(rows),
         "encoding": encoding,
@@ -89,7 +87,7 @@ def evaluation(matcher, dataset, device: str) -> dict:
     }
     del scores
     watch = stopwatch.Peak(device)
-    covalign.two_way_similarity(regions, *words)
+    two_way_similarity(regions, *words)
     return found | {"memory": watch.taken()}
 
 

@@ -1,4 +1,4 @@
-"""GPU hours of CoV-Align's exhibits, and how many trainings each of them is."""
+"""GPU hours of CoV-Align's exhibits, how many trainings each is, and seconds on two cores."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,10 @@ from alignbook.papers.covalign.catalogue import EXHIBITS
 from alignbook.show import gpu_hours
 from alignbook.show.gpu_hours import BERT_BASE, WORDS
 
+ALLOWED = 960  # core-seconds of training in a laptop run
+# Seconds of smoke runs besides training: of an arm, of the chapter before its first arm, and of
+# measuring the time and memory of a model.
+BESIDES = {"arm": 0.15, "start": 0, "model": 0.8}
 VIT, VIT_SIDE = 3.5e10, 224  # operations of a ViT-Base on a picture of 224 pixels a side
 # Arms with trials of their own, and arms whose runs are the ladder's "regions".
 TUNED = {"covalign-ladder": 4, "covalign-T5": 1, "covalign-T6": 3}

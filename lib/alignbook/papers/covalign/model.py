@@ -50,59 +50,51 @@ COLDEST = 0.01  # of the learnt τ_g, as CLIP bounds its own [X]
 
 @dataclass(frozen=True)
 class Config:
-    """One arm of CoV-Align or of what it is compared with.
+    """One arm of CoV-Align, or of a baseline, which has the global loss alone.
 
-    `matching`: "regions" is CoV-Align. Its baselines have the global loss alone: "global" compares
-    the mean patch with the mean word [A], "patches" every patch with every word, "queries" what
-    object queries gather by plain cross-attention.
-
-    `dim` d [N: 512], `queries` N_q [S]. Step 1: `sampling`, "cross-attention" is the ablation's
-    [N]; three `layers`, eight `heads` M, four `points` K [A]. Step 2: `projection`, "shared" W [S]
-    or W_q, W_k: at full rank, at half, or both the same to begin with; `logits`, cosines over
-    `temperature` τ [A], or "dot", z W · F W as it is. Step 3: `threshold` ε [N]; `mask` says what
-    is normalised [A]. Step 5: `coordinates` in the picture's side or in patches [A]. Step 6:
-    `visual_temperature` τ1 [A]. Step 7: `global_temperature`, where the learnt τ_g begins [A].
-    Step 8: λ_g = λ_v = 1 and λ_c = 5 [S].
-
-    Adam, weight decay and a cosine are the notes' [N]; a rise over the first tenth of the steps,
-    and 0.9 for the momentum of "sgd", are ours [A]. `clip` is the largest norm of the gradient, 0
-    for none: with it Adam no longer ignores the loss's scale. `tokens` "frozen" trains all but the
-    towers, "end-to-end" these too, at `backbone` times the learning rate [X]. `context` is the
-    most words of a caption, BERT's two marks among them; the rest is cut. `whitened` brings the
-    towers' tokens to covariance 1 [A]. `dev_images`, `test_images`: each split's first so many are
-    measured, 0 for all.
+    Of the baselines "global" compares the mean patch with the mean word [A], "patches" every patch
+    with every word, "queries" what object queries gather by plain cross-attention. The learning rate
+    rises over the first tenth of the steps [A], then falls as a cosine [N].
     """
 
-    matching: str = "regions"
-    dim: int = 128
-    queries: int = 8
-    sampling: str = "deformable"
-    layers: int = 3
-    heads: int = 8
-    points: int = 4
-    projection: str = "shared"
-    logits: str = "cosine"
-    temperature: float = 0.1
-    mask: str = "attention"
-    threshold: float = 0.7
-    coordinates: str = "unit"
-    visual_temperature: float = 0.1
-    global_temperature: float = 0.07
-    lambda_g: float = 1.0
-    lambda_v: float = 1.0
-    lambda_c: float = 5.0
-    tokens: str = "frozen"
-    backbone: float = 0.1
-    context: int = 40
-    whitened: bool = True
-    steps: int = 100
-    batch: int = 64
-    optimizer: str = "adam"
-    learning_rate: float = 3e-3
-    weight_decay: float = 1e-4
-    clip: float = 0.0
-    dev_images: int = 0
-    test_images: int = 0
+    matching: str = "regions"  # CoV-Align [S], or a baseline: "global", "patches", "queries"
+    dim: int = 128  # d [A]; the notes have 512 [N]
+    queries: int = 8  # N_q [S]
+    # Step 1
+    sampling: str = "deformable"  # [N]; "cross-attention" in the ablation [N]
+    layers: int = 3  # of the queries [A]
+    heads: int = 8  # M [A]
+    points: int = 4  # K [A]
+    # Step 2: other than "shared", W_q and W_k at full rank, at half, or alike to begin with.
+    projection: str = "shared"  # W [S]; "separate", "separate-half", "separate-same"
+    logits: str = "cosine"  # over τ [A]; "dot": z W · F W as it is
+    temperature: float = 0.1  # τ [A]
+    # Step 3
+    mask: str = "attention"  # what is scaled before it is masked [A], or the "logits"
+    threshold: float = 0.7  # ε [N]
+    # Step 5
+    coordinates: str = "unit"  # in units of the picture's side [A], or in "patches"
+    # Step 6
+    visual_temperature: float = 0.1  # τ₁ [A]
+    # Step 7
+    global_temperature: float = 0.07  # where the learnt τ_g begins [A]
+    # Step 8
+    lambda_g: float = 1.0  # λ_g, weight of the global loss [S]
+    lambda_v: float = 1.0  # λ_v, weight of the visual loss [S]
+    lambda_c: float = 5.0  # λ_c, weight of the concentration [S]
+    # Towers and training
+    tokens: str = "frozen"  # towers are not trained [A]; "end-to-end": they are
+    backbone: float = 0.1  # share of the learning rate that the towers have [X]
+    context: int = 40  # words of a caption at the most, the two marks of BERT among them [A]
+    whitened: bool = True  # the towers' tokens are brought to covariance 1 [A]
+    steps: int = 100  # of training [A]
+    batch: int = 64  # images, one caption of each [A]
+    optimizer: str = "adam"  # [N]; "sgd" with momentum 0.9 [A]
+    learning_rate: float = 3e-3  # at its highest [A]
+    weight_decay: float = 1e-4  # [N]
+    clip: float = 0.0  # largest norm of the gradient [A], 0 for none
+    dev_images: int = 0  # the first so many of dev are measured, 0 for all [A]
+    test_images: int = 0  # and of test [A]
 
     def __post_init__(self):
         for name, known in KNOWN.items():
@@ -344,15 +336,13 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
 
     optimizer = optimizer_of(config, matcher)
     schedule = training.warmup_cosine(optimizer, config.steps)
-    said = label(config, seed)
     some = looked_at(len(dataset.splits["dev"]))
 
     def dev_at(step):
         return retrieval.evaluate(evaluate(matcher, dataset, "dev", some)[0], each).rsum
 
-    outcome = training.fit(
-        matcher, optimizer, schedule, config.steps, loss_at, folder, said, config.clip, dev_at
-    )
+    descent = training.Descent(optimizer, schedule, config.steps, config.clip)
+    outcome = training.fit(matcher, descent, loss_at, folder, label(config, seed), dev_at)
     split = "dev" if seed >= TUNING_SEED else "test"
     began = time.perf_counter()
     scores, found = evaluate(matcher, dataset, split)

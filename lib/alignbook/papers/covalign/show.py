@@ -5,6 +5,7 @@ as `results.arms` lists them. A spread is `regions.spatial_concentration` in pic
 """
 
 import textwrap
+from itertools import cycle, islice
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,10 +14,10 @@ import torch
 
 from alignbook.backbones import bert
 from alignbook.evidence.statistics import t_interval
-from alignbook.papers.covalign import model as covalign
+from alignbook.papers.covalign import model
 from alignbook.papers.covalign.arms import inputs as inputs_of
 from alignbook.show import figures
-from alignbook.show.figures import INK, MARKS, PAPER
+from alignbook.show.figures import BUTT, INK, MARKS, PAPER
 from alignbook.show.tensor_grids import IMAGE, SHEETS, TEXT, Grid, draw, labelled, unit
 from alignbook.store import runs
 
@@ -164,9 +165,7 @@ def even_spread(grid: tuple[int, int]) -> float:
     """
     grid = int(grid[0]), int(grid[1])
     n = grid[0] * grid[1]
-    return float(
-        covalign.spatial_concentration(torch.full((1, 1, n), 1 / n), covalign.positions(grid))
-    )
+    return float(model.spatial_concentration(torch.full((1, 1, n), 1 / n), model.positions(grid)))
 
 
 def spread_lines(metrics: pd.DataFrame, rows: tuple) -> pd.DataFrame:
@@ -181,22 +180,34 @@ def spread_lines(metrics: pd.DataFrame, rows: tuple) -> pd.DataFrame:
 
 def spread_figure(lines: pd.DataFrame, even: float, note: str):
     """Figure 5 in a number: mean spread, its interval, seeds as dots; even attention a line."""
+    import seaborn.objects as so
+
     figures.use_style()
     figure, axis = plt.subplots(figsize=(7.6, 0.55 * len(lines) + 1.5))
-    for i, line in enumerate(lines.itertuples()):
-        mark, colour = MARKS[i % len(MARKS)]
-        axis.plot([line.low, line.high], [-i, -i], color=colour, lw=2.4, solid_capstyle="butt")
-        axis.scatter([line.mean], [-i], s=48, color=colour, marker=mark, zorder=4)
-        if len(line.values) > 1:
-            axis.scatter(line.values, [-i - 0.25] * len(line.values), s=9, color=INK, alpha=0.5)
+    lines = lines.assign(y=-np.arange(len(lines)))
+    marks, colours = (dict(zip(lines.arm, each)) for each in zip(*islice(cycle(MARKS), len(lines))))
+    seeds = lines[lines["values"].map(len) > 1].explode("values", ignore_index=True)
+    seeds = seeds.assign(below=seeds.y - 0.25).astype({"values": float})
+    small = so.Dot(color=INK, alpha=0.5, pointsize=3, edgewidth=0)
+    (
+        so.Plot(lines, x="mean", y="y", color="arm")
+        .add(so.Range(linewidth=2.4, **BUTT), xmin="low", xmax="high", orient="y", legend=False)
+        .add(small, data=seeds, x="values", y="below", color=None)
+        .add(so.Dot(pointsize=7), marker="arm", legend=False)
+        .scale(color=colours, marker=marks)
+        .label(y="")
+        .on(axis)
+        .plot()
+    )
+    for line in lines.itertuples():
         axis.annotate(
             f"{line.mean:.3f}",
-            (line.mean, -i),
+            (line.mean, line.y),
             (0, 7),
             textcoords="offset points",
             ha="center",
             fontsize=8,
-            color=colour,
+            color=colours[line.arm],
         )
     axis.axvline(even, color=PAPER, lw=1.2, ls="--")
     axis.annotate(
@@ -208,12 +219,12 @@ def spread_figure(lines: pd.DataFrame, even: float, note: str):
         fontsize=8,
         color=PAPER,
     )
-    axis.set_yticks(range(0, -len(lines), -1), lines.projection)
+    axis.set_yticks(lines.y, lines.projection)
     axis.set_ylim(-len(lines) + 0.4, 0.8), axis.margins(x=0.08)
     axis.tick_params(length=0)
     axis.set_xlabel("mean distance of attention from its centre, in picture's sides")
-    seeds = "Small dots: seeds. " if lines["values"].map(len).max() > 1 else ""
-    figure.text(0.01, 0.005, seeds + note, fontsize=8, color="#555555")
+    note = "Small dots: seeds. " * bool(len(seeds)) + note
+    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
     figure.tight_layout(rect=(0, 0.05, 1, 1))
     return figure
 
@@ -291,16 +302,16 @@ def phrase_maps(book, listed: pd.DataFrame, n: int = 4, seed: int = 0) -> pd.Dat
     for arm in ("shared", "separate"):
         own = listed[(listed.arm == arm) & (listed.role == "report") & (listed.seed == seed)]
         inputs = inputs_of(book, exhibit, arm)
-        matcher = covalign.load(runs.stored(own.key.iloc[0]), *inputs)
-        regions, grid = covalign.encode_images(matcher, rows), matcher.source.grid
+        matcher = model.load(runs.stored(own.key.iloc[0]), *inputs)
+        regions, grid = model.encode_images(matcher, rows), matcher.source.grid
         words, _ = matcher.model.text(*matcher.words(numbers))
-        places = covalign.positions(grid)
+        places = model.positions(grid)
         y, x = np.divmod(np.arange(grid[0] * grid[1]), grid[1])
         for i, length in enumerate(lengths.tolist()):
             cosines = (regions.vectors[i] @ words[i, 1 : 1 + length].T).mean(1)
             q = int(cosines.argmax())
             attention = regions.attention[i, q]
-            spread = float(covalign.spatial_concentration(attention[None, None], places))
+            spread = float(model.spatial_concentration(attention[None, None], places))
             parts.append(
                 pd.DataFrame(
                     {

@@ -11,7 +11,6 @@ have a hundred steps learn little from them.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,7 @@ from torch.nn import functional as F
 
 from alignbook.backbones import base, bert, weight_files
 from alignbook.errors import DataError
-from alignbook.store import contents, progress
+from alignbook.store import progress
 
 MODES = ("frozen", "end-to-end")
 BATCH = 64  # images at a time: a large model's pixels and maps stay below a gigabyte
@@ -32,10 +31,10 @@ TOKENS = ("patches", "words", "ends")
 
 @dataclass(frozen=True)
 class Config:
-    """Frozen tokens; `context` is the most words of a caption, BERT's two marks among them."""
+    """Frozen tokens of both towers."""
 
-    context: int = 40
-    whitened: bool = True
+    context: int = 40  # words of a caption at the most, the two marks of BERT among them [A]
+    whitened: bool = True  # tokens are brought to covariance 1 [A]
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""
@@ -112,45 +111,16 @@ class Drawn:
     key = label = "drawn at random"
 
 
-@dataclass(frozen=True)
-class ViT:
-    """A ViT of your own, `spec` its folder or the name of one under data/weights."""
+class ViT(weight_files.OwnModel):
+    """A ViT of your own."""
 
-    spec: str
-
-    @property
-    def folder(self) -> Path:
-        place = Path(self.spec).expanduser()
-        return place if place.is_dir() else weight_files.WEIGHTS / place
-
-    @property
-    def label(self) -> str:
-        """What it is called in results, without the folders of this machine."""
-        return f"vit:{self.folder.resolve().name}"
-
-    @cached_property
-    def files(self) -> list[Path]:
-        """Settings, preprocessing and weights."""
-        found = []
-        for forms in (
-            ("config.json",),
-            ("preprocessor_config.json",),
-            ("model.safetensors", "pytorch_model.bin"),
-        ):
-            there = [self.folder / form for form in forms if (self.folder / form).is_file()]
-            if not there:
-                raise DataError(
-                    f"{self.folder / ' or '.join(forms)}: not found, and nothing is "
-                    "downloaded here; put there settings, preprocessing and weights of "
-                    "one ViT, as its release on the model hub has them"
-                )
-            found.append(there[0])
-        return found
-
-    @cached_property
-    def key(self) -> str:
-        """16 hex digits of what the files hold: what stands for it in a run's key."""
-        return contents.together(self.files)[:16]
+    KIND = "vit"
+    FORMS = (
+        ("config.json",),
+        ("preprocessor_config.json",),
+        ("model.safetensors", "pytorch_model.bin"),
+    )
+    HOLDS = "settings, preprocessing and weights of one ViT"
 
     def load(self, side: int) -> VisionTransformer:
         """The tower for pictures of so many pixels a side.

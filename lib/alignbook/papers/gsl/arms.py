@@ -8,8 +8,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from alignbook.datasets import noise_index
-from alignbook.papers.gsl import coteaching, noisy_pairs, rivals
-from alignbook.papers.gsl import model as gsl
+from alignbook.papers.gsl import coteaching, model, noisy_pairs, rivals
 from alignbook.papers.gsl.catalogue import EXHIBITS, METHODS, NOISE
 
 CHOSEN_AT = 0.4
@@ -71,7 +70,7 @@ def trials(method: str, profile) -> list[coteaching.Config]:
     if method == "warmed":
         known |= dict(after=0.0, epochs=1)
     if method == "gsl":
-        plain = gsl.Config(**known)
+        plain = model.Config(**known)
     else:
         plain = rivals.Config(**known, method=NAMES.get(method, method))
     tried = AFTER[: 1 if method == "warmed" else profile.gsl_trials]
@@ -121,7 +120,7 @@ def switches(profile) -> dict:
 # --- What the runs start from --------------------------------------------------------------------
 
 
-def inputs(book, exhibit: str, arm: str) -> coteaching.Inputs:
+def inputs(book, exhibit: str, arm: str) -> noisy_pairs.Inputs:
     """Data set, features, base model, its data set, and the noise index where a file names it."""
     rate = (
         arm.rpartition("-")[2] if exhibit == "gsl-F1" else "0.2" if exhibit == "gsl-T2" else "0.4"
@@ -129,14 +128,14 @@ def inputs(book, exhibit: str, arm: str) -> coteaching.Inputs:
     return _inputs(book, exhibit, float(rate))
 
 
-def tuning_inputs(book, exhibit: str, arm: str) -> coteaching.Inputs:
+def tuning_inputs(book, exhibit: str, arm: str) -> noisy_pairs.Inputs:
     """The same with the noise at which settings are chosen."""
     return _inputs(book, exhibit, CHOSEN_AT)
 
 
-def _inputs(book, exhibit: str, rate: float) -> coteaching.Inputs:
+def _inputs(book, exhibit: str, rate: float) -> noisy_pairs.Inputs:
     found = book.inputs(EXHIBITS[exhibit].domain)
-    return coteaching.Inputs(*found[:4], noise_of(book, found.dataset, rate))
+    return noisy_pairs.Inputs(*found[:4], noise_of(book, found.dataset, rate))
 
 
 def noise_of(book, dataset, rate: float):
@@ -170,7 +169,7 @@ def noise_of(book, dataset, rate: float):
     return noisy_pairs.GivenNoise(index)
 
 
-def measured(book, exhibit: str, arm: str, run, inputs: coteaching.Inputs):
+def measured(book, exhibit: str, arm: str, run, inputs: noisy_pairs.Inputs):
     """The run whose numbers an exhibit shows, where these are not the trained run's own."""
     from alignbook.papers.gsl import relabelling
     from alignbook.store import runs

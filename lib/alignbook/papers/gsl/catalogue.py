@@ -67,6 +67,14 @@ QUESTION = {
     "gsl-robust": "Does GSL lose less to wrong captions than a plain triplet loss?"
 }  # of the report's front page, by claim
 
+PAGES = (
+    "model",
+    "coteaching",
+    "backbone",
+    "mixtures",
+    "noise",
+)  # modules that the report's pages of the library show
+
 # --- Exhibits and notebooks ----------------------------------------------------------------------
 
 EXHIBITS = {
@@ -148,7 +156,7 @@ class Sizes:
     gsl_learning_rate: float = Field(gt=0, lt=1e9)  # of Adam, in warm-up
     gsl_after: float = Field(gt=0, lt=1e9)  # the learning rate after warm-up, as a share
     gsl_warm_up: Literal["own", "mean", "smallest", "contrast", "hardest"]  # loss of the warm-up
-    gsl_warm_up_epochs: int = Field(ge=0, le=100_000)
+    gsl_warm_up_epochs: int = Field(ge=0, le=100_000)  # epochs of the warm-up
     gsl_epochs: int = Field(ge=1, le=100_000)  # after warm-up
     gsl_epoch_steps: int = Field(ge=0, le=1_000_000_000)  # 0 for a pass over the data
     gsl_trials: int = Field(ge=1, le=1000)  # settings that dev decides between

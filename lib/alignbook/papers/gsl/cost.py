@@ -7,13 +7,13 @@ the steps it has.
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import torch
 
-from alignbook.papers.gsl import coteaching, noisy_pairs, rivals, two_networks
-from alignbook.papers.gsl import model as gsl
+from alignbook.papers.gsl import coteaching, model, noisy_pairs, rivals, two_networks, warm_up
 from alignbook.store import runs
 from alignbook.store.stopwatch import alone, settle, timed
 
@@ -39,7 +39,7 @@ SCHEDULES = {
 
 
 def method_of(name: str) -> coteaching.Method:
-    return gsl.METHOD if name == "gsl" else rivals.METHODS[name]
+    return model.METHOD if name == "gsl" else rivals.METHODS[name]
 
 
 def measure(run, inputs: list, device: str) -> dict:
@@ -54,84 +54,108 @@ def measure(run, inputs: list, device: str) -> dict:
     `steps` by the method's own schedule.
     """
     torch.set_num_threads(1)
-    kind = gsl.Config if run.config["method"] == "gsl" else rivals.Config
-    config = kind(**run.config)
-    method = method_of(config.method)
-    loss = coteaching.WARM_UPS[coteaching.warm_up_of(method, config).loss]
-    dataset, feature_run, base_run, home, given = coteaching.Inputs(*inputs)
-    networks, vocabulary = two_networks.load(run, dataset, feature_run, base_run, home)
-    pairs = noisy_pairs.gather(config, dataset, feature_run, vocabulary, given)
-    for network in networks.to(device):
-        network.train()
-    pair = two_networks.Pair(list(networks), len(pairs), method.record, config.epochs)
-    pair.posterior[:] = torch.from_numpy(np.array(run.array("posterior")))
-    pair.record[:] = torch.rand_like(pair.record)
-    optimizer = torch.optim.Adam(pair.networks.parameters(), lr=0.0)
-    everything, clock = np.arange(len(pairs)), Settled(pair.seconds, device)
+    bench = Bench(run, noisy_pairs.Inputs(*inputs), device)
+    found = {"division": bench.division(), "warm-up": bench.stepped(bench.warm_up)[0]}
+    for half, late in (("early", False), ("late", True)):
+        found[half], found[f"{half} correction"] = bench.stepped(partial(bench.train, late=late))
+    method, n, public = bench.method, len(bench.pairs), replace(bench.config, epoch_steps=0)
+    found |= {"plain": bench.stepped(bench.plain)[0], "pairs": n}
+    return found | {
+        "warm-up steps": noisy_pairs.steps_an_epoch(public, n, method.truth),
+        "steps": noisy_pairs.steps_an_epoch(public, n, method.truth, method.parts),
+    }
 
-    def stepped(loss_of):
-        """Median seconds of a step of both networks, and those of its correction."""
+
+class Bench:
+    """A method's networks and pairs as its run left them, and the parts of it that are timed.
+
+    Steps leave the networks as they are: the learning rate is 0.
+    """
+
+    def __init__(self, run, inputs: noisy_pairs.Inputs, device: str):
+        kind = model.Config if run.config["method"] == "gsl" else rivals.Config
+        self.config, self.device = kind(**run.config), device
+        self.method = method_of(self.config.method)
+        self.loss = warm_up.WARM_UPS[warm_up.warm_up_of(self.method, self.config).loss]
+        dataset, features, base_run, home, given = inputs
+        networks, vocabulary = two_networks.load(run, dataset, features, base_run, home)
+        self.pairs = noisy_pairs.gather(self.config, dataset, features, vocabulary, given)
+        for network in networks.to(device):
+            network.train()
+        self.pair = two_networks.Pair(
+            list(networks), len(self.pairs), self.method.record, self.config.epochs
+        )
+        self.pair.posterior[:] = torch.from_numpy(np.array(run.array("posterior")))
+        self.pair.record[:] = torch.rand_like(self.pair.record)
+        self.optimizer = torch.optim.Adam(self.pair.networks.parameters(), lr=0.0)
+        self.everything = np.arange(len(self.pairs))
+        self.clock = Settled(self.pair.seconds, device)
+
+    def stepped(self, loss_of) -> tuple[float, float]:
+        """Median seconds of a step of both networks, and those of its correction.
+
+        `loss_of` network k in round i.
+        """
         spent, corrected = [], []
         for i in range(ROUNDS + 1):
-            before = pair.seconds.clone()
-            settle(device)
-            clock.turn("training")
+            before = self.pair.seconds.clone()
+            settle(self.device)
+            self.clock.turn("training")
             began = time.perf_counter()
-            optimizer.zero_grad()
+            self.optimizer.zero_grad()
             (loss_of(0, i) + loss_of(1, i)).backward()
-            torch.nn.utils.clip_grad_norm_(pair.networks.parameters(), config.clip)
-            optimizer.step()
-            settle(device)
+            torch.nn.utils.clip_grad_norm_(self.pair.networks.parameters(), self.config.clip)
+            self.optimizer.step()
+            settle(self.device)
             spent.append(time.perf_counter() - began)
-            clock.turn(None)
-            corrected.append(
-                float((pair.seconds - before)[two_networks.PHASES.index("correction")])
-            )
+            self.clock.turn(None)
+            phases = self.pair.seconds - before
+            corrected.append(float(phases[two_networks.PHASES.index("correction")]))
         return float(np.median(spent[1:])), float(np.median(corrected[1:]))
 
-    def warm_up(k, i):
-        chosen = noisy_pairs.draw(everything, config.batch, [k, 0], i)
-        return loss(pairs.look(pair.networks[k], chosen), config)
+    def division(self) -> float:
+        """Seconds of the division, a pair."""
+        config, some = self.config, first_of(self.pairs, max(DIVIDED, self.config.batch))
 
-    def chosen_of(k, i):
-        judge = 1 - k if config.split == "peer" else k
-        parts = everything, everything[:0]
-        if method.parts:  # as many noisy ones as clean ones, however the division came out
-            order = pair.posterior[judge].argsort(descending=True).numpy()
+        def divide():
+            for k, network in enumerate(self.pair.networks):
+                record = self.pair.record[k][:, : len(some)].clone()
+                looks = some.looks(network, config.batch, 0, 0)
+                self.method.divide(looks, len(some), config, record)
+
+        return timed(divide, self.device)[0] / len(some)
+
+    def warm_up(self, k: int, i: int) -> torch.Tensor:
+        """The loss of a step of the warm-up."""
+        chosen = noisy_pairs.draw(self.everything, self.config.batch, [k, 0], i)
+        return self.loss(self.pairs.look(self.pair.networks[k], chosen), self.config)
+
+    def drawn(self, k: int, i: int) -> tuple[int, list]:
+        """The judge of a step, and its pairs in the method's own parts."""
+        judge = 1 - k if self.config.split == "peer" else k
+        parts = self.everything, self.everything[:0]
+        if self.method.parts:  # as many noisy ones as clean ones, however the division came out
+            order = self.pair.posterior[judge].argsort(descending=True).numpy()
             parts = order[: len(order) // 2], order[len(order) // 2 :]
         return judge, [
-            noisy_pairs.draw(part, config.batch, [k, j], i) for j, part in enumerate(parts)
+            noisy_pairs.draw(part, self.config.batch, [k, j], i) for j, part in enumerate(parts)
         ]
 
-    def train(k, i, late):
-        judge, chosen = chosen_of(k, i)
-        return method.train(coteaching.Step(config, k, judge, pair, pairs, *chosen, late, clock))
-
-    def plain(k, i):
-        parts = [part for part in chosen_of(k, i)[1] if len(part)]
-        if config.method == "gsl":  # which scores all pairs of a step together
-            parts = [np.concatenate(parts)]
-        return sum(
-            noisy_pairs.hardest(pairs.look(pair.networks[k], part), config.margin).mean()
-            for part in parts
+    def train(self, k: int, i: int, late: bool) -> torch.Tensor:
+        """The loss of a step of the method."""
+        judge, chosen = self.drawn(k, i)
+        step = coteaching.Step(
+            self.config, k, judge, self.pair, self.pairs, *chosen, late, self.clock
         )
+        return self.method.train(step)
 
-    some = replace_index(pairs, max(DIVIDED, config.batch))
-
-    def divide():
-        for k, network in enumerate(pair.networks):
-            record = pair.record[k][:, : len(some)].clone()
-            method.divide(some.looks(network, config.batch, 0, 0), len(some), config, record)
-
-    found = {"division": timed(divide, device)[0] / len(some), "warm-up": stepped(warm_up)[0]}
-    for half, late in (("early", False), ("late", True)):
-        found[half], found[f"{half} correction"] = stepped(lambda k, i: train(k, i, late))
-    found |= {"plain": stepped(plain)[0], "pairs": len(pairs)}
-    public = replace(config, epoch_steps=0)
-    return found | {
-        "warm-up steps": coteaching.steps_an_epoch(public, len(pairs), method.truth),
-        "steps": coteaching.steps_an_epoch(public, len(pairs), method.truth, method.parts),
-    }
+    def plain(self, k: int, i: int) -> torch.Tensor:
+        """The loss of the same pairs with the hardest negatives and nothing else."""
+        parts = [part for part in self.drawn(k, i)[1] if len(part)]
+        if self.config.method == "gsl":  # which scores all pairs of a step together
+            parts = [np.concatenate(parts)]
+        looks = (self.pairs.look(self.pair.networks[k], part) for part in parts)
+        return sum(noisy_pairs.hardest(look, self.config.margin).mean() for look in looks)
 
 
 class Settled(coteaching.Clock):
@@ -146,7 +170,7 @@ class Settled(coteaching.Clock):
         super().turn(phase)
 
 
-def replace_index(pairs: noisy_pairs.Pairs, n: int) -> noisy_pairs.Pairs:
+def first_of(pairs: noisy_pairs.Pairs, n: int) -> noisy_pairs.Pairs:
     """The first `n` pairs, at most all."""
     n = min(n, len(pairs))
     return replace(pairs, index=pairs.index[:n], ids=pairs.ids[:n], lengths=pairs.lengths[:n])

@@ -1,13 +1,13 @@
 """Learning with noisy correspondence by co-teaching: the frame that GSL and its rivals share.
 
 Some training captions are attached to wrong images (`noise`). Two networks (`backbone`) warm up on
-all pairs, in a run of its own that methods with the same warm-up share. Then, each epoch, a mixture
-over what each network finds of the pairs divides these into clean and noisy (`mixtures`), labels are
+all pairs (`warm_up`). Then, each epoch, a mixture over what each network finds of the pairs divides these into clean and noisy (`mixtures`), labels are
 corrected, and the networks train, each on the other's division. The epoch is chosen on dev, and the
 mean of both networks' scores counts.
 
-In order: losses of pairs, warm-up, the frame. [X] is what the rivals' public code does, [A] our
-assumption. The rivals are in `rivals`, GSL itself is in `model`.
+In order: what tells methods apart, a step of one network, an epoch of both, the run. [S] is GSL's
+supplement, [N] public notes of the paper, [X] what the rivals' public code does, [A] our assumption.
+The rivals are in `rivals`, GSL itself is in `model`.
 """
 
 import contextlib
@@ -15,88 +15,56 @@ import json
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import nn
 
 from alignbook.core import retrieval, training
-from alignbook.core.protocol import TUNING_SEED, looked_at
-from alignbook.datasets.prepared import Dataset
+from alignbook.core.protocol import TUNING_SEED
 from alignbook.papers.gsl.identification import division
-from alignbook.papers.gsl.noisy_pairs import (
-    TEMPERATURE,
-    GivenNoise,
-    Look,
-    Pairs,
-    contrast,
-    draw,
-    gather,
-    hardest,
-    mean_violation,
-)
+from alignbook.papers.gsl.noisy_pairs import Inputs, Look, Pairs, draw, gather, pool, steps_an_epoch
 from alignbook.papers.gsl.two_networks import PHASES, Pair, build, similarities
+from alignbook.papers.gsl.warm_up import WARM_UPS, warm_up_of
 from alignbook.store import durable, runs
-from alignbook.store.runs import Stored
 
 SPLITS = ("peer", "own")
 HOW = "training pairs; what is noisy is known, and used for this alone"
-
-
-class Inputs(NamedTuple):
-    """What a run starts from: as `backbones.inputs.Inputs` without BERT, and the noise.
-
-    `noise` is a `GivenNoise` where a file names the index; None where it is drawn (`gather`).
-    """
-
-    dataset: Dataset
-    features: Stored
-    base: Stored | None = None
-    home: Dataset | None = None
-    noise: "GivenNoise | None" = None
 
 
 @dataclass(frozen=True)
 class Config:
     """One arm: a method, the noise, the networks and the schedule that all methods share.
 
-    `noise` is the share of captions picked, `noise_seed` picks them: the same for every method.
-    `margin` is α, `delta` δ. `split` "peer": a network trains on the other's division [X]; "own":
-    on its own. `warm_up` is one of `WARM_UPS`, "" the method's own. `warm_up_epochs` and `epochs`
-    have `epoch_steps` steps each, or (0) as many as in the public code: a pass over the clean
-    pairs, by the noise rate, for a method whose batches have two parts, else over all; while
-    warming up over all. A batch is of `batch` pairs, or of as many clean and as many noisy ones.
-    Adam without weight decay, new after warm-up [A]; both networks take a step at once, not in turn
-    an epoch each, and their gradient is clipped together at norm `clip` [A]. After warm-up the
-    learning rate is `after` of what it was [A]: at a high one the hardest negatives of noisy pairs
-    undo what mean violations taught. `images`, `dev_images`, `test_images`: each split's first so
-    many, 0 for all.
+    Adam has no weight decay and is new after the warm-up [A]. Both networks take a step at once, not
+    in turn an epoch each [A].
     """
 
-    method: str = "ncr"
-    noise: float = 0.4
-    noise_seed: int = 0
-    similarity: str = "sgr"
-    regions: int = 36
-    dim: int = 128
-    sim_dim: int = 32
-    margin: float = 0.2
-    delta: float = 0.5
-    split: str = "peer"
-    warm_up: str = ""
-    batch: int = 32
-    learning_rate: float = 1e-3
-    after: float = 1.0
-    clip: float = 2.0
-    warm_up_epochs: int = 1
-    epochs: int = 4
-    epoch_steps: int = 0
-    images: int = 0
-    dev_images: int = 0
-    test_images: int = 0
+    method: str = "ncr"  # "gsl", or one of `rivals.METHODS` [S]
+    noise: float = 0.4  # share of the captions that are picked to move to another image [S]
+    noise_seed: int = 0  # picks them: the same for every method and seed [A]
+    similarity: str = "sgr"  # the networks: graph reasoning, or "saf": filtration alone [X]
+    regions: int = 36  # of an image [X]
+    dim: int = 128  # width of regions and words [A]
+    sim_dim: int = 32  # width of similarity vectors [A]
+    margin: float = 0.2  # α [N]
+    delta: float = 0.5  # δ: a pair is clean whose p(clean) is above [S]
+    split: str = "peer"  # whose division a network trains on: the other's [X], or its "own"
+    warm_up: str = ""  # one of `WARM_UPS` for all methods [A], or the method's own
+    batch: int = 32  # pairs; of a method whose batches have two parts, of each part [X]
+    learning_rate: float = 1e-3  # of Adam, in the warm-up [A]
+    # At a high one the hardest negatives of noisy pairs undo what mean violations taught.
+    after: float = 1.0  # share of the learning rate that is left after the warm-up [A]
+    clip: float = 2.0  # largest norm of both networks' gradient together [A]
+    warm_up_epochs: int = 1  # of all pairs [A]
+    epochs: int = 4  # after the warm-up [A]
+    # As in the public code: over the clean pairs, by the noise rate, where batches have two parts.
+    epoch_steps: int = 0  # steps of an epoch [A], or 0: a pass over the pairs [X]
+    images: int = 0  # the first so many training images, or 0: all [A]
+    dev_images: int = 0  # likewise those of dev that are measured [A]
+    test_images: int = 0  # and those of test [A]
 
     def __post_init__(self):
         if self.split not in SPLITS:
@@ -110,97 +78,7 @@ class Config:
                 raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
 
 
-# --- What a network sees -------------------------------------------------------------------------
-
-
-# --- Losses of pairs -----------------------------------------------------------------------------
-
-
-# --- Warm-up -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class WarmUp:
-    """Two networks trained with one of `WARM_UPS`, no pair told from another: what methods begin
-    with. `truth`: on the pairs that are clean in truth; the rest as in `Config`."""
-
-    loss: str
-    truth: bool
-    noise: float
-    noise_seed: int
-    similarity: str
-    regions: int
-    dim: int
-    sim_dim: int
-    margin: float
-    batch: int
-    learning_rate: float
-    clip: float
-    warm_up_epochs: int
-    epoch_steps: int
-    images: int
-
-    def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
-        """What a run of it is: see `warm` below."""
-        return warm(self, inputs, seed, folder, device)
-
-
-def warm_up_of(method, config: Config) -> WarmUp:
-    """The warm-up that a method's runs begin with."""
-    shared = {f.name: getattr(config, f.name) for f in fields(WarmUp) if hasattr(config, f.name)}
-    return WarmUp(loss=config.warm_up or method.warm_up, truth=method.truth, **shared)
-
-
-def warm(config: WarmUp, inputs, seed: int, folder: Path, device: str) -> dict:
-    """Train two networks for the warm-up's epochs; inputs as `fit`'s."""
-    dataset, feature_run, base_run, home, given = Inputs(*inputs)
-    torch.set_num_threads(1)
-    torch.manual_seed(seed)
-    networks, vocabulary = build(config, dataset, feature_run, base_run, home)
-    both = nn.ModuleList(networks).to(device)
-    pairs = gather(config, dataset, feature_run, vocabulary, given)
-    everything = pool(pairs, config.truth)
-    per_epoch = steps_an_epoch(config, len(pairs), config.truth)
-    loss = WARM_UPS[config.loss]
-
-    def loss_at(step):
-        epoch, i = divmod(step, per_epoch)
-        total = 0
-        for k, network in enumerate(both):
-            chosen = draw(everything, config.batch, [seed, epoch, k, 0], i)
-            total = total + loss(pairs.look(network, chosen), config)
-        return total
-
-    optimizer = torch.optim.Adam(both.parameters(), lr=config.learning_rate)
-    steady = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0)
-    total = per_epoch * config.warm_up_epochs
-    label = f"warm-up, {config.loss}, noise {config.noise:g}, seed {seed}"
-
-    some = looked_at(len(dataset.splits["dev"]))
-
-    def dev_at(step):
-        scores = similarities(both, vocabulary, dataset, feature_run, config, "dev", some)
-        return retrieval.evaluate(scores, dataset.captions_per_image).rsum
-
-    outcome = training.fit(
-        both, optimizer, steady, total, loss_at, folder, label, config.clip, dev_at
-    )
-    samples = total * min(config.batch, len(everything))
-    return training.save(both, outcome, folder) | {"samples": samples}
-
-
-def pool(pairs: Pairs, truth: bool) -> np.ndarray:
-    """The pairs that training draws from: all, or those that are clean in truth.
-
-    ValueError for fewer than two.
-    """
-    found = np.flatnonzero(~pairs.noisy) if truth else np.arange(len(pairs))
-    if len(found) < 2:
-        raise ValueError(f"{len(found)} of {len(pairs)} pairs to train on; it takes at least two")
-    return found
-
-
-# --- The frame -----------------------------------------------------------------------------------
+# --- What tells methods apart --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -226,6 +104,14 @@ class Method:
     truth: bool = False
     decay: Callable = lambda step, steps: 0.1 if 4 * step >= 3 * steps else 1.0  # 30 of 40 [X]
     record: int = 0
+
+
+def posterior(mixture, values: np.ndarray) -> tuple[np.ndarray, str]:
+    """p(clean) `(N,)` by a mixture over losses, and its problem or ""."""
+    return mixture.fit(values).posterior(values), mixture.problem
+
+
+# --- A step of one network -----------------------------------------------------------------------
 
 
 class Clock:
@@ -302,137 +188,7 @@ class Step:
         self.pair.labels[self.number, chosen] = labels.detach().float().cpu()
 
 
-def fit(method: Method, config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
-    """Train two networks by a method and measure them: the `compute` of every arm.
-
-    A tuning seed is measured on dev, a reporting seed on test. Inputs: see `Inputs`.
-
-    Returns
-    -------
-    dict: recalls of the better epoch's networks; what `identification` says of the last epoch's
-    division; "division AUC" and "label AUC", the share of (clean, noisy) couples in which the clean
-    pair has the larger mean p(clean) or label, over all pairs or those `labelled`; the seconds of
-    each of `PHASES`; the pairs a network trained on. What the noise leaves undefined is missing.
-    `folder` gets the weights, `index` (N,), `posterior` and `labels` (2, N), in `dev` RSUM after
-    each epoch, and `problems.json`: what the mixtures complained of.
-    """
-    dataset, feature_run, base_run, home, given = Inputs(*inputs)
-    warmed = {"steps": 0, "training seconds": 0.0, "samples": 0}
-    if config.warm_up_epochs:
-        start = runs.get(warm_up_of(method, config), seed, inputs, device=device)
-        warmed = start.metrics
-    torch.set_num_threads(1)
-    torch.manual_seed(seed)  # after the warm-up: where it isn't stored yet, it draws numbers too
-    networks, vocabulary = build(config, dataset, feature_run, base_run, home)
-    pairs = gather(config, dataset, feature_run, vocabulary, given)
-    everything = pool(pairs, method.truth)
-    for network in networks:
-        network.to(device)
-    pair = Pair(networks, len(pairs), method.record, config.epochs)
-    if config.warm_up_epochs:
-        pair.networks.load_state_dict(start.weights())
-    clock, problems = Clock(pair.seconds), _Problems(folder / "problems.json")
-    per_epoch = steps_an_epoch(config, len(pairs), method.truth, method.parts)
-    total = per_epoch * config.epochs
-
-    def measure(split, images):
-        return similarities(pair.networks, vocabulary, dataset, feature_run, config, split, images)
-
-    def validate(step):
-        clock.turn("dev")
-        epoch = step // per_epoch - 1
-        found = retrieval.evaluate(measure("dev", config.dev_images), dataset.captions_per_image)
-        known = pair.dev[:epoch]
-        pair.dev[epoch] = found.rsum
-        if epoch == 0 or found.rsum > known.max():
-            training.keep(pair.networks.state_dict(), folder / "checkpoint.best.pt")
-        return found.rsum
-
-    def divide(epoch):
-        clock.turn("division")
-        for k, network in enumerate(pair.networks):
-            looks = pairs.looks(network, config.batch, seed, config.warm_up_epochs + epoch)
-            p, problem = method.divide(looks, len(pairs), config, pair.record[k])
-            pair.posterior[k] = torch.as_tensor(p, dtype=torch.float32)
-            problems.add(f"epoch {epoch + 1}, network {'AB'[k]}", problem)
-
-    def one(k, epoch, i):
-        """The loss of network k."""
-        judge = 1 - k if config.split == "peer" else k
-        clean, noisy = everything, everything[:0]
-        if method.parts:
-            likely = pair.posterior[judge].numpy() > config.delta
-            clean, noisy = np.flatnonzero(likely), np.flatnonzero(~likely)
-            if len(clean) < 2:
-                problems.add(
-                    f"epoch {epoch + 1}, network {'AB'[judge]}, clean pairs",
-                    f"{len(clean)} of {len(pairs)} pairs are clean: all are taken for it",
-                )
-                clean, noisy = everything, everything[:0]
-            noisy = noisy if len(noisy) > 1 else noisy[:0]  # one alone can't be normalised
-        chosen = [
-            draw(part, config.batch, [seed, config.warm_up_epochs + epoch, k, j], i)
-            for j, part in enumerate((clean, noisy))
-        ]
-        late = 2 * (epoch * per_epoch + i) >= total
-        return method.train(Step(config, k, judge, pair, pairs, *chosen, late, clock))
-
-    def loss_at(step):
-        epoch, i = divmod(step, per_epoch)
-        if i == 0 and method.divide:
-            divide(epoch)
-        clock.turn("training")
-        return one(0, epoch, i) + one(1, epoch, i)
-
-    def factor(step):
-        return config.after * method.decay(step, total)
-
-    optimizer = torch.optim.Adam(pair.networks.parameters(), lr=config.learning_rate)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
-    label = f"{config.method}, noise {config.noise:g}, seed {seed}"
-    ends = range(per_epoch, total + 1, per_epoch)
-    outcome = training.fit(
-        pair, optimizer, schedule, total, loss_at, folder, label, config.clip, validate, ends
-    )
-    clock.turn("test")
-    best = torch.load(folder / "checkpoint.best.pt", weights_only=True, map_location=device)
-    pair.networks.load_state_dict(best)
-    split = "dev" if seed >= TUNING_SEED else "test"
-    scores = measure(split, config.dev_images if split == "dev" else config.test_images)
-    each = dataset.captions_per_image
-    found = retrieval.evaluate(scores, each).named(split)
-    if split == "test":
-        for way, ranks in zip(("i2t", "t2i"), retrieval.ranks(scores, each)):
-            np.save(folder / f"ranks_{way}.npy", ranks.astype(np.int32))
-    clock.turn(None)
-    for name in ("posterior", "labels"):
-        np.save(folder / f"{name}.npy", getattr(pair, name).numpy())
-    np.save(folder / "index.npy", pairs.index)
-    found |= {f"{phase} seconds": round(float(s), 3) for phase, s in zip(PHASES, pair.seconds)}
-    told = training.save(pair.networks, outcome, folder) | found
-    told |= {
-        "best epoch": int(pair.dev.argmax()) + 1,
-        "warm-up steps": warmed["steps"],
-        "warm-up seconds": warmed["training seconds"],
-        "samples": int(pair.samples) // 2 + warmed["samples"],
-        "noise rate": float(pairs.noisy.mean()),
-        "problems": len(problems.known),
-    }
-    known = division(pair, pairs.noisy, config.delta, bool(method.divide))
-    asked = {name: known["labelled"] if name == "label AUC" else len(pairs) for name in known}
-    asked.pop("labelled", None)
-    return told | known | {"asked": asked, "asked of": "train", "how": HOW}
-
-
-def steps_an_epoch(config, n: int, truth: bool, parts: bool = False) -> int:
-    """Steps of an epoch over n pairs, at least one; see `Config`.
-
-    >>> config = Config(noise=0.4, batch=10)
-    >>> steps_an_epoch(config, 100, truth=False), steps_an_epoch(config, 100, False, parts=True)
-    (10, 6)
-    """
-    used = n - int(config.noise * n) if truth or parts else n
-    return config.epoch_steps or max(1, used // config.batch)
+# --- An epoch of both ----------------------------------------------------------------------------
 
 
 class _Problems:
@@ -449,51 +205,169 @@ class _Problems:
             warnings.warn(f"{place}: {problem}", stacklevel=2)
 
 
-# --- Divisions -----------------------------------------------------------------------------------
+class Lessons:
+    """Two networks and their pairs: divided each epoch, learnt from at each step, tried on dev.
+
+    `per_epoch` steps make an epoch, `total` the training. The order of the methods is that of
+    Algorithm 1, with peers: network A learns on the division of network B.
+    """
+
+    def __init__(self, method: Method, config: Config, inputs: Inputs, seed: int, folder: Path):
+        self.method, self.config, self.seed, self.folder = method, config, seed, folder
+        self.dataset, self.features, base_run, home, given = inputs
+        networks, self.vocabulary = build(config, self.dataset, self.features, base_run, home)
+        self.pairs = gather(config, self.dataset, self.features, self.vocabulary, given)
+        self.everything = pool(self.pairs, method.truth)
+        self.pair = Pair(networks, len(self.pairs), method.record, config.epochs)
+        self.clock, self.problems = Clock(self.pair.seconds), _Problems(folder / "problems.json")
+        self.per_epoch = steps_an_epoch(config, len(self.pairs), method.truth, method.parts)
+        self.total = self.per_epoch * config.epochs
+
+    def descent(self) -> training.Descent:
+        """Adam anew after the warm-up, at a rate that falls as the method has it."""
+        networks, rate = self.pair.networks.parameters(), self.config.learning_rate
+        optimizer = torch.optim.Adam(networks, lr=rate)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, self.rate_at)
+        return training.Descent(optimizer, schedule, self.total, self.config.clip)
+
+    def rate_at(self, step: int) -> float:
+        """The learning rate at a step, as a share of the warm-up's."""
+        return self.config.after * self.method.decay(step, self.total)
+
+    def loss_at(self, step: int) -> torch.Tensor:
+        """The loss of both networks; with an epoch's first step the pairs are divided anew."""
+        epoch, i = divmod(step, self.per_epoch)
+        if i == 0 and self.method.divide:
+            self.divide(epoch)
+        self.clock.turn("training")
+        return self.loss_of(0, epoch, i) + self.loss_of(1, epoch, i)
+
+    def divide(self, epoch: int) -> None:
+        """p(clean) of all pairs, by what each network makes of them."""
+        self.clock.turn("division")
+        config, passed = self.config, self.config.warm_up_epochs + epoch
+        for k, network in enumerate(self.pair.networks):
+            looks = self.pairs.looks(network, config.batch, self.seed, passed)
+            p, problem = self.method.divide(looks, len(self.pairs), config, self.pair.record[k])
+            self.pair.posterior[k] = torch.as_tensor(p, dtype=torch.float32)
+            self.problems.add(f"epoch {epoch + 1}, network {'AB'[k]}", problem)
+
+    def parts(self, epoch: int, judge: int) -> tuple[np.ndarray, np.ndarray]:
+        """Clean pairs and noisy ones by the division of a network; all are clean without any."""
+        if not self.method.parts:
+            return self.everything, self.everything[:0]
+        likely = self.pair.posterior[judge].numpy() > self.config.delta
+        clean, noisy = np.flatnonzero(likely), np.flatnonzero(~likely)
+        if len(clean) < 2:
+            self.problems.add(
+                f"epoch {epoch + 1}, network {'AB'[judge]}, clean pairs",
+                f"{len(clean)} of {len(self.pairs)} pairs are clean: all are taken for it",
+            )
+            return self.everything, self.everything[:0]
+        return clean, noisy if len(noisy) > 1 else noisy[:0]  # one alone can't be normalised
+
+    def loss_of(self, k: int, epoch: int, i: int) -> torch.Tensor:
+        """The loss of network k, on the i-th batch of an epoch."""
+        config, passed = self.config, self.config.warm_up_epochs + epoch
+        judge = 1 - k if config.split == "peer" else k
+        chosen = [
+            draw(part, config.batch, [self.seed, passed, k, j], i)
+            for j, part in enumerate(self.parts(epoch, judge))
+        ]
+        late = 2 * (epoch * self.per_epoch + i) >= self.total
+        step = Step(config, k, judge, self.pair, self.pairs, *chosen, late, self.clock)
+        return self.method.train(step)
+
+    def validate(self, step: int) -> float:
+        """RSUM on dev after an epoch; the networks of the best one are kept."""
+        self.clock.turn("dev")
+        epoch, pair = step // self.per_epoch - 1, self.pair
+        scores = self.compare("dev", self.config.dev_images)
+        found = retrieval.evaluate(scores, self.dataset.captions_per_image)
+        known = pair.dev[:epoch]
+        pair.dev[epoch] = found.rsum
+        if epoch == 0 or found.rsum > known.max():
+            training.keep(pair.networks.state_dict(), self.folder / "checkpoint.best.pt")
+        return found.rsum
+
+    def compare(self, split: str, images: int) -> torch.Tensor:
+        """Mean score of both networks, of a split's first images with their captions."""
+        given = self.vocabulary, self.dataset, self.features, self.config
+        return similarities(self.pair.networks, *given, split, images)
+
+    def test(self, device: str) -> dict:
+        """Recalls of the best epoch's networks: of a tuning seed on dev, of others on test."""
+        self.clock.turn("test")
+        best = self.folder / "checkpoint.best.pt"
+        best = torch.load(best, weights_only=True, map_location=device)
+        self.pair.networks.load_state_dict(best)
+        config, each = self.config, self.dataset.captions_per_image
+        split = "dev" if self.seed >= TUNING_SEED else "test"
+        scores = self.compare(split, config.dev_images if split == "dev" else config.test_images)
+        found = retrieval.evaluate(scores, each).named(split)
+        if split == "test":
+            for way, ranks in zip(("i2t", "t2i"), retrieval.ranks(scores, each)):
+                np.save(self.folder / f"ranks_{way}.npy", ranks.astype(np.int32))
+        self.clock.turn(None)
+        return found
+
+    def counted(self, warmed: dict) -> dict:
+        """Epochs, steps, samples and problems, with those of the warm-up."""
+        return {
+            "best epoch": int(self.pair.dev.argmax()) + 1,
+            "warm-up steps": warmed["steps"],
+            "warm-up seconds": warmed["training seconds"],
+            "samples": int(self.pair.samples) // 2 + warmed["samples"],
+            "noise rate": float(self.pairs.noisy.mean()),
+            "problems": len(self.problems.known),
+        }
+
+    def identified(self) -> dict:
+        """What the last division and the labels say of the noise, and of how many pairs."""
+        n, divides = len(self.pairs), bool(self.method.divide)
+        known = division(self.pair, self.pairs.noisy, self.config.delta, divides)
+        asked = {name: known["labelled"] if name == "label AUC" else n for name in known}
+        asked.pop("labelled", None)
+        return known | {"asked": asked, "asked of": "train", "how": HOW}
 
 
-def posterior(mixture, values: np.ndarray) -> tuple[np.ndarray, str]:
-    """p(clean) `(N,)` by a mixture over losses, and its problem or ""."""
-    return mixture.fit(values).posterior(values), mixture.problem
+# --- The run -------------------------------------------------------------------------------------
 
 
-# --- NCR -----------------------------------------------------------------------------------------
+def fit(method: Method, config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
+    """Train two networks by a method and measure them: the `compute` of every arm.
 
+    A tuning seed is measured on dev, a reporting seed on test. Inputs: see `Inputs`.
 
-def all_violations(look: Look, config: Config) -> torch.Tensor:
-    """NCR's warm-up: mean violations, not the hardest negatives [X]."""
-    return mean_violation(look, config.margin).mean()
-
-
-# --- BiCro ---------------------------------------------------------------------------------------
-
-
-def smallest(look: Look, config: Config, share: float = 0.3) -> torch.Tensor:
-    """BiCro's warm-up: the mean violations of the 30 % of pairs that have the smallest [X]."""
-    violations = mean_violation(look, config.margin)
-    return violations.topk(max(1, int(share * len(violations))), largest=False).values.mean()
-
-
-# --- GSC -----------------------------------------------------------------------------------------
-
-
-def both_ways(look: Look, config: Config) -> torch.Tensor:
-    """InfoNCE at τ = 0.07, both directions: GSC with all targets 1."""
-    logits = look.scores / TEMPERATURE
-    return (contrast(logits, look.image_ids) + contrast(logits.T, look.image_ids)).mean() / 2
-
-
-# --- Bounds --------------------------------------------------------------------------------------
-
-
-def hardest_mean(look: Look, config: Config) -> torch.Tensor:
-    """L_w of GSL's line 1: the hardest negatives from the start [S]."""
-    return hardest(look, config.margin).mean()
-
-
-WARM_UPS = {
-    "mean": all_violations,
-    "smallest": smallest,
-    "contrast": both_ways,
-    "hardest": hardest_mean,
-}
+    Returns
+    -------
+    dict: recalls of the better epoch's networks; what `identification` says of the last epoch's
+    division; "division AUC" and "label AUC", the share of (clean, noisy) couples in which the clean
+    pair has the larger mean p(clean) or label, over all pairs or those `labelled`; the seconds of
+    each of `PHASES`; the pairs a network trained on. What the noise leaves undefined is missing.
+    `folder` gets the weights, `index` (N,), `posterior` and `labels` (2, N), in `dev` RSUM after
+    each epoch, and `problems.json`: what the mixtures complained of.
+    """
+    warmed = {"steps": 0, "training seconds": 0.0, "samples": 0}
+    if config.warm_up_epochs:
+        start = runs.get(warm_up_of(method, config), seed, inputs, device=device)
+        warmed = start.metrics
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)  # after the warm-up: where it isn't stored yet, it draws numbers too
+    lessons = Lessons(method, config, Inputs(*inputs), seed, folder)
+    pair = lessons.pair
+    pair.networks.to(device)  # what is known of the pairs stays where it is
+    if config.warm_up_epochs:
+        pair.networks.load_state_dict(start.weights())
+    label = f"{config.method}, noise {config.noise:g}, seed {seed}"
+    ends = range(lessons.per_epoch, lessons.total + 1, lessons.per_epoch)
+    outcome = training.fit(
+        pair, lessons.descent(), lessons.loss_at, folder, label, lessons.validate, ends
+    )
+    found = lessons.test(device)
+    for name in ("posterior", "labels"):
+        np.save(folder / f"{name}.npy", getattr(pair, name).numpy())
+    np.save(folder / "index.npy", lessons.pairs.index)
+    found |= {f"{phase} seconds": round(float(s), 3) for phase, s in zip(PHASES, pair.seconds)}
+    told = training.save(pair.networks, outcome, folder) | found
+    return told | lessons.counted(warmed) | lessons.identified()

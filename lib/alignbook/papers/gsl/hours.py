@@ -1,9 +1,13 @@
-"""GPU hours of GSL's exhibits."""
+"""GPU hours of GSL's exhibits, and seconds on two cores."""
 
 from collections.abc import Sequence
 
 from alignbook.show.gpu_hours import SPEED, WORDS
 
+ALLOWED = 960  # core-seconds of training in a laptop run
+# Seconds of smoke runs besides training: of an arm, of the chapter before its first arm, and of
+# measuring the time and memory of a model.
+BESIDES = {"arm": 0.6, "start": 0, "model": 9}
 METHODS = {"gsl-F1": 7, "gsl-T1": 2, "gsl-T3": 4}  # with trials: one rate's serve for all
 
 

@@ -28,30 +28,23 @@ KNOWN = {"clamp": ("floor", "shift"), "anchors": ("sample", "batch"), "reduction
 
 @dataclass(frozen=True)
 class Config(coteaching.Config):
-    """One arm of GSL; `noisy.Config` has the rest: δ is `delta`, α `margin`.
+    """One arm of GSL, with the fields of `coteaching.Config`.
 
-    [N] ζ = 1, η = 0.1, α = 0.2, ten epochs of warm-up and 40 more, Adam at 2e-4, batch 128. The
-    switches, each with what we take first: `eq7` maps to the frequency domain (off: plain cosines).
-    `two_anchor_ratio` compares R_I with R_T, as the notes print Eq. 8–11; ours compares S_I with
-    S_T [X]. `clamp` "floor" raises cosines to 1e-3, "shift" takes (1 + cos) / 2 [A]. `anchors`: two
-    of the mini-batch for each "sample", or two for the whole "batch" [A]. `refine_clean`: clean
-    pairs get new labels too (line 15) or keep the 1 of line 12. `sign` is that of L_inter and
-    `reduction` "mean" or "sum" over the batch and over the anchors [A]; the notes have −1 and sums.
     The warm-up of its own is L_w (line 1) [S]; `warm_up` "mean" takes mean violations, as NCR does
     [X]: networks that have learnt little are held where all scores are the same by hardest
     negatives.
     """
 
-    method: str = "gsl"
-    zeta: float = 1.0
-    eta: float = 0.1
-    sign: int = 1
-    reduction: str = "mean"
-    eq7: bool = True
-    two_anchor_ratio: bool = False
-    clamp: str = "floor"
-    anchors: str = "sample"
-    refine_clean: bool = True
+    method: str = "gsl"  # [S]
+    zeta: float = 1.0  # ζ, weight of L_intra [N]
+    eta: float = 0.1  # η, weight of L_inter [N]
+    sign: int = 1  # of L_inter [A]; the notes have −1
+    reduction: str = "mean"  # over the batch and over the anchors [A]; the notes have "sum"
+    eq7: bool = True  # similarities in the frequency domain [N], or of the vectors as they are
+    two_anchor_ratio: bool = False  # compares R_I with R_T [N], or S_I with S_T [X]
+    clamp: str = "floor"  # raises cosines to 1e-3 [A]; "shift" takes (1 + cos) / 2
+    anchors: str = "sample"  # two for each pair [A], or two for the whole "batch"
+    refine_clean: bool = True  # clean pairs get new labels (line 15) [S], or keep 1 (line 12)
 
     def __post_init__(self):
         super().__post_init__()
@@ -151,9 +144,7 @@ def anchors(
     ([[1, 0], [0, 0], [0, 1]], [[True, False], [True, False], [True, True]])
     """
     _known("anchors", per)
-    for name, each in (("images", images), ("captions", captions)):
-        _square(name, each, len(clean))
-    _mask(clean, len(images))
+    _fit_together(images, captions, clean)
     itself = torch.eye(len(clean), dtype=torch.bool, device=clean.device)
     barred = itself | ~clean
     chosen = []
@@ -170,6 +161,26 @@ def anchors(
 
 
 # --- Corrected labels (Eq. 8–11) -----------------------------------------------------------------
+
+
+def ratios(
+    images: torch.Tensor, captions: torch.Tensor, chosen: Anchors, clamp: str = "floor"
+) -> torch.Tensor:
+    """q(a) = S_T(n, a) / S_I(n, a) of each pair n and anchor a; cosines `(B, B)` → `(B, 4)`."""
+    if clamp == "shift":
+        images, captions = (1 + images) / 2, (1 + captions) / 2
+    s_i = images.clamp(min=LEAST).gather(1, chosen.index)
+    s_t = captions.clamp(min=LEAST).gather(1, chosen.index)
+    return s_t / s_i
+
+
+def of_two_anchors(ratio: torch.Tensor, valid: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """R_I / R_T, which is q(a₂) / q(a₁), by images and by captions, and whether both are there.
+
+    `(B, 4)` → `(B, 2)`.
+    """
+    ratio = ratio[:, 1::2] / ratio[:, ::2]
+    return ratio, torch.stack((valid[:, :2].all(1), valid[:, 2:].all(1)), dim=1)
 
 
 @torch.no_grad()
@@ -220,18 +231,10 @@ def soft_labels(
     tensor([0.6500, 1.0000, 1.0000])
     """
     _known("clamp", clamp)
-    for name, each in (("images", images), ("captions", captions)):
-        _square(name, each, len(clean))
-    _mask(clean, len(images))
-    if clamp == "shift":
-        images, captions = (1 + images) / 2, (1 + captions) / 2
-    s_i = images.clamp(min=LEAST).gather(1, chosen.index)
-    s_t = captions.clamp(min=LEAST).gather(1, chosen.index)
-    valid = chosen.valid
-    ratio = s_t / s_i  # (B, 4)
+    _fit_together(images, captions, clean)
+    ratio, valid = ratios(images, captions, chosen, clamp), chosen.valid
     if two_anchor_ratio:
-        ratio = ratio[:, 1::2] / ratio[:, ::2]  # R_I / R_T
-        valid = torch.stack((valid[:, :2].all(1), valid[:, 2:].all(1)), dim=1)
+        ratio, valid = of_two_anchors(ratio, valid)
     likeness = torch.minimum(ratio, 1 / ratio)
     labels = _mean(likeness, valid)
     unknown = ~valid.any(1)
@@ -370,12 +373,16 @@ def _mask(clean: torch.Tensor, size: int) -> None:
         raise ValueError(f"clean must be ({size},) bool, not {tuple(clean.shape)} {clean.dtype}")
 
 
-def _square(name: str, matrix: torch.Tensor, size: int) -> None:
-    if matrix.shape != (size, size):
-        raise ValueError(
-            f"{name} must be ({size}, {size}), one row and one column a pair, "
-            f"not {tuple(matrix.shape)}"
-        )
+def _fit_together(images: torch.Tensor, captions: torch.Tensor, clean: torch.Tensor) -> None:
+    """ValueError unless both are the cosines of as many pairs as may be clean."""
+    size = len(clean)
+    for name, each in (("images", images), ("captions", captions)):
+        if each.shape != (size, size):
+            raise ValueError(
+                f"{name} must be ({size}, {size}), one row and one column a pair, "
+                f"not {tuple(each.shape)}"
+            )
+    _mask(clean, size)
 
 
 # --- Presets: ours and the notes' ----------------------------------------------------------------

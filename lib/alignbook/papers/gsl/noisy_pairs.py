@@ -12,8 +12,10 @@ from torch import nn
 
 from alignbook.backbones import region_features
 from alignbook.core import losses, training
+from alignbook.datasets.prepared import Dataset
 from alignbook.errors import DataError
 from alignbook.papers.gsl import noise
+from alignbook.store.runs import Stored
 
 IMAGES = 100  # compared with all captions at a time
 
@@ -90,6 +92,29 @@ class Pairs:
             yield chosen, self.glance(network, chosen)
 
 
+def pool(pairs: Pairs, truth: bool) -> np.ndarray:
+    """The pairs that training draws from: all, or those that are clean in truth.
+
+    ValueError for fewer than two.
+    """
+    found = np.flatnonzero(~pairs.noisy) if truth else np.arange(len(pairs))
+    if len(found) < 2:
+        raise ValueError(f"{len(found)} of {len(pairs)} pairs to train on; it takes at least two")
+    return found
+
+
+def steps_an_epoch(config, n: int, truth: bool, parts: bool = False) -> int:
+    """Steps of an epoch over n pairs, at least one; see `coteaching.Config.epoch_steps`.
+
+    >>> from alignbook.papers.gsl.coteaching import Config
+    >>> config = Config(noise=0.4, batch=10)
+    >>> steps_an_epoch(config, 100, truth=False), steps_an_epoch(config, 100, False, parts=True)
+    (10, 6)
+    """
+    used = n - int(config.noise * n) if truth or parts else n
+    return config.epoch_steps or max(1, used // config.batch)
+
+
 def draw(pool: np.ndarray, size: int, key: list, i: int) -> np.ndarray:
     """The i-th batch of an epoch from a pool of pairs: passes over it, each in another order.
 
@@ -154,6 +179,19 @@ class GivenNoise:
 
     def array(self, name: str) -> np.ndarray:
         return {"index": self.index}[name]
+
+
+class Inputs(NamedTuple):
+    """What a run starts from: as `backbones.inputs.Inputs` without BERT, and the noise.
+
+    `noise` is a `GivenNoise` where a file names the index; None where it is drawn (`gather`).
+    """
+
+    dataset: Dataset
+    features: Stored
+    base: Stored | None = None
+    home: Dataset | None = None
+    noise: GivenNoise | None = None
 
 
 def gather(config, dataset, feature_run, vocabulary, given=None) -> Pairs:

@@ -5,8 +5,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import FancyBboxPatch
 
-from alignbook.papers.gsl import coteaching, noise
-from alignbook.papers.gsl import model as gsl
+from alignbook.papers.gsl import model, noise, noisy_pairs
 from alignbook.papers.gsl.show import LANES, LOSSES, MIDDLE
 from alignbook.show import figures
 from alignbook.show.figures import ACCENT, INK, OURS, PAPER
@@ -19,8 +18,10 @@ def pipeline_numbers(run, captions_per_image: int) -> pd.DataFrame:
     """
     config, n = run.config, len(run.array("index"))
     wrong = noise.mismatched(run.array("index"), captions_per_image)
-    config_of = gsl.Config(**config)
-    early, late = (coteaching.steps_an_epoch(config_of, n, False, parts) for parts in (False, True))
+    config_of = model.Config(**config)
+    early, late = (
+        noisy_pairs.steps_an_epoch(config_of, n, False, parts) for parts in (False, True)
+    )
     lines = [
         ("", "pairs", n),
         ("", "noisy pairs", wrong.sum()),
@@ -50,79 +51,69 @@ def pipeline(run, captions_per_image: int):
     figures.use_style()
     numbers = pipeline_numbers(run, captions_per_image)
     said = {(a, b): c for a, b, c in numbers.itertuples(index=False)}
-    pairs, wrong = said["", "pairs"], said["", "noisy pairs"]
     figure = plt.figure(figsize=SIZE)
     axis = figure.add_axes((0, 0, 1, 1))
     axis.set_axis_off(), axis.set_xlim(0, SIZE[0]), axis.set_ylim(0, SIZE[1])
-    _box(
-        axis,
-        0.1,
-        MIDDLE,
-        1.45,
-        1.5,
-        "Training pairs",
-        f"{pairs:,.0f} captions,\n{wrong:,.0f} with a wrong\npicture ({100 * wrong / pairs:.1f} %)",
-    )
+    _training_pairs(axis, said)
+    mismatched = noise.mismatched(run.array("index"), captions_per_image)
     for k in range(2):
         _lane(axis, k, run, said)
-        mismatched = noise.mismatched(run.array("index"), captions_per_image)
-        _posterior(
-            figure,
-            run.array("posterior")[k],
-            mismatched,
-            run.config["delta"],
-            (4.3, LANES["AB"[k]] - 0.2, 1.65, 0.85),
-        )
-    peers = "peers\nexchange" if run.config["split"] == "peer" else "own\ndivisions"
-    white = dict(facecolor="white", lw=0, pad=1.5)
-    axis.text(
-        6.62,
-        MIDDLE,
-        peers,
-        ha="center",
-        va="center",
-        fontsize=8.5,
-        color=ACCENT,
-        fontweight="bold",
-        bbox=white,
+        place = (4.3, LANES["AB"[k]] - 0.2, 1.65, 0.85)
+        _posterior(figure, run.array("posterior")[k], mismatched, run.config["delta"], place)
+    _between_lanes(axis, run.config, said)
+    _test(axis, said)
+    _how_to_read(axis)
+    return figure
+
+
+def _training_pairs(axis, said: dict) -> None:
+    """What both networks start from."""
+    pairs, wrong = said["", "pairs"], said["", "noisy pairs"]
+    text = (
+        f"{pairs:,.0f} captions,\n{wrong:,.0f} with a wrong\npicture ({100 * wrong / pairs:.1f} %)"
     )
-    for x, y, text in (
-        (8.28, MIDDLE, "one step of Adam for both networks"),
-        (
-            6.7,
-            5.62,
-            f"again every epoch: {_counted(run.config['epochs'], 'epoch')} of "
-            f"{_counted(said['', 'steps an epoch'], 'step')}",
-        ),
-    ):
-        axis.text(x, y, text, ha="center", va="center", fontsize=8.5, bbox=white)
-    _box(
-        axis,
-        10.05,
-        MIDDLE,
-        1.45,
-        1.5,
-        "Test",
+    _box(axis, 0.1, MIDDLE, 1.45, 1.5, "Training pairs", text)
+
+
+def _between_lanes(axis, config: dict, said: dict) -> None:
+    """Whose division counts, what both networks do together, and how often."""
+    middle, white = (
+        dict(ha="center", va="center", fontsize=8.5),
+        dict(facecolor="white", lw=0, pad=1.5),
+    )
+    peers = "peers\nexchange" if config["split"] == "peer" else "own\ndivisions"
+    axis.text(6.62, MIDDLE, peers, color=ACCENT, fontweight="bold", bbox=white, **middle)
+    axis.text(8.28, MIDDLE, "one step of Adam for both networks", bbox=white, **middle)
+    epochs, steps = (
+        _counted(config["epochs"], "epoch"),
+        _counted(said["", "steps an epoch"], "step"),
+    )
+    axis.text(6.7, 5.62, f"again every epoch: {epochs} of {steps}", bbox=white, **middle)
+
+
+def _test(axis, said: dict) -> None:
+    """What is measured at the end."""
+    text = (
         f"mean of A's and B's\nscores, epoch {said['', 'best epoch']:.0f}\n(best on dev):\n"
-        f"RSUM {said['', 'RSUM']:.1f}",
+        f"RSUM {said['', 'RSUM']:.1f}"
     )
-    axis.text(
-        0.1,
-        0.12,
+    _box(axis, 10.05, MIDDLE, 1.45, 1.5, "Test", text)
+
+
+def _how_to_read(axis) -> None:
+    text = (
         "Small panels: p(clean) of all pairs in the last epoch, from 0 to 1; "
         "filled: clean in truth, hatched: noisy in truth; line: δ. Mean labels: clean and "
-        "noisy in truth.",
-        fontsize=8,
-        color="#555555",
+        "noisy in truth."
     )
-    return figure
+    axis.text(0.1, 0.12, text, fontsize=8, color="#555555")
 
 
 def _lane(axis, k: int, run, said: dict) -> None:
     """Warm-up, division and training of network `k`, and the arrows from and to them."""
     config, name, other = run.config, "AB"[k], "BA"[k]
     peer, y, up = config["split"] == "peer", LANES["AB"[k]], 1 - 2 * k
-    kind = LOSSES[config["warm_up"] or gsl.METHOD.warm_up]
+    kind = LOSSES[config["warm_up"] or model.METHOD.warm_up]
     _box(
         axis,
         1.95,

@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from alignbook.papers.gsl import identification, noisy_pairs, two_networks
-from alignbook.papers.gsl import model as gsl
+from alignbook.papers.gsl import identification, model, noisy_pairs, two_networks
 from alignbook.papers.gsl.model import KNOWN
 
 KEPT = ("steps", "training seconds", "parameters", "checksum", "noise rate")
@@ -20,19 +19,15 @@ KEPT = ("steps", "training seconds", "parameters", "checksum", "noise rate")
 
 @dataclass(frozen=True)
 class Config:
-    """`eq7`, `two_anchor_ratio`, `clamp`, `anchors`, `refine_clean` as in `gsl.Config`.
+    """How pairs are labelled anew; the first five as in `model.Config`."""
 
-    `division` "last" or "true": which pairs count as clean. `labels` "corrected", or "score": the
-    network's own score of the pair, without any anchor.
-    """
-
-    eq7: bool = True
-    two_anchor_ratio: bool = False
-    clamp: str = "floor"
-    anchors: str = "sample"
-    refine_clean: bool = True
-    division: str = "last"
-    labels: str = "corrected"
+    eq7: bool = True  # similarities in the frequency domain [N]
+    two_anchor_ratio: bool = False  # compares R_I with R_T [N], or S_I with S_T [X]
+    clamp: str = "floor"  # raises cosines to 1e-3 [A]; "shift" takes (1 + cos) / 2
+    anchors: str = "sample"  # two for each pair [A], or two for the whole "batch"
+    refine_clean: bool = True  # clean pairs get new labels [S], or keep 1
+    division: str = "last"  # which pairs count as clean: by the run's last division [A], or "true"
+    labels: str = "corrected"  # [S]; "score": the network's own score, without any anchor
 
     def __post_init__(self):
         known = {name: KNOWN[name] for name in ("clamp", "anchors")}
@@ -59,7 +54,7 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     """
     run, dataset, feature_run, base_run, home, given = inputs
     torch.set_num_threads(1)
-    trained = gsl.Config(**run.config)
+    trained = model.Config(**run.config)
     networks, vocabulary = two_networks.load(run, dataset, feature_run, base_run, home)
     pairs = noisy_pairs.gather(trained, dataset, feature_run, vocabulary, given)
     posterior = run.array("posterior")
@@ -112,5 +107,5 @@ def labels_of(look: noisy_pairs.Look, count: int, config: Config) -> torch.Tenso
     if config.labels == "score":
         return look.scores.diagonal()
     clean = torch.arange(len(look.scores), device=look.scores.device) < count
-    labels, _ = gsl.correct(look, clean, config)
+    labels, _ = model.correct(look, clean, config)
     return labels

@@ -13,15 +13,17 @@ import torch
 from torch.nn import functional as F
 
 from alignbook.papers.gsl import coteaching, mixtures
-from alignbook.papers.gsl.coteaching import Inputs, Method, Step, all_violations, fit, posterior
+from alignbook.papers.gsl.coteaching import Method, Step, fit, posterior
 from alignbook.papers.gsl.noisy_pairs import (
     TEMPERATURE,
+    Inputs,
     Look,
     contrast,
     hardest,
     mean_violation,
     soft_margin,
 )
+from alignbook.papers.gsl.warm_up import all_violations
 
 GAMMA, BETA = 0.01, 0.7  # γ, β of GSC [X]
 PREDICTION, STRUCTURE, MEAN_PREDICTION, MEAN_CLEAN = range(4)  # rows of GSC's record

@@ -78,23 +78,17 @@ def _release() -> str:
 
 @dataclass(frozen=True)
 class Config:
-    """How a detector looks and, unless its weights are given, learns.
+    """How a detector looks and, unless its weights are given, learns; the paper says nothing."""
 
-    `size`: side in pixels that pictures are brought to, a multiple of 8, of given weights of 32.
-    `images` of the training split are learnt for `epochs`. A box is kept if its confidence exceeds
-    `confidence` and it overlaps none that is surer by more than `overlap`; at most `boxes` a
-    picture. [A] all; the paper gives none.
-    """
-
-    size: int = 64
-    images: int = 2000
-    epochs: int = 8
-    batch: int = 16
-    learning_rate: float = 4e-3
-    confidence: float = 0.25
-    overlap: float = 0.7
-    boxes: int = 50
-    ultralytics: str = field(default_factory=_release)
+    size: int = 64  # pixels a side: a multiple of 8, of given weights of 32 [A]
+    images: int = 2000  # of the training split that are learnt [A]
+    epochs: int = 8  # passes over them [A]
+    batch: int = 16  # images of a step [A]
+    learning_rate: float = 4e-3  # at its highest [A]
+    confidence: float = 0.25  # which that of a box has to exceed [A]
+    overlap: float = 0.7  # that a box may have, at the most, with a surer one [A]
+    boxes: int = 50  # of a picture, at the most [A]
+    ultralytics: str = field(default_factory=_release)  # the library's release
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""
@@ -201,8 +195,8 @@ def train(tasks, config: Config, seed: int, dataset, folder: Path, device: str):
         losses, _ = criterion(model(pixels.to(device)), targets)
         return losses.sum() / batch
 
-    label = f"detector seed {seed}"
-    outcome = training.fit(model, optimizer, schedule, steps, loss_at, folder, label, clip=10.0)
+    descent = training.Descent(optimizer, schedule, steps, clip=10.0)
+    outcome = training.fit(model, descent, loss_at, folder, f"detector seed {seed}")
     return model, training.save(model, outcome, folder)
 
 

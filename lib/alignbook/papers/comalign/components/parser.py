@@ -34,29 +34,21 @@ SHOWN = 1000  # made captions that are shown before training, for labels the tre
 
 @dataclass(frozen=True)
 class Config:
-    """The network and its training; sizes and schedule are ours [A], chosen on dev parses.
+    """The network and its training; sizes and schedule are chosen on dev parses."""
 
-    `rows` are of the table that words are hashed into, `hidden` the width of the parser's layer,
-    `words` the size of a batch. `made` is the share of made-up captions among the sentences; their
-    labels are Universal Dependencies'.
-    Each time a sentence is seen, `lowered` is the chance that it loses its capitals and its full
-    stop, as some captions have none, and `nonsense` that of each noun, name and adjective to be a
-    word that there isn't. Labels seen less often than `rare` are not learned.
-    """
-
-    width: int = 96
-    depth: int = 4
-    rows: int = 5000
-    hidden: int = 64
-    steps: int = 6000
-    words: int = 150
-    learning_rate: float = 2e-3
-    dropout: float = 0.1
-    made: float = 0.4
-    lowered: float = 0.3
-    nonsense: float = 0.03
-    rare: int = 30
-    spacy: str = version("spacy")
+    width: int = 96  # of a word's vector [A]
+    depth: int = 4  # layers over neighbouring words [A]
+    rows: int = 5000  # of the table that words are hashed into [A]
+    hidden: int = 64  # width of the parser's layer [A]
+    steps: int = 6000  # of training [A]
+    words: int = 150  # of a batch [A]
+    learning_rate: float = 2e-3  # [A]
+    dropout: float = 0.1  # [A]
+    made: float = 0.4  # share of made-up captions, whose labels are Universal Dependencies' [A]
+    lowered: float = 0.3  # chance that a sentence loses capitals and full stop, as captions do [A]
+    nonsense: float = 0.03  # chance of a noun, name or adjective to be a word that there isn't [A]
+    rare: int = 30  # labels seen less often are not learned [A]
+    spacy: str = version("spacy")  # the library's release
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""

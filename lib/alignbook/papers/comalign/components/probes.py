@@ -23,12 +23,13 @@ from alignbook.store import contents
 
 @dataclass(frozen=True)
 class Config:
-    """As `vectors.Config`. Brought probes whose picture is in no data set have a grid's boxes [A]."""
+    """What is taken of probes, as `vectors.Config` has it."""
 
-    entities: int = 10
-    relations: int = 10
-    prepositions: bool = True
-    boxes: str = "detector"
+    entities: int = 10  # N, of each caption at the most [S]
+    relations: int = 10  # M, likewise [S]
+    prepositions: bool = True  # "a star above a ring" is a relation too, without a verb [A]
+    # Pictures that are in no data set have those of a grid.
+    boxes: str = "detector"  # where they come from, see `vectors.boxes_of` [A]
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""

@@ -15,17 +15,12 @@ from alignbook.papers.comalign.components import parser, text
 
 @dataclass(frozen=True)
 class Config:
-    """At most N `entities` and M `relations` of each caption.
+    """What is taken of captions. The paper speaks of actions, and of "a specific relationship"."""
 
-    Of the training split only the first `images` are taken, 0 for all; of the others all.
-    `prepositions` also takes "a star above a ring" as a relation, without a verb [A]: the paper
-    speaks of actions, and of "a specific relationship".
-    """
-
-    entities: int = 10
-    relations: int = 10
-    prepositions: bool = True
-    images: int = 0
+    entities: int = 10  # N, of each caption at the most [S]
+    relations: int = 10  # M, likewise [S]
+    prepositions: bool = True  # "a star above a ring" is a relation too, without a verb [A]
+    images: int = 0  # the first so many of the training split, 0 for all; of others all [A]
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""

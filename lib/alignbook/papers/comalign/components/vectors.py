@@ -25,12 +25,12 @@ BATCH = 50  # crops or phrases that pass a model at a time: what it holds stays 
 
 @dataclass(frozen=True)
 class Config:
-    """As `said.Config`; `boxes` says where the pictures' come from, see `boxes_of`."""
+    """Whose vectors are made."""
 
-    entities: int = 10
-    relations: int = 10
-    boxes: str = "detector"
-    images: int = 0
+    entities: int = 10  # N, of each caption at the most [S]
+    relations: int = 10  # M, likewise [S]
+    boxes: str = "detector"  # where those of the pictures come from, see `boxes_of` [A]
+    images: int = 0  # the first so many of the training split, 0 for all; of others all [A]
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""

@@ -1,0 +1,46 @@
+"""ComAlign's settings that name files or data: where its components come from, and its source."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+# What a setting says that names files, but for these words.
+WORDS = {
+    "parser": ("captions", "none"),
+    "boxes": ("detector", "gold", "grid", "none"),
+    "probes": ("none",),
+    "comalign_source": ("",),
+}
+# The setting that names the data heads are trained on, and what the paper profile takes for a target.
+SOURCES = {"comalign_source": {"coco": "flickr30k"}}
+
+
+def held(name: str, value: str, profile, data: str) -> str:
+    """Hash of what the files hold that a setting names; of a source with its name before it."""
+    place = Path(value).expanduser()
+    if name == "comalign_source":
+        from alignbook.datasets import by_name
+
+        return f"{value.partition('=')[0]} {by_name.source(value, profile)}"
+    if name == "parser":
+        from alignbook.papers.comalign.components import parser
+
+        treebank = parser.is_treebank(value)
+        return parser.Treebank(place).key if treebank else parser.Named(value).fingerprint
+    if name == "probes":
+        from alignbook.papers.comalign.components import probes
+
+        return probes.Brought(place).fingerprint
+    from alignbook.papers.comalign.components import detector, vectors
+
+    if value.endswith(".pt"):
+        return detector.Weights(value).key
+    if value == "instances":
+        return vectors.instances_below(Path(data.partition("=")[2])).fingerprint
+    return vectors.Files((place,)).fingerprint
+
+
+def problem(name: str, profile, data: str, exhibits: Sequence[str] = ()) -> str:
+    """What speaks against a profile's "parser", "boxes" or "probes" on some data, "" if nothing."""
+    from alignbook.papers.comalign.components import check
+
+    return check.problem(name, profile, data)
