@@ -212,10 +212,10 @@ def test_figures_draw_the_numbers_of_the_tables(finished):
 def test_the_report_is_there_and_named_last(finished):
     assert finished.said.rstrip().splitlines()[-1].endswith("results/world-smoke/report/index.html")
     pages = {path.stem for path in (finished.smoke / "report").glob("*.html")}
-    assert set(exhibits.NOTEBOOKS) | {"index", "verdicts", "search"} <= pages
+    assert {*exhibits.NOTEBOOKS} - {"00_start_here"} | {"index", "search"} <= pages
     text = (finished.smoke / "report/index.html").read_text()
     assert "This notebook" not in text and "Not made so far" not in text
-    assert "verdicts.html#chan-codings" in text
+    assert "90_claims.html" in text and "visual-codebook − cross-attention" in text
 
 
 def test_every_arm_of_the_workbook_has_its_curves(finished, monkeypatch):
@@ -285,7 +285,7 @@ def test_every_notebook_runs_within_a_minute_from_a_filled_store(finished):
                 for text in each.get("data", {}).values()
             )
             assert f"{len(exhibits.NOTEBOOKS) - 1} of {len(exhibits.NOTEBOOKS) - 1}" in shown
-            assert "not yet" not in shown and "chan-codings: not run" in shown
+            assert "not yet" not in shown and "**not run**" in shown
 
 
 def test_a_notebook_without_exhibits_runs_alone(workbook_copy):
@@ -293,6 +293,13 @@ def test_a_notebook_without_exhibits_runs_alone(workbook_copy):
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     made = [path.name for path in (workbook_copy.smoke / "notebooks").glob("*.ipynb")]
     assert made == ["02_data.ipynb"]
+    for switch in ("yes", "no"):  # a setting that changes no number
+        switched = "--profile", "smoke", "--set", f"tensorboard={switch}", "02_data"
+        done = workbook_copy.run(*switched, "--dry-run")
+        assert "world, smoke profile: 0 jobs would run:" in done.stdout, done.stdout
+    assert [path.name for path in (workbook_copy.root / "results").glob("world-*")] == [
+        "world-smoke"
+    ]
 
 
 @pytest.mark.realdata

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from alignbook import world
-from alignbook.datasets import by_name, flickr8k, karpathy, prepared, regions
+from alignbook.datasets import by_name, flickr8k, karpathy, prepared, regions, sound
 from alignbook.errors import DataError
+from alignbook.store import contents
 from PIL import Image
 
 
@@ -149,6 +150,65 @@ def test_world_that_cannot_be_made(tmp_path, wrong):
     with pytest.raises(DataError):
         by_name.prepare("world", replace(Settings(), **wrong), tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+@dataclass(frozen=True)
+class Measured(Settings):
+    """A profile with sizes of two chapters' own."""
+
+    name: str = "laptop"
+    train_images: int = 20
+    dev_images: int = 15
+    test_images: int = 11
+    a_images: int = 20
+    a_dev_images: int = 0
+    a_test_images: int = 11
+    a_regions: int = 9
+    b_dev_images: int = 15
+
+
+@pytest.mark.parametrize(
+    "changes, said",
+    [
+        ({}, []),
+        ({"test_images": 10, "a_test_images": 0}, ["10 images in split test, expected 11 or more"]),
+        ({"dev_images": 0}, ["0 images in split dev, expected 11 or more"]),
+        ({"a_images": 21}, ["20 images in split train, expected the 21 of a_images"]),
+        ({"a_test_images": 12}, ["11 images in split test, expected the 12 of a_test_images"]),
+        ({"b_dev_images": 16}, ["15 images in split dev, expected the 16 of b_dev_images"]),
+        ({"a_regions": 10}, ["9 regions an image, expected 10 or more: say --set a_regions=9"]),
+        ({"size": 47}, ["world size 47 pixels: shapes need 48 or more"]),
+    ],
+    ids=str,
+)
+def test_what_is_asked_of_the_world_is_there(changes, said):
+    found = by_name.check("world", by_name.Asked(replace(Measured(), **changes), made=9))
+    assert len(found) == len(said)
+    assert all(each in problem for each, problem in zip(said, found, strict=True))
+
+
+def test_what_is_asked_of_photographs_is_there(photos, monkeypatch):
+    spec, few = f"flickr8k={photos}", replace(Measured(), b_dev_images=0, a_images=0)
+    told = by_name.check(spec, by_name.Asked(few))
+    assert [each.partition(": ")[2][:26] for each in told] == [
+        f"{n} images in split {split}, exp"[:26]
+        for split, n in (("train", 3), ("dev", 1), ("test", 2))
+    ]
+    assert all(each.endswith("give every split more images") for each in told)
+    monkeypatch.setattr(by_name, "FEWEST", 1)
+    (told,) = by_name.check(spec, by_name.Asked(few))
+    assert told.startswith(
+        f"{photos / 'Images'}: 2 images in split test, expected the 11 of a_test"
+    )
+    assert told.endswith("say --set a_test_images=2, or 0 for all")
+    limited = replace(few, test_images=1, a_test_images=2)
+    (told,) = by_name.check(spec, by_name.Asked(limited))
+    assert told.endswith("say --set a_test_images=1, or 0 for all")
+    assert by_name.check(spec, by_name.Asked(few, ("a_images", "b_dev_images"))) == []
+    whole, smoke = replace(few, a_test_images=0), replace(few, name="smoke")
+    assert by_name.check(spec, by_name.Asked(whole)) == []
+    (told,) = by_name.check(spec, by_name.Asked(whole, first=smoke))
+    assert "--profile smoke, which goes first" in told and "--set a_test_images=2" in told
 
 
 def test_full_disk_is_noticed_before_the_work(photos, tmp_path, monkeypatch):
@@ -492,6 +552,18 @@ def test_folder_that_another_process_finished_first(tmp_path, monkeypatch):
     assert list((tmp_path / "here").iterdir()) == [made.folder]
 
 
+def test_long_work_says_how_far_it_is_off_a_terminal(monkeypatch, capsys):
+    monkeypatch.delenv("JPY_PARENT_PID", raising=False)
+    monkeypatch.delenv("ALIGNBOOK_LIFELINE", raising=False)
+    monkeypatch.setattr(contents, "QUIET", -1.0)
+    assert list(prepared.progress("abc", 3, "parts looked at")) == ["a", "b", "c"]
+    said = [f"  {n} of 3 parts looked at" for n in (1, 2, 3)]
+    assert capsys.readouterr().err.splitlines() == said
+    monkeypatch.setattr(contents, "QUIET", 20.0)
+    assert list(prepared.progress("abc", 3, "parts looked at")) == ["a", "b", "c"]
+    assert capsys.readouterr().err == ""
+
+
 def test_permuted_copy_keeps_its_tables(tmp_path):
     made = by_name.prepare("world", Settings(), tmp_path)
     permuted = replace(made, captions=made.captions[::-1])
@@ -504,7 +576,7 @@ def tokens(text):
 
 
 def test_examples_in_the_documentation():
-    for module in (by_name, prepared, regions):
+    for module in (by_name, prepared, regions, sound):
         assert doctest.testmod(module).failed == 0
 
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from alignbook.datasets import by_name, precomp, prepared
+from alignbook.datasets import by_name, precomp, prepared, sound
 from alignbook.errors import DataError
+from alignbook.workbook import profiles
 
 NAMES = {"train": ["c", "a", "b"], "dev": ["d"], "test": ["é", "f"]}
 CAPTIONS = {
@@ -180,6 +181,67 @@ def test_broken_feature_that_no_sample_saw_is_named_when_read(folder, tmp_path, 
     made.regions[[0, 2, 5]]
     with pytest.raises(DataError, match=f"train_ims.npy, image row {step}: a feature"):
         made.regions[[5, 1]]
+
+
+@pytest.fixture
+def looked(tmp_path, monkeypatch):
+    """Rows of features that were looked at, in a place of its own; the sample sees two of a split."""
+    monkeypatch.setattr(precomp, "SAMPLE", 2)  # the first and the last
+    monkeypatch.setattr(sound, "LOOKED_AT", tmp_path / "looked at")
+    rows, largest = [], sound.largest
+    monkeypatch.setattr(sound, "largest", lambda block: rows.extend(block) or largest(block))
+    return rows
+
+
+@pytest.mark.parametrize(
+    "feature, said",
+    [
+        (np.nan, "a feature is not a finite number, expected whole features"),
+        (-np.inf, "a feature is not a finite number"),
+        (3e38, "the largest feature is 3e+38, expected one above 0 and up to 1e+06"),
+        (-2e6, "the largest feature is 2e+06"),
+        (0, "the largest feature is 0, expected one above 0"),
+    ],
+)
+@pytest.mark.parametrize("step", [1, 5])
+def test_every_row_is_looked_at_before_anything_is_made(
+    folder, looked, monkeypatch, step, feature, said
+):
+    array = made_features()["train"]
+    array[1] = array[1] * 0 if feature == 0 else array[1]
+    array[1, 2, 1] = feature
+    np.save(folder / "train_ims.npy", array)
+    if step == 5:
+        repeat(folder, "train")
+    monkeypatch.setattr(sound, "AT_ONCE", K * D * 4)  # an image at a time
+    assert by_name.check(f"precomp={folder}") == []  # without a profile: the sample
+    monkeypatch.setattr(by_name, "FEWEST", 1)
+    profile = profiles.get("smoke", "precomp")
+    (found,) = by_name.check(f"precomp={folder}", by_name.Asked(profile, ()))
+    assert found.startswith(f"{folder / 'train_ims.npy'}, image row {step}: {said}")
+    assert found.endswith(precomp.REMEDY)
+    with pytest.raises(DataError) as caught:
+        by_name.prepare(f"precomp={folder}", Settings(), folder.parent / "made")
+    assert str(caught.value) == found and not (folder.parent / "made").exists()
+    by_name.prepare(f"precomp={folder}", Settings(train_images=1), folder.parent / "made")
+
+
+def test_what_was_found_sound_is_not_looked_at_again(folder, looked, tmp_path):
+    spec, sample = f"precomp={folder}", 2 + 1 + 2
+    by_name.prepare(spec, Settings(), tmp_path / "made")
+    assert len(looked) == sample + 6
+    by_name.prepare(spec, Settings(), tmp_path / "elsewhere")
+    assert len(looked) == 2 * sample + 6
+    array = made_features()["train"]
+    array[1, 2, 1] = np.nan
+    np.save(folder / "train_ims.npy", array)  # other content
+    with pytest.raises(DataError, match="train_ims.npy, image row 1: a feature"):
+        by_name.prepare(spec, Settings(), tmp_path / "made")
+
+
+def test_features_are_looked_at_where_no_mark_can_be_kept(folder, looked, tmp_path):
+    (tmp_path / "looked at").write_text("in the way")
+    assert by_name.prepare(f"precomp={folder}", Settings(), tmp_path / "made").regions.shape[0] == 6
 
 
 # What can be wrong with the captions of dev: bytes before, bytes after, what the error names.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas
 import pytest
-from alignbook.datasets import by_name, karpathy, regions
+from alignbook.datasets import by_name, karpathy, regions, sound
 from alignbook.datasets.regions import Regions
 from alignbook.errors import DataError
 from PIL import Image
@@ -91,7 +91,7 @@ def test_other_regions_are_prepared_anew(folder):
 
 
 def test_photograph_without_regions(folder):
-    regions.write(folder / "regions.npz", given([1, 1], ("a.jpg", "d.jpg")))
+    regions.write(folder / "regions.npz", given([2, 2], ("a.jpg", "d.jpg")))
     (found,) = by_name.check(f"coco={folder}")
     assert "regions.npz: no regions of b.jpg (2 of 4 have none)" in found
     with pytest.raises(DataError):
@@ -99,7 +99,7 @@ def test_photograph_without_regions(folder):
     assert not (folder.parent / "made").exists()
 
 
-def test_broken_feature_in_a_prepared_folder_leaves_nothing(folder):
+def test_broken_feature_is_found_before_anything_is_made(folder):
     wrong = given([1] * 5)
     save(
         folder / "regions.npz",
@@ -110,7 +110,37 @@ def test_broken_feature_in_a_prepared_folder_leaves_nothing(folder):
     )
     with pytest.raises(DataError, match="region 0: a feature of d.jpg"):
         by_name.prepare(f"coco={folder}", Settings(), folder.parent / "made")
-    assert not list((folder.parent / "made").iterdir())
+    assert not (folder.parent / "made").exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "feature, said",
+    [
+        (np.nan, "region 3: a feature of é.jpg is not a finite number, expected whole features"),
+        (3e38, "region 3: the largest feature of é.jpg is 3e+38, expected one above 0 and up to"),
+        (0, "region 2: the largest feature of é.jpg is 0, expected one above 0"),
+    ],
+)
+def test_every_feature_is_looked_at_once(tmp_path, monkeypatch, kind, feature, said):
+    monkeypatch.setattr(sound, "LOOKED_AT", tmp_path / "looked at")
+    monkeypatch.setattr(regions, "BLOCK", 2)
+    path, names = tmp_path / f"regions.{kind}", list(TABLE.names)
+    regions.write(path, TABLE)
+    assert regions.check(path, names, whole=True) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(regions, "_blocks", None)  # not read again
+        assert regions.check(path, names, whole=True) == []
+
+    broken = FEATURES.copy()
+    broken[2 if feature == 0 else 3 :] = feature
+    with monkeypatch.context() as patch:
+        patch.setattr(regions, "_look", lambda path, found, blocks: blocks)
+        regions.write(path, TABLE._replace(features=broken))
+    assert regions.check(path, names) == []
+    (found,) = regions.check(path, names, whole=True)
+    assert found == regions.check(path, names, whole=True)[0]
+    assert found.startswith(f"{path}, {said}") and found.endswith(regions.REMEDY)
 
 
 def save(path, **changes):

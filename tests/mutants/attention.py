@@ -128,11 +128,7 @@ MUTANTS = [
             "dataset.images[dataset.splits[split][word.picture]]",
             "dataset.images[word.picture]",
         ),
-        (
-            "the least region is outlined",
-            "boxes[i, weights[i].argmax()]",
-            "boxes[i, weights[i].argmin()]",
-        ),
+        ("the least region is outlined", "boxes[weights.argmax()]", "boxes[weights.argmin()]"),
         ("shares in place of percent", "100 * pixel_map(", "pixel_map("),
         ("a scale for each map", "vmin=0, vmax=100, alpha", "alpha"),
         (

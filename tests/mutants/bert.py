@@ -1,11 +1,8 @@
 """Wrong versions of BERT's word pieces, pretraining, encoder and loading."""
 
 
-def _of(*changes):
-    return [
-        (name, "backbones/bert.py", snippet, wrong, "test_bert.py")
-        for name, snippet, wrong in changes
-    ]
+def _of(*changes, file="backbones/bert.py"):
+    return [(name, file, snippet, wrong, "test_bert.py") for name, snippet, wrong in changes]
 
 
 MUTANTS = [
@@ -168,8 +165,8 @@ MUTANTS = [
         ("trained weights forgotten", "model.load_state_dict(source.weights())", "pass"),
         (
             "loaded for training",
-            "return model.eval(), pieces\n\n\n@dataclass",
-            "return model.train(), pieces\n\n\n@dataclass",
+            "return model.eval(), pieces\n\n\nclass",
+            "return model.train(), pieces\n\n\nclass",
         ),
         ("own weights forgotten", "model.load_state_dict(state)", "pass"),
         (
@@ -177,8 +174,6 @@ MUTANTS = [
             "return model.eval(), pieces\n\n    def",
             "return model.train(), pieces\n\n    def",
         ),
-        ("weights left out of the key", "together(self.files)", "together(self.files[::2])"),
-        ("the tokenizer left out of the key", "together(self.files)", "together(self.files[:2])"),
         (
             "another architecture",
             'settings.get("model_type", "bert")) != "bert"',
@@ -212,6 +207,11 @@ MUTANTS = [
         ("special tokens taken for capitals", ' and word[:1] != "[")', ")"),
         ("early names unknown", '.replace("LayerNorm.gamma", "LayerNorm.weight")', ""),
         ("heads taken for the encoder", 'if name.startswith("bert.") or not whole:', "if True:"),
-        ("a name is no place", "else weight_files.WEIGHTS / place", "else place"),
+    ),
+    *_of(
+        ("weights left out of the key", "together(self.files)", "together(self.files[::2])"),
+        ("the tokenizer left out of the key", "together(self.files)", "together(self.files[:2])"),
+        ("a name is no place", "else WEIGHTS / place", "else place"),
+        file="backbones/weight_files.py",
     ),
 ]

@@ -217,7 +217,7 @@ MUTANTS = [
             "slice(0, len(words))",
         ),
         ("regions not dropped", "drop_regions(raw, config.region_drop)", "drop_regions(raw, 0.0)"),
-        ("gradients not clipped", "folder, label, config.clip", "folder, label, 0.0"),
+        ("gradients not clipped", "config.steps, config.clip)", "config.steps)"),
         ("test seen by a tuning seed", '"dev" if seed >= TUNING_SEED else "test"', '"test"'),
         ("captions not permuted", "if config.permute_captions:", "if False:"),
         ("folds of other sizes", "folds=5).named", "folds=1).named"),
@@ -310,6 +310,8 @@ MUTANTS = [
             'list(state["sketches"]), []',
         ),
         ("looks come a step early", "-(-steps * k // DEV_LOOKS)", "steps * k // DEV_LOOKS"),
+        ("no gradient is clipped", "if self.clip:", "if False:"),
+        ("every gradient is clipped", "if self.clip:", "if True:"),
     ),
     *_of(
         "workbook/curves.py",
@@ -331,6 +333,12 @@ MUTANTS = [
         "test_curves.py",
         ("all values at step 0", "step=int(step)", "step=0"),
         ("one folder for all seeds", "slug(row) / str(seed)", "slug(row)"),
+    ),
+    *_of(
+        "workbook/checks.py",
+        "test_curves.py",
+        ("event files are a size of the profile", 'if not text.startswith("tensorboard=")]', "]"),
+        ("event files unasked", 'return said == "yes"', 'return said != "no" or True'),
     ),
     *_of(
         "store/allocator.py",

@@ -175,9 +175,9 @@ MUTANTS = [
             "((WEIGHTS[0],) if one else WEIGHTS)",
         ),
         (
-            "looks: at the target",
+            "looks: at the training images",
             'compare(model, source, source_run, "dev", some)',
-            'compare(model, target, target_run, "dev", some)',
+            'compare(model, source, source_run, "train", some)',
         ),
         (
             "Eq. 10: base not divided",

@@ -202,7 +202,7 @@ MUTANTS = [
         (
             "line 6: division by L_w",
             "found[rows] = l_sct(look, None, chosen, config)",
-            "found[rows] = noisy.hardest(look, config.margin)",
+            "found[rows] = noisy_pairs.hardest(look, config.margin).cpu()",
         ),
         (
             "line 6: in the order of the batches",
@@ -212,7 +212,7 @@ MUTANTS = [
         (
             "line 7: normal distributions",
             "coteaching.posterior(mixtures.BetaMixture(), found)",
-            "noisy.posterior(mixtures.GaussianMixture(), found)",
+            "coteaching.posterior(mixtures.GaussianMixture(), found)",
         ),
         ("batches of one part", "divide, parts=True)", "divide)"),
         (

@@ -53,6 +53,12 @@ MUTANTS = [
             "",
         ),
         (
+            "left: what is late ends at once",
+            "workbook/timeleft.py",
+            "rest = still(whole, gone)",
+            "rest = max(whole - gone, 0.1 * whole)",
+        ),
+        (
             "left: nobody waits for anybody",
             "workbook/timeleft.py",
             "if job[2].isdisjoint(lacking)]",

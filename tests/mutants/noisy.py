@@ -223,8 +223,8 @@ MUTANTS = [
         ),
         (
             "warm-up: at the later rate",
-            "return config.after * method.decay(",
-            "return method.decay(",
+            "return self.config.after * self.method.decay(",
+            "return self.method.decay(",
         ),
         (
             "warm-up: losses exchanged",
@@ -239,8 +239,8 @@ MUTANTS = [
         ("frame: both warm up on one batch", "[seed, epoch, k, 0]", "[seed, epoch, 0]"),
         (
             "frame: both train on one batch",
-            "config.warm_up_epochs + epoch, k, j], i)",
-            "config.warm_up_epochs + epoch, j], i)",
+            "[self.seed, passed, k, j], i)",
+            "[self.seed, passed, j], i)",
         ),
         (
             "frame: own division for the peer's",
@@ -250,13 +250,13 @@ MUTANTS = [
         ("frame: one record for both", "pair.record[k])", "pair.record[0])"),
         (
             "frame: p at δ is clean",
-            "pair.posterior[judge].numpy() > config.delta",
-            "pair.posterior[judge].numpy() >= config.delta",
+            "self.pair.posterior[judge].numpy() > self.config.delta",
+            "self.pair.posterior[judge].numpy() >= self.config.delta",
         ),
         (
             "frame: δ is a half",
-            "pair.posterior[judge].numpy() > config.delta",
-            "pair.posterior[judge].numpy() > 0.5",
+            "self.pair.posterior[judge].numpy() > self.config.delta",
+            "self.pair.posterior[judge].numpy() > 0.5",
         ),
         ("frame: a clean pair alone", "if len(clean) < 2:", "if not len(clean):"),
         (
@@ -266,34 +266,34 @@ MUTANTS = [
         ),
         (
             "frame: late with warm-up counted",
-            "late = 2 * (epoch * per_epoch + i) >= total",
-            "late = 2 * ((epoch + config.warm_up_epochs) * per_epoch + i) >= total",
+            "late = 2 * (epoch * self.per_epoch + i) >= self.total",
+            "late = 2 * (passed * self.per_epoch + i) >= self.total",
         ),
         (
             "frame: late from the next epoch",
-            "late = 2 * (epoch * per_epoch + i) >= total",
-            "late = 2 * epoch * per_epoch > total",
+            "late = 2 * (epoch * self.per_epoch + i) >= self.total",
+            "late = 2 * epoch * self.per_epoch > self.total",
         ),
         (
             "frame: the last epoch alone is measured",
-            "range(per_epoch, total + 1, per_epoch)",
-            "range(total, total + 1)",
+            "range(lessons.per_epoch, lessons.total + 1, lessons.per_epoch)",
+            "range(lessons.total, lessons.total + 1)",
         ),
-        ("frame: divided once", "if i == 0 and method.divide:", "if step == 0 and method.divide:"),
+        ("frame: divided once", "if i == 0 and self.method", "if step == 0 and self.method"),
         (
             "frame: one network trains",
-            "one(0, epoch, i) + one(1, epoch, i)",
-            "one(0, epoch, i) + one(0, epoch, i)",
+            "loss_of(0, epoch, i) + self.loss_of(1, epoch, i)",
+            "loss_of(0, epoch, i) + self.loss_of(0, epoch, i)",
         ),
         (
             "frame: the rate falls with warm-up counted",
-            "method.decay(step, total)",
-            "method.decay(step + config.warm_up_epochs * per_epoch, total)",
+            "method.decay(step, self.total)",
+            "method.decay(step + self.config.warm_up_epochs * self.per_epoch, self.total)",
         ),
         (
             "frame: weight decay",
-            "torch.optim.Adam(pair.networks.parameters()",
-            "torch.optim.AdamW(pair.networks.parameters()",
+            "torch.optim.Adam(networks, lr=rate)",
+            "torch.optim.AdamW(networks, lr=rate)",
         ),
         (
             "frame: the last of equal epochs",
@@ -306,12 +306,16 @@ MUTANTS = [
             "known = pair.dev[max(epoch - 1, 0) : epoch]",
         ),
         ("frame: the last epoch is tested", "    pair.networks.load_state_dict(best)\n", ""),
-        ("frame: tuning on test", '"dev" if seed >= TUNING_SEED', '"dev" if seed > TUNING_SEED'),
+        (
+            "frame: tuning on test",
+            '"dev" if self.seed >= TUNING_SEED',
+            '"dev" if self.seed > TUNING_SEED',
+        ),
         ("frame: samples of warm-up aren't counted", ' // 2 + warmed["samples"]', " // 2"),
         (
             "frame: identified by a half",
-            "division(pair, pairs.noisy, config.delta, ",
-            "division(pair, pairs.noisy, 0.5, ",
+            "division(self.pair, self.pairs.noisy, self.config.delta, ",
+            "division(self.pair, self.pairs.noisy, 0.5, ",
         ),
         ("frame: one noise for all seeds", "config.noise, config.noise_seed)", "config.noise, 0)"),
         (
@@ -377,6 +381,29 @@ MUTANTS = [
         # How well the noise was found.
         ("AUC: off by n", "n * (n + 1) / 2", "n * (n - 1) / 2"),
         ("AUC: ties in any order", "rankdata(values)", 'rankdata(values, "ordinal")'),
+        # What it costs.
+        ("cost: weights move", "parameters(), lr=0.0)", "parameters(), lr=0.1)"),
+        (
+            "cost: the least likely are clean",
+            "argsort(descending=True).numpy()",
+            "argsort().numpy()",
+        ),
+        (
+            "cost: all pairs are clean",
+            "parts = order[: len(order) // 2], order[len(order) // 2 :]",
+            "parts = order, order[:0]",
+        ),
+        (
+            "cost: the own division",
+            "judge = 1 - k if self.config.split",
+            "judge = k if self.config.split",
+        ),
+        (
+            "cost: early steps are late",
+            "partial(bench.train, late=late)",
+            "partial(bench.train, late=True)",
+        ),
+        ("cost: the first round counts", "np.median(corrected[1:])", "np.median(corrected)"),
         (
             "identification: p at δ is clean",
             'p <= delta, noisy), ("clean", p > delta',

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from alignbook.core import retrieval
 from alignbook.evidence.statistics import t_interval
-from alignbook.show import base_models, datasheet
+from alignbook.show import base_models, datasheet, figures
+from matplotlib.colors import to_hex
 
 
 class Sample(SimpleNamespace):
@@ -145,3 +146,10 @@ def test_models_and_their_intervals():
     assert table.loc["a", "B RSUM"] == pytest.approx(np.mean(values["a"]) - 20)
     alone = base_models.models_table(metrics[metrics.seed == 0])
     assert "RSUM ±" not in alone and set(alone.seeds) == {1}
+    figure, data = base_models.models_figure(metrics)
+    (dots,) = figure.axes[0].collections
+    drawn = {(*at, to_hex(colour).upper()) for at, colour in zip(dots.get_offsets(), dots.get_fc())}
+    colours = {"RSUM": figures.OURS, "B RSUM": figures.PAPER}
+    rows = {"b": 0, "a": 1}  # the first is on top
+    assert drawn == {(x.value, rows[x.row], colours[x.column]) for x in data.itertuples()}
+    assert "marked: A, as trained, B, never seen" in figures.describe(figure)

@@ -32,7 +32,8 @@ def faults():
 found, model = [faults()], torch.nn.Linear(1, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 schedule = training.warmup_cosine(optimizer, 1)
-training.fit(model, optimizer, schedule, 1, lambda step: model(torch.ones(1, 1)).sum(),
+descent = training.Descent(optimizer, schedule, 1)
+training.fit(model, descent, lambda step: model(torch.ones(1, 1)).sum(),
              Path(tempfile.gettempdir()), "toy")
 print(json.dumps([*found, faults()]))
 """

@@ -18,7 +18,7 @@ from alignbook.errors import DataError
 from alignbook.papers.gsl import retrieved
 from alignbook.show import datasheet, figures, tables
 from alignbook.store import verbatim
-from alignbook.workbook import checks, execute, jobs, pack, report, report_front, report_notebooks
+from alignbook.workbook import checks, execute, jobs, pack, report, report_notebooks, start
 from PIL import Image
 from test_report import fill, written
 
@@ -160,7 +160,8 @@ def test_saved_tables_and_pages_of_the_report_show_text(tmp_path, monkeypatch):
     book = SimpleNamespace(
         out=tmp_path, kind="flickr8k", profile=SimpleNamespace(name="smoke", seeds=1)
     )
-    page = rendered(f"# Title\n\n{saved}\n\n{report_front.circumstances(book)}", tmp_path)
+    told = tables.plain(start.circumstances(book)).to_html()
+    page = rendered(f"# Title\n\n{saved}\n\n{told}", tmp_path)
     article = Page(page.partition("</article>")[0])
     assert not {"script", "img", "em", "s", "b", "code"} & {*article.tags}
     assert "math" not in article.tags and not ACTING.search(article.text)

@@ -21,6 +21,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -45,9 +46,10 @@ from alignbook.datasets import (
     visual_genome,
 )
 from alignbook.errors import DataError
-from alignbook.store import runs
+from alignbook.store import durable, runs
 from alignbook.workbook import checks, command, folders, main_job, pack_archive, pack_choice
 from PIL import Image
+from safetensors.numpy import save_file
 
 ALL = SimpleNamespace(
     size=8, fit="squash", train_images=0, dev_images=0, test_images=0, data_seed=0
@@ -313,9 +315,11 @@ STORED = f"{RUN}/weights.safetensors"
 def write_pack(folder):
     store = folder / "store"
     (store / RUN).mkdir(parents=True)
-    (store / RUN / "run.json").write_text(json.dumps(RECORD | {"key": RUN}))
-    (store / RUN / "metrics.json").write_text(json.dumps({"steps": 1, "training seconds": 1.5}))
-    (store / STORED).write_bytes(b"weights" * 99)
+    measured = {"steps": 1, "parameters": 1, "checksum": "d" * 16, "training seconds": 1.5}
+    (store / RUN / "metrics.json").write_text(json.dumps(measured))
+    save_file({"w": np.zeros(621, np.uint8)}, store / STORED)
+    record = RECORD | {"key": RUN, "files": durable.described(store / RUN)}
+    (store / RUN / "run.json").write_text(json.dumps(runs.sealed(record)))
     pack_archive.write(
         folder / "runs.tar.gz", pack_archive.describe(store, pack_choice.Choice([RUN])), store
     )
@@ -374,7 +378,9 @@ def model(form, file, write):
 
 
 def write_command(folder):
-    (folder / "command").write_text("--profile smoke --set chan_steps=5 --data flickr8k={folder}")
+    (folder / "command").write_text(
+        "--profile smoke --set chan_steps=5 --data flickr8k={folder} chan"
+    )
     write_flickr8k(folder)
 
 
@@ -1590,14 +1596,14 @@ CASES = {
             "features that are all zero",
             array("dev_ims.npy", lambda a: 0 * a),
             "dev_ims.npy, image row 0",
-            "its largest feature is 0",
+            "the largest feature is 0",
             "expected one above 0",
         ),
         Row(
             "a feature whose square is no number",
             number("dev_ims.npy", (0, 1, 2), 3e38),
             "dev_ims.npy, image row 0",
-            "its largest feature is 3e+38",
+            "the largest feature is 3e+38",
             "up to 1e+06",
         ),
         Row(
@@ -2918,7 +2924,9 @@ CASES = {
         ),
         Row(
             "a setting twice alike",
-            words("--profile smoke --set chan_steps=5 --set chan_steps=5 --data flickr8k={folder}"),
+            words(
+                "--profile smoke --set chan_steps=5 --set chan_steps=5 --data flickr8k={folder} chan"
+            ),
         ),
         Row(
             "a billion images",
@@ -2977,6 +2985,111 @@ CASES = {
             "1 images in split dev, expected 11 or more",
             "among 10",
             "more images",
+        ),
+        Row(
+            "images of the world too few to choose by",
+            each(
+                words("--profile smoke --set test_images=10 chan"),
+                lambda folder: (folder / "enough").write_text("11"),
+            ),
+            "",
+            "data world: 10 images in split test, expected 11 or more",
+            "among 10",
+            "say --set test_images=11 or more",
+        ),
+        Row(
+            "fewer images of dev than are measured",
+            words("--profile smoke --set dev_images=15 gsl"),
+            "",
+            "data world: 15 images in split dev",
+            "expected the 20 of gsl_dev_images or more",
+            "say --set gsl_dev_images=15, or 0 for all",
+        ),
+        Row(
+            "fewer images to train on than are asked for",
+            words("--profile smoke --set gsl_images=400 90_claims"),
+            "",
+            "data world: 300 images in split train",
+            "expected the 400 of gsl_images or more",
+            "say --set gsl_images=300, or 0 for all",
+        ),
+        Row(
+            "fewer photographs than are measured",
+            words("--profile smoke --data flickr8k={folder} covalign"),
+            "Images",
+            "1 images in split test",
+            "expected the 40 of covalign_test_images or more",
+            "say --set covalign_test_images=1, or 0 for all",
+        ),
+        Row(
+            "fewer photographs than the smoke profile measures, which goes first",
+            words(
+                "--set gsl_images=0 --set gsl_dev_images=0 --set gsl_test_images=0 "
+                "--set covalign_dev_images=0 --set covalign_test_images=0 --data flickr8k={folder}"
+            ),
+            "Images",
+            "1 images in split dev",
+            "expected the 20 of gsl_dev_images or more",
+            "for --profile smoke, which goes first: start that by itself with --set gsl_dev_images=1",
+        ),
+        Row(
+            "more regions than a base model makes",
+            words("--profile smoke --set chan_regions=120 chan"),
+            "",
+            "data world: 100 regions an image",
+            "expected 120 or more",
+            "say --set chan_regions=100",
+        ),
+        Row(
+            "features of four regions",
+            each(words("--profile smoke --data f30k_precomp={folder} chan"), write_precomp),
+            "",
+            "4 regions an image",
+            "expected 36 or more",
+            "say --set chan_regions=4",
+        ),
+        Row(
+            "regions too few beside the photographs",
+            each(
+                words("--profile smoke --data flickr8k={folder} chan"),
+                lambda folder: regions.write(folder / "regions.npz", found_regions(PHOTOS)),
+            ),
+            "regions.npz",
+            "2 regions an image",
+            "expected 36 or more",
+            "say --set chan_regions=2",
+        ),
+        Row(
+            "a feature that is NaN, beside the photographs",
+            each(
+                words("--profile smoke --set chan_regions=2 --data flickr8k={folder} chan"),
+                lambda folder: regions.write(folder / "regions.npz", found_regions(PHOTOS)),
+                member("regions.npz", features=value((5, 1), np.nan)),
+            ),
+            "regions.npz, region 5",
+            "a feature of c.jpg is not a finite number",
+            "whole features",
+            "write it again",
+        ),
+        Row(
+            "an image whose features are all zero, beside the photographs",
+            each(
+                words("--profile smoke --set chan_regions=2 --data flickr8k={folder} chan"),
+                lambda folder: regions.write(folder / "regions.npz", found_regions(PHOTOS)),
+                member("regions.npz", features=value(slice(4, 6), 0)),
+            ),
+            "regions.npz, region 4",
+            "the largest feature of c.jpg is 0",
+            "expected one above 0",
+            "write it again",
+        ),
+        Row(
+            "pictures too small for a shape",
+            words("--profile smoke --set size=32"),
+            "",
+            "world size 32 pixels",
+            "shapes need 48 or more",
+            "take 64",
         ),
         Row(
             "an unknown profile",
@@ -3220,6 +3333,36 @@ def test_bad_input(name, row, good_input, tmp_path, request):
     shutil.rmtree(folder)
     shutil.copytree(source, folder, symlinks=True)
     assert good.read(folder, made) == content
+
+
+@dataclass(frozen=True)
+class EndsIn:
+    """The settings of a run that leaves a checkpoint and ends in an error."""
+
+    error: str
+
+    def compute(self, inputs, seed, folder, device):
+        (folder / "checkpoint.pt").write_bytes(b"half")
+        raise {error.__name__: error for error in ENDS}[self.error]("told")
+
+
+ENDS = {  # what input can end a run in leaves nothing; what else happens, a checkpoint to go on from
+    DataError: False,
+    ValueError: False,
+    FloatingPointError: False,
+    RuntimeError: True,
+    OSError: True,
+    KeyboardInterrupt: True,
+}
+
+
+@pytest.mark.parametrize("error", ENDS, ids=lambda error: error.__name__)
+def test_nothing_is_left_of_a_run_that_its_input_ends(tmp_path, monkeypatch, error):
+    monkeypatch.setattr(runs, "STORE", tmp_path)
+    monkeypatch.setattr(runs, "code_hash", lambda module: "code")
+    with pytest.raises(error, match="told"):
+        runs.get(EndsIn(error.__name__), 0)
+    assert bool(list((tmp_path / ".partial").iterdir())) == ENDS[error]
 
 
 def test_the_table_names_every_reader():

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from alignbook.core.names import slug
-from alignbook.workbook import command, exhibits, folders, graph, main_job, telling, walker
-from conftest import ROOT, copy_workbook
+from alignbook.workbook import checks, command, exhibits, folders, graph, main_job, telling, walker
+from conftest import ROOT, Copy, copy_workbook
 
 CHAPTER = [
     "10_chan",
@@ -58,6 +58,15 @@ def test_an_archive_of_data_is_unpacked_into_a_folder(copy, tmp_path):
         (["--data", "flickr8k"], ["flickr8k"]),
         (["--data", "zzz"], ["zzz", "world"]),
         (["--seeds", "0"], ["--seeds", "from 1 to 1000"]),
+        (
+            ["--profile", "smoke", "--set", "dev_images=15", "--dry-run"],
+            ["15 images in split dev", "the 20 of gsl_dev_images", "--set gsl_dev_images=15"],
+        ),
+        (
+            ["--set", "train_images=300"],
+            ["300 images in split train", "the 400 of gsl_images", "--set gsl_images=300"],
+        ),
+        (["--set", "test_images=10"], ["10 images in split test", "--set test_images=11 or more"]),
         (["--jobs", "two"], ["--jobs", "'two'"]),
         (
             ["--set", "parser=no_such_pipeline"],
@@ -96,6 +105,25 @@ def test_bad_input_is_refused_before_anything_is_written(copy, arguments, words)
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert everything(copy.root) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--profile", "smoke", "--set", "dev_images=15", "chan"],
+        ["--profile", "smoke", "--set", "dev_images=15", "comalign"],
+        ["--profile", "smoke", "--set", "gsl_dev_images=400", "covalign", "01_reported_numbers"],
+        ["--set", "dev_images=15", "--set", "gsl_dev_images=0", "gsl"],
+        ["--set", "train_images=400"],
+        ["--profile", "laptop"],
+        ["--profile", "overnight"],
+        ["--profile", "gpu"],
+    ],
+    ids=" ".join,
+)
+def test_only_sizes_that_were_asked_for_are_held_against_the_splits(arguments):
+    notebooks, settings = checks.check(command.parser().parse_args(arguments))
+    assert notebooks and settings["data"] == "world"
 
 
 def test_results_that_cannot_be_written_are_refused(workbook_copy):
@@ -427,7 +455,7 @@ def set_up(workbook_copy, tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/uv").write_text(UV)
     (tmp_path / "bin/uv").chmod(0o755)
-    dropped = ("ALIGNBOOK_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV")
+    dropped = ("ALIGNBOOK_ENV", "ALIGNBOOK_INSTALL", "CONDA_PREFIX", "CONDA_DEFAULT_ENV")
     kept = {name: text for name, text in workbook_copy.environment.items() if name not in dropped}
     workbook_copy.environment = {
         **kept,
@@ -649,6 +677,25 @@ def test_where_pytorch_does_not_load_without_a_gpus_packages_it_gets_them(set_up
     assert done.returncode == 0, done.stderr
     assert "installing that too" in done.stdout and "triton" in asked_for(set_up)
     assert (tmp_path / "own/.alignbook/gpu").exists()
+
+
+def test_a_copy_installs_nothing_into_the_environment_that_tests_run_in(set_up, tmp_path):
+    copy = Copy(set_up.root)
+    assert copy.environment["ALIGNBOOK_ENV"] == sys.prefix
+    own = pretended_python(tmp_path / "own", 'echo "own: $*"')
+    before = [path.name for path in (tmp_path / "own").rglob("*")]
+    copy.environment = set_up.environment | {
+        "ALIGNBOOK_ENV": own,
+        "ALIGNBOOK_INSTALL": copy.environment["ALIGNBOOK_INSTALL"],
+    }
+    for name in ("pyproject.toml", "requirements.lock"):
+        with open(copy.root / name, "a") as file:
+            file.write("# more\n")
+        assert copy.run("doctor").stdout == "own: -m alignbook doctor\n"
+    assert [path.name for path in (tmp_path / "own").rglob("*")] == before
+    assert not (tmp_path / "calls").exists()
+    done = copy.run(ALIGNBOOK_ENV=str(tmp_path))  # there is nothing to keep
+    assert done.returncode == 2 and "is no environment" in done.stderr
 
 
 @pytest.mark.parametrize(

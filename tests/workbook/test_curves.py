@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from alignbook.store import durable, runs
-from alignbook.workbook import curves, exhibits, tensorboard
+from alignbook.workbook import checks, command, curves, exhibits, folders, main_job, tensorboard
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -206,3 +206,33 @@ def test_event_files_hold_loss_rate_and_dev(out, capsys):
 def test_a_folder_without_runs_is_named(tmp_path, capsys):
     assert tensorboard.main([str(tmp_path)]) == 2
     assert f"{tmp_path}/runs.csv: no stored run" in capsys.readouterr().err
+
+
+def test_event_files_are_a_setting_that_no_number_depends_on(tmp_path, monkeypatch, capsys):
+    (tmp_path / "results").mkdir()
+    seen, wrote = [], []
+    for module in (folders, main_job):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+    monkeypatch.setattr(main_job, "walk", lambda each, *_: seen.append(each) or 0)
+    monkeypatch.setattr(tensorboard, "write", lambda out: wrote.append(out.name) or 3)
+    words = "--profile smoke --set chan_steps=7".split()
+    for more in ([], ["tensorboard=no"], ["tensorboard=yes"]):
+        asked = command.parser().parse_args([*words, *(f"--set={each}" for each in more), "chan"])
+        assert main_job.run(asked) == 0
+    assert seen[0] == seen[1] == seen[2] and seen[0]["set"] == {"chan_steps": "7"}
+    assert wrote == ["world-smoke"]
+    assert "3 runs: tensorboard --logdir" in capsys.readouterr().out
+    monkeypatch.undo()
+    for more, said in (
+        (["maybe"], "--set tensorboard=maybe: expected yes or no"),
+        (["yes", "no"], "tensorboard is yes before"),
+    ):
+        asked = command.parser().parse_args([f"--set=tensorboard={each}" for each in more])
+        with pytest.raises(checks.Refused, match=said):
+            main_job.run(asked)
+
+
+def test_a_start_that_trained_nothing_has_no_event_files_and_is_no_failure(tmp_path, capsys):
+    main_job.write_curves(tmp_path)
+    assert "runs.csv: no stored run that was trained" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

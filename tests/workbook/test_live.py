@@ -393,7 +393,7 @@ def test_ctrl_c_leaves_the_terminal_as_it_was(tmp_path):
 # --- The time left -------------------------------------------------------------------------------
 
 
-def replayed(plan, events: list[dict], state, folder, end: float) -> list[tuple]:
+def replayed(plan, events: list[dict], state, folder, end: float, moments=20) -> list[tuple]:
     """What was guessed at moments of a run: share of its time that is gone, seconds left, guess.
 
     Parameters
@@ -403,12 +403,12 @@ def replayed(plan, events: list[dict], state, folder, end: float) -> list[tuple]
     """
     guesses, start, read = [], events[0]["time"], graph.Graph(folder / "none")
     waiting = list(events)
-    for share in range(1, 20):
-        now = start + share / 20 * (end - start)
+    for share in range(1, moments):
+        now = start + share / moments * (end - start)
         while waiting and waiting[0]["time"] <= now:
             read.take(waiting.pop(0))
         read.state = lambda job, now=now: state(job, now)
-        guesses.append((share / 20, end - now, timeleft.left(plan, read, now)))
+        guesses.append((share / moments, end - now, timeleft.left(plan, read, now)))
     return guesses
 
 
@@ -514,7 +514,8 @@ def test_a_reader_that_is_gone_ends_the_run_quietly():
 @pytest.mark.parametrize("name", ["smoke_run", "smoke_run_loaded"])
 def test_the_time_left_of_a_recorded_smoke_run_is_right_within_three_tenths(name, tmp_path):
     """Runs on two cores that others used too: 4 and 7 times as long as alone. The files hold the
-    jobs, when they began and how long they took, and what they told of themselves.
+    jobs, when they began and how long they took, and what they told of themselves. From a third of
+    the run to its very end nine of ten moments are right.
     """
     ran = json.loads((ROOT / f"tests/expected/{name}.json").read_text())
     jobs, events = ran["jobs"], []
@@ -531,7 +532,11 @@ def test_the_time_left_of_a_recorded_smoke_run_is_right_within_three_tenths(name
         return told[-1] if told else {}
 
     first = {**RUN, "stats": ran["stats"]}
-    guesses = replayed(PLAN, [first, *events], state, tmp_path, START + ran["end"])
-    late = [each for each in guesses if 1 / 3 <= each[0] <= 0.9]
-    wrong = {share: round(guess / true, 2) for share, true, guess in late}
-    assert all(abs(guess - true) < 0.3 * true for _, true, guess in late), wrong
+    guesses = replayed(PLAN, [first, *events], state, tmp_path, START + ran["end"], moments=200)
+    late = [each for each in guesses if 1 / 3 <= each[0]]
+    wrong = {
+        share: round(guess / true, 2)
+        for share, true, guess in late
+        if abs(guess - true) >= 0.3 * true
+    }
+    assert len(wrong) <= len(late) / 10, wrong

@@ -21,7 +21,7 @@ def test_every_notebook_has_its_needs_and_every_need_is_known():
     assert list(needs.NOTEBOOKS) == list(exhibits.NOTEBOOKS)
     fields = {field.name for field in dataclasses.fields(profiles.Profile)}
     for each in needs.NOTEBOOKS.values():
-        assert {*each.others, *each.optional} <= set(needs.RESOURCES)
+        assert {*each.named} - {""} <= set(needs.RESOURCES)
         if each.data:  # what a notebook of printed numbers alone has not
             assert each.data in needs.RESOURCES and each.data in by_name.NAMES
         assert set(each.settings) <= fields
@@ -34,9 +34,9 @@ def test_every_exhibit_has_a_cost():
 
 
 def test_every_resource_says_where_it_is_had_and_what_for():
-    used = {each for n in needs.NOTEBOOKS.values() for each in (n.data, *n.others, *n.optional)}
+    used = {name for each in needs.NOTEBOOKS.values() for name in each.named}
     for name, known in needs.RESOURCES.items():
-        assert known.where and known.files and (known.used_by or name in used), name
+        assert known.where and known.files and name in used, name
         assert "://" not in known.where and "www" not in known.where
         assert all(0 < file.least <= file.size for file in known.files), name
 
@@ -124,9 +124,7 @@ def small(tmp_path, monkeypatch):
         needs,
         "RESOURCES",
         {
-            "coco_precomp": Resource(
-                "features", "coco_precomp", three, "in a cupboard", ("99_late",)
-            ),
+            "coco_precomp": Resource("features", "coco_precomp", three, "in a cupboard"),
             "coco": Resource("photographs", "coco", (File("x", 1),), "in a drawer"),
             "model": Resource(
                 "weights",
@@ -136,7 +134,7 @@ def small(tmp_path, monkeypatch):
                 weights="checkpoint:{folder}/m.bin",
             ),
             "words": Resource("vectors", "words", (File("w.txt", 3e9),), "on a shelf"),
-            "late": Resource("a late thing", "late", (File("l", 4e9),), "elsewhere", ("98_late",)),
+            "late": Resource("a late thing", "late", (File("l", 4e9),), "elsewhere"),
         },
     )
     monkeypatch.setattr(
@@ -146,6 +144,7 @@ def small(tmp_path, monkeypatch):
             "02_data": Needs("coco_precomp"),
             "03_base_models": Needs("coco", others=("model",), pictures=True),
             "11_chan_ablations": Needs("coco_precomp", optional=("words",), settings=("chan_dim",)),
+            "99_late": Needs(also=("coco_precomp", "late")),
         },
     )
     monkeypatch.setattr(by_name, "check", lambda spec: [])
@@ -214,9 +213,9 @@ def test_what_is_missing_is_told_with_size_place_and_source(small):
     assert head.endswith("✗ coco_precomp missing")
     assert "✗ b.bin or c.bin, 5.0 GB, missing" in plan.text
     assert "data/coco_precomp/, or give --data coco_precomp=DIR; usually had: in a" in plan.text
-    assert "for 11_chan_ablations, 99_late" in plan.text
+    assert "for 11_chan_ablations, 02_data, 99_late" in plan.text
     assert "– words (runs without)" in plan.text and "chan_dim=1024" in plan.text
-    assert "✗ late" in plan.text and "for 98_late" in plan.text
+    assert "✗ late" in plan.text and "for 99_late" in plan.text
     # 5 GB of coco_precomp; 2 + 3 + 4 GB of the others
     assert "missing: 5.0 GB for these notebooks, 14.0 GB for all four papers" in lines[-1]
 

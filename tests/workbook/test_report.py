@@ -11,20 +11,21 @@ import sys
 import time
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
 
 import nbformat
+import pandas as pd
 import pytest
 from alignbook.evidence import claims
 from alignbook.workbook import (
+    budget,
     command,
     exhibits,
     folders,
     live,
     report,
-    report_front,
     report_notebooks,
     report_sphinx,
+    start,
     walker,
 )
 from conftest import ROOT
@@ -81,13 +82,13 @@ def written(path: Path, *cells) -> None:
 
 
 def fill(out: Path) -> Path:
-    """A results folder with one notebook that ran, one that failed and one that was cut short."""
+    """A results folder with two notebooks that ran, one that failed and one that was cut short."""
     code, prose = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
     (out / "notebooks").mkdir(parents=True)
     said = {"profile": "smoke", "data": "world", "seeds": None, "set": {}, "device": "cpu"}
     (out / "settings.json").write_text(json.dumps(said))
-    start = {"cores": 2, "machine": "Linux x86_64"}
-    starts = [start | {"seconds": 130.4}, start | {"seconds": 55.0}]
+    on = {"cores": 2, "machine": "Linux x86_64"}
+    starts = [on | {"seconds": 130.4}, on | {"seconds": 55.0}]
     (out / "starts.json").write_text(json.dumps(starts))
     for name, text in (
         ("claims", CLAIMS),
@@ -128,7 +129,20 @@ def fill(out: Path) -> Path:
     written(
         out / "notebooks/02_data.ipynb", prose("# 02 · The data"), code("check()", outputs=[error])
     )
-    written(out / "notebooks/90_claims.ipynb", prose("# 90 · What holds"))
+    written(
+        out / "notebooks/90_claims.ipynb",
+        prose("# 90 · What holds"),
+        prose("What it is about: [00](00_start_here.ipynb)."),
+    )
+    told = start.in_short(report.opened(out))
+    answer = nbformat.v4.new_output("display_data", {"text/markdown": told, "text/plain": "…"})
+    written(
+        out / "notebooks/00_start_here.ipynb",
+        prose("# 00 · Start here"),
+        code("Markdown(start.in_short(book))", outputs=[answer]),
+        prose("All claims: [90](90_claims.ipynb)."),
+    )
+    (out / "notebooks/00_start_here.done").touch()
     return out
 
 
@@ -189,7 +203,8 @@ def content(folder: Path) -> dict[str, bytes]:
 
 def test_every_link_and_asset_is_there(built):
     pages = {path.name: Page(path) for path in built.glob("*.html")}
-    assert {"index.html", "verdicts.html", "search.html", "11_chan_ablations.html"} <= set(pages)
+    assert {"index.html", "90_claims.html", "search.html", "11_chan_ablations.html"} <= set(pages)
+    assert "00_start_here.html" not in pages  # it is the front page
     for name, page in pages.items():
         for tag, attributes in page.elements:
             for key in {"href", "src"} & attributes.keys():
@@ -285,71 +300,46 @@ def test_folders_that_a_setting_names_are_not_shown(data, settings):
 # --- The front page ------------------------------------------------------------------------------
 
 
-def test_the_front_page_says_what_holds_and_where(built):
+def test_the_front_page_is_notebook_00_with_the_answers(built):
     page = Page(built / "index.html")
-    links = [each["href"] for each in page.all("a")]
-    for words in (
-        "reproduced",
-        "not run",
-        "One best region beats cross-attention, s|t included.",
-        "2 claims: 1 reproduced, 1 not run",
-        "not comparable with the paper's values",
-    ):
-        assert words in page.text, words
-    assert "verdicts.html#chan-codings" in links  # one click to difference, interval, verdict
-    assert "11_chan_ablations.html" in links
-    verdicts = (built / "verdicts.html").read_text()
-    section = verdicts.partition('id="chan-codings"')[2].partition("<section")[0]
-    for words in (
-        "reproduced",
-        "visual-codebook − cross-attention",
-        "+12.3 points",
-        "[4.5, 20.1]",
-        "[−1.5, 26.0]",
-        "0.0012",
-        "0.0098",
-        "2.51 ×",
-        "[2.25, 2.75]",
-    ):
-        assert words in section, words
+    assert page.text.index("00 · Start here") < page.text.index("Failed or unfinished")
+    row = re.search(r"Hard coding \(visual-codebook\) or.+?reproduced", page.text, re.S)[0]
+    for words in ("visual-codebook − cross-attention", "+12.3 points", "[4.5, 20.1]"):
+        assert words in row, words
+    assert "[−1.5, 26.0]" in row and "plain triplet" not in page.text  # which was not computed
+    assert "not comparable with the paper's values" in page.text
+    links = [each.get("href") for each in page.all("a")]
+    assert {"11_chan_ablations.html", "90_claims.html"} <= {*links}  # one click to all of it
+    assert "index.html" in [each.get("href") for each in Page(built / "90_claims.html").all("a")]
+
+
+def test_what_holds_is_listed_first(built):
+    links = [each.get("href") for each in Page(built / "search.html").all("a")]
+    pages = [link for link in links if re.match(r"\d\d_", link or "")]
+    assert pages == ["90_claims.html", "02_data.html", "11_chan_ablations.html"]
 
 
 def test_values_are_written_with_their_units_decimals():
-    line = SimpleNamespace(value=0.17349, low=0.1, high=0.31, unit="AUC")
-    assert (
-        report_front.value(line) == "+0.173 AUC"
-        and report_front.interval(line) == r"\[0.100, 0.310\]"
-    )
-    line.unit = "s"
-    assert report_front.value(line) == "+0.2 s" and report_front.interval(line) == r"\[0.1, 0.3\]"
+    line = pd.Series({"value": 0.17349, "low": 0.1, "high": 0.31, "unit": "AUC"})
+    assert start.value(line) == "+0.173 AUC" and start.interval(line) == r"\[0.100, 0.310\]"
+    line["unit"] = "s"
+    assert start.value(line) == "+0.2 s" and start.interval(line) == r"\[0.1, 0.3\]"
 
 
-def test_the_front_page_says_when_on_what_and_how_long(built):
+def test_it_says_on_what_when_and_how_long(out, built):
     text = Page(built / "index.html").text
-    for words in (
-        "2031-05-06 07:08",
-        "torch 9.8.7",
-        "2031-05-06T07:08:09Z",
-        "cpu",
-        "3.12.3",
-        "1,300 train",
-        "smoke",
-        "Linux x86_64, 2 cores",
-        "3 min 5 s, in 2 starts",
-    ):
-        assert words in text, words
-    row = re.search(r"11 · Coding and pooling\s+chan-T3\s+(.+?)\n\n", text, re.S)[1].split()
-    assert row == ["2031-05-06", "07:08", "42", "2", "10"]  # seconds; a shared run counts once
-
-
-def test_a_base_models_time_is_that_of_its_training(tmp_path, monkeypatch):
-    """What is listed for it is the measuring of a run that was trained before."""
-    monkeypatch.setattr(
-        report_notebooks, "papermill", lambda path: {"end_time": "2031", "duration": 5.0}
-    )
-    (tmp_path / "timings.csv").write_text(TIMINGS)
-    told = report_front.regenerated(SimpleNamespace(out=tmp_path), ["03_base_models"])
-    assert re.search(r"base-models \|\s*2031\s*\|\s+5 \|\s+1 \|\s+30 \|", told), told
+    assert "Computed on Linux x86_64, 2 cores, in 3 min 5 s, in 2 starts." in text
+    book = report.opened(out)
+    told = dict(start.circumstances(book).values)
+    assert told["data"] == "world: images 1,300 train; 5 captions each"
+    listed = start.notebooks(book).set_index("notebook").loc["11_chan_ablations"]
+    assert list(listed) == ["chan-T3", "done", "2031-05-06 07:08", 41.7]
+    made = dict(budget.made_with(pd.read_csv(out / "runs.csv")).values)
+    assert made == {
+        "devices": "cpu",
+        "packages": "torch 9.8.7",
+        "runs finished": "2031-05-06T07:08:09Z to 2031-05-06T07:08:09Z",
+    }
 
 
 def test_what_failed_and_what_is_missing_is_named(built):
@@ -361,14 +351,17 @@ def test_what_failed_and_what_is_missing_is_named(built):
     assert "has not run" not in Page(built / "11_chan_ablations.html").text
 
 
-def test_without_verdicts_there_is_a_report_of_what_there_is(tmp_path, capsys):
+def test_without_notebook_00_there_is_a_report_of_what_there_is(tmp_path, capsys):
     out = fill(tmp_path / "world-smoke")
+    (out / "notebooks/00_start_here.ipynb").unlink()
+    (out / "notebooks/90_claims.ipynb").unlink()
     for name in ("claims", "contrasts", "timings", "runs"):
         (out / f"{name}.csv").unlink()
     (out / "data.json").unlink()
     page = Page(report.build(out))
-    assert "11 · Coding and pooling" in page.text and "In short" not in page.text
-    assert not (out / "report/verdicts.html").exists()
+    assert "11 · Coding and pooling" in page.text and "Not made so far: 00_start_here" in page.text
+    assert "alignbook: world, smoke profile" in page.text
+    assert "11_chan_ablations.html" in [each.get("href") for each in page.all("a")]
     assert capsys.readouterr().out == ""  # no warnings
 
 
@@ -387,7 +380,7 @@ def test_it_is_built_when_something_changed_and_the_same_again(out, built):
     assert not (out / ".report").exists()
 
 
-@pytest.mark.parametrize("name", ["notebooks/11_chan_ablations.ipynb", "claims.csv", "runs.csv"])
+@pytest.mark.parametrize("name", ["notebooks/11_chan_ablations.ipynb", "starts.json", "runs.csv"])
 def test_a_changed_file_is_noticed(out, built, name):
     path = out / name
     whole = path.read_bytes()
@@ -413,7 +406,8 @@ def test_a_notebook_that_ends_or_goes_is_noticed(out, built):
 def test_a_build_that_fails_leaves_the_old_report(tmp_path, built, out, monkeypatch):
     copy = tmp_path / "world-smoke"
     shutil.copytree(out, copy)
-    (copy / "claims.csv").write_text(CLAIMS.replace("reproduced", "contradicted"))
+    answers = copy / "notebooks/00_start_here.ipynb"
+    answers.write_text(answers.read_text().replace("reproduced", "contradicted"))
     monkeypatch.setattr(report, "render", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         report.build(copy)

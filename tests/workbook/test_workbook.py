@@ -152,10 +152,12 @@ def test_the_map_says_what_is_computed(tmp_path, monkeypatch):
     folder = tmp_path / "results/world-smoke"
     (folder / "metrics.csv").write_text("exhibit,value\nchan-T3,1\nchan-T3,2\n")
     (folder / "claims.csv").write_text(
-        "claim,verdict,why\na,undecided,few seeds\nb,reproduced,-\nc,undecided,-\nd,not run,-\n"
+        "claim,exhibit,verdict\ngsl-robust,gsl-F1,undecided\nchan-codings,chan-T3,reproduced\n"
+        "c,chan-T3,undecided\nd,chan-T3,not run\n"
     )
     (folder / "contrasts.csv").write_text(
-        "claim,contrast,seeds,value,low,high,reading\nb,x,1,2,1,3,holds\na,y,3,5,-1,11,open\n"
+        "claim,contrast,unit,value,low,high,query_low,query_high\nchan-codings,x,AUC,2,1,3,,\n"
+        "gsl-robust,y,points,5,-1,11,0,9\ngsl-robust,z,points,7,1,2,3,4\n"
     )
     found = start.computed(tmp_path / "results")
     of = len(exhibits.NOTEBOOKS) - 1  # the map itself counts for nothing
@@ -165,10 +167,12 @@ def test_the_map_says_what_is_computed(tmp_path, monkeypatch):
         ["world-smoke-2da7cf", f"1 of {of}", 0, "–"],
     ]
     book = workbook.open("")
-    lines, verdict = start.verdict_on(book, "a")
-    assert verdict == "a: undecided, few seeds" and lines.values.tolist() == [
-        ["y", 3, 5, -1, 11, "open"]
-    ]
+    first, second = start.in_short(book).splitlines()[2:]  # a line a question
+    told = [each.strip() for each in first.split("|")[2:-1]]
+    assert told == ["x", "+2.000 AUC", r"\[1.000, 3.000\]", "–", "**reproduced**"]
+    told = [each.strip() for each in second.split("|")[2:-1]]
+    assert told == ["y", "+5.0 points", r"\[−1.0, 11.0\]", r"\[0.0, 9.0\]", "**undecided**"]
+    assert "(11_chan_ablations.ipynb)" not in first  # which has not been executed
     (folder / "notebooks/02_data.done").touch()
     broken = {
         "cells": [
@@ -184,8 +188,7 @@ def test_the_map_says_what_is_computed(tmp_path, monkeypatch):
     assert here["11_chan_ablations"] == "cell 1: ValueError: why"
     assert "00_start_here" not in here and len(here) == of
     (folder / "claims.csv").unlink()
-    lines, verdict = start.verdict_on(book, "a")
-    assert lines.empty and "has not been run" in verdict
+    assert "has not been run" in start.in_short(book)
 
 
 def test_the_command_lines_settings_are_read_back(tmp_path):

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from alignbook import ROOT
 from alignbook.datasets import (
@@ -40,7 +41,7 @@ from alignbook.store import fingerprint
 FEWEST = 11  # images of a split: recall at 10 says nothing of fewer
 NAMES = ("world", "flickr8k", "flickr30k", "coco", *precomp.SIZES)
 
-__all__ = ["NAMES", "DataError", "Dataset", "check", "parse", "prepare", "source"]
+__all__ = ["NAMES", "Asked", "DataError", "Dataset", "check", "parse", "prepare", "source"]
 
 
 def parse(spec: str) -> tuple[str, Path | None]:
@@ -66,61 +67,104 @@ def parse(spec: str) -> tuple[str, Path | None]:
     return name, Path(folder).expanduser() if folder else None
 
 
-def check(spec: str, profile=None) -> list[str]:
+class Asked(NamedTuple):
+    """What a start asks of data besides their files."""
+
+    profile: Any  # sizes, steps, seeds
+    settings: tuple[str, ...] | None = None  # those of the profile that are used, None: all
+    made: int = 0  # regions an image that a base model makes of pictures, 0: not known
+    first: Any = None  # the profile that is computed before that one
+
+
+def check(spec: str, asked: Asked | None = None) -> list[str]:
     """What stands in the way of using a data set; nothing is decoded, empty when all is well.
 
-    With a profile also whether there are images and regions enough for it, and room on the disk.
+    With what is asked also whether there are images and regions enough for it, room on the disk,
+    and no feature among those taken that no model can take.
     """
     try:
         name, folder = parse(spec)
+        if folder is None:
+            return _check_world(asked) if asked else []
     except DataError as error:
         return [str(error)]
-    if folder is None:
-        return _too_large(profile) if profile else []
-    found = _read(name, folder)
-    if profile and not found.problems:
-        found.problems += _too_few(found, profile)
+    found = _read(name, folder, _limits(asked.profile) if asked else None)
+    if asked and not found.problems:
+        found.problems += _too_few_found(found, asked)
         if isinstance(found, Collection):
             found.check_apart()
     return shorten(found.problems)
 
 
-def _too_large(profile) -> list[str]:
-    """Whether the world's pictures have room beside the project."""
-    images = sum(getattr(profile, f"{split}_images") for split in SPLITS)
-    needed, free = 3 * images * profile.size**2, shutil.disk_usage(ROOT).free
+def _check_world(asked: Asked) -> list[str]:
+    """Whether the world's pictures can be made, are enough, and have room beside the project."""
+    profile, images = asked.profile, _limits(asked.profile)
+    _world(profile, "A")
+    if problems := _too_few("data world", images, ("data world", asked.made), asked):
+        return problems
+    number = sum(images.values())
+    needed, free = 3 * number * profile.size**2, shutil.disk_usage(ROOT).free
     if needed <= free:
         return []
     return [
-        f"data world: {images:,} images at {profile.size} pixels take {needed // 10**6:,} MB, "
+        f"data world: {number:,} images at {profile.size} pixels take {needed // 10**6:,} MB, "
         f"expected {free // 10**6:,} MB at most, which are free: make room, or fewer or smaller "
         "images (train_images, size)"
     ]
 
 
-def _too_few(found: Collection | precomp.Precomp, profile) -> list[str]:
-    """Whether a collection has images to choose and to report by, and the regions asked for."""
-    precomputed = isinstance(found, precomp.Precomp)
-    splits = found.names if precomputed else found.splits
-    problems = [
-        f"{found.folder if precomputed else found.images}: {len(splits[split])} images in split "
-        f"{split}, expected {FEWEST} or more: among {FEWEST - 1} the right one is always one of the "
-        "first ten; give every split more images"
-        for split in SPLITS
-        if len(splits[split]) < FEWEST
-    ]
-    if precomputed:
-        stored = min(shape[1] for shape in found.shapes.values())
-    elif found.regions and not problems:
-        paths = [path for split in SPLITS for path in splits[split]]
-        stored = regions.kept(regions.read(found.regions, features=False), paths)
+def _too_few_found(found: Collection | precomp.Precomp, asked: Asked) -> list[str]:
+    """Whether a collection has images and regions enough, for what is computed first too."""
+    if isinstance(found, precomp.Precomp):
+        splits, place = found.names, found.folder
+        stored = place, min(k for _, k, _ in found.shapes.values())
     else:
-        return problems
-    for field in ("chan_regions", "gsl_regions"):
-        if stored < (wanted := getattr(profile, field)):
+        splits, place = found.splits, found.images
+        stored = place, asked.made
+        if found.regions:
+            paths = [path for split in SPLITS for path in splits[split]]
+            given = regions.read(found.regions, features=False)
+            stored = found.regions, regions.kept(given, paths)
+    there = {split: len(splits[split]) for split in SPLITS}
+    problems = _too_few(place, there, stored, asked)
+    if asked.first and not problems:
+        first = f" for --profile {asked.first.name}, which goes first: start that by itself with"
+        problems = [
+            problem.replace(": say --set", f"{first} --set")
+            for problem in _too_few(place, there, stored, asked._replace(profile=asked.first))
+        ]
+    return problems
+
+
+def _too_few(
+    place: Path | str, there: dict[str, int], stored: tuple[Path | str, int], asked: Asked
+) -> list[str]:
+    """What a profile asks of splits of so many images, and of regions an image, and isn't there."""
+    profile, limits, problems = asked.profile, _limits(asked.profile), []
+    taken = {split: min(limits[split] or n, n) for split, n in there.items()}
+    for split, n in taken.items():
+        if n < FEWEST:
+            more = "give every split more images"
+            if there[split] >= FEWEST or place == "data world":
+                more = f"say --set {split}_images={FEWEST} or more"
             problems.append(
-                f"{found.folder if precomputed else found.regions}: {stored} regions an "
-                f"image, expected {wanted} or more: say --set {field}={stored}"
+                f"{place}: {n} images in split {split}, expected {FEWEST} or more: among "
+                f"{FEWEST - 1} the right one is always one of the first ten; {more}"
+            )
+    if problems:
+        return problems
+    for field in vars(profile) if asked.settings is None else asked.settings:
+        split = next((each for each in SPLITS if field.endswith(f"_{each}_images")), "train")
+        if field.endswith("_images") and field.removesuffix("_images") not in SPLITS:
+            if taken[split] < (wanted := getattr(profile, field)):
+                problems.append(
+                    f"{place}: {taken[split]:,} images in split {split}, expected the {wanted:,} "
+                    f"of {field} or more: say --set {field}={taken[split]}, or 0 for all"
+                )
+        if field.endswith("_regions") and 0 < stored[1] < (wanted := getattr(profile, field)):
+            problems.append(
+                f"{stored[0]}: {stored[1]} regions an image, expected {wanted} or more: say "
+                f"--set {field}={stored[1]}"
             )
     return problems
 
@@ -163,16 +207,19 @@ def prepare(spec: str, profile, root: Path, domain: str = "A") -> Dataset:
         return _prepare_world(profile, Path(root), domain)
     if domain != "A":
         raise DataError(f"data {spec!r}: domain {domain!r}, expected 'A': only the world has more")
-    found = _read(name, folder)
+    limits = _limits(profile)
+    found = _read(name, folder, limits)
     if found.problems:
         raise DataError("\n  ".join(shorten(found.problems)))
-    limits = _limits(profile)
     if isinstance(found, precomp.Precomp):
         return _prepare_precomp(found, limits, Path(root))
     return _prepare_photographs(found, profile.size, profile.fit, limits, Path(root))
 
 
-def _read(name: str, folder: Path) -> Collection | precomp.Precomp:
+def _read(
+    name: str, folder: Path, limits: dict[str, int] | None = None
+) -> Collection | precomp.Precomp:
+    """What a folder holds; with limits, once all features that these take were looked at."""
     if not folder.is_dir():
         wrong = f"no such folder, expected the one that holds {name}"
         if folder.exists():
@@ -182,7 +229,10 @@ def _read(name: str, folder: Path) -> Collection | precomp.Precomp:
             )
         return Collection(name, folder, [], {}, {}, {}, problems=[f"{folder}: {wrong}"])
     if name in precomp.SIZES:
-        return precomp.read(folder, name)
+        found = precomp.read(folder, name)
+        if limits is not None and not found.problems:
+            found.look(limits)
+        return found
     split_file = (folder / f"dataset_{name}.json").is_file()
     if name == "flickr8k" and flickr8k.text_folder(folder):
         found = flickr8k.read(folder)
@@ -197,15 +247,16 @@ def _read(name: str, folder: Path) -> Collection | precomp.Precomp:
     found.regions = regions.find(folder)
     if found.regions and not found.problems:
         listed = [path for split in SPLITS for path in found.splits[split]]
-        found.problems += regions.check(found.regions, listed)
+        found.problems += regions.check(found.regions, listed, whole=limits is not None)
     return found
 
 
-def _prepare_world(profile, root: Path, domain: str) -> Dataset:
+def _world(profile, domain: str):
+    """What the world of a profile is made of; DataError if it cannot be made."""
     from alignbook import world
 
     try:
-        config = world.Config(
+        return world.Config(
             domain=domain,
             size=profile.size,
             train_images=profile.train_images,
@@ -215,6 +266,12 @@ def _prepare_world(profile, root: Path, domain: str) -> Dataset:
         )
     except ValueError as error:
         raise DataError(str(error)) from None
+
+
+def _prepare_world(profile, root: Path, domain: str) -> Dataset:
+    from alignbook import world
+
+    config = _world(profile, domain)
     if empty := [split for split in SPLITS if not config.count(split)]:
         raise DataError(
             f"data world: 0 images in {', '.join(empty)}, expected 1 or more: the "

@@ -13,9 +13,9 @@ rows of a sample of images are compared, and only every fifth is used. Features 
 a data set made from them holds captions and the place of the features,
 and is prepared again when these files change.
 
-To look at every number takes minutes (the training features of COCO have 33 GB). When a folder is
-checked, 64 images of each split, evenly spaced, are; all others when they are read, row by row
-(`store.RegionFeatures`). Both name the row.
+A folder is read with a look at 64 images of each split, evenly spaced. `Precomp.look` looks at all
+that a profile takes, once for each content: a second a GB, besides the hash. What changes after that
+is found when it is read, row by row (`prepared.RegionFeatures`). All name the row.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from alignbook.datasets import sound
 from alignbook.datasets.files import check_regular, put
 from alignbook.datasets.photographs import caption_problem, read_lines, writable
-from alignbook.datasets.prepared import CAPTIONS_PER_IMAGE, SPLITS
+from alignbook.datasets.prepared import CAPTIONS_PER_IMAGE, SPLITS, progress
 from alignbook.errors import DataError
 from alignbook.store import contents, durable
 
@@ -45,7 +47,6 @@ REMEDY = (
     "8.6 GB) and coco_precomp (33 GB): put the whole folder there"
 )
 SAMPLE = 64  # images of a split that are looked at before the work
-LARGEST = 1e6  # of a feature: its square, summed over a region, is a number of float32
 
 
 @dataclass
@@ -86,15 +87,35 @@ class Precomp:
         digest = hashlib.sha256()
         for source in self.sources:
             digest.update(hashlib.sha256(source.read_bytes()).digest())
-        parts = []
-        for split, path in self.files.items():
-            rows = (limits or {}).get(split, 0) * self.steps[split]
-            features = np.load(path, mmap_mode="r", allow_pickle=False)
-            whole = not rows or rows >= len(features)
-            parts.append(path if whole else (path, features[:rows].nbytes + features.offset))
+        parts = [self._part(split, limits or {}) for split in self.files]
         said = [contents.together(parts), [self.steps[split] for split in self.files]]
         digest.update(json.dumps(said).encode())
         return digest.hexdigest()
+
+    def look(self, limits: dict[str, int]) -> None:
+        """Look at every feature of the first so many images of each split, 0 or none: of all."""
+        for split, path in self.files.items():
+            look = partial(self._wrong, split, len(self.names[split][: limits.get(split) or None]))
+            if problem := sound.once(self._part(split, limits), self.steps[split], look):
+                self.problems.append(f"{path}, image row {problem}; {REMEDY}")
+
+    def _part(self, split: str, limits: dict[str, int]) -> Path | tuple[Path, int]:
+        """The file of a split, or so many bytes from its start: those that are taken."""
+        path, rows = self.files[split], limits.get(split, 0) * self.steps[split]
+        stored = np.load(path, mmap_mode="r", allow_pickle=False)
+        whole = not rows or rows >= len(stored)
+        return path if whole else (path, stored[:rows].nbytes + stored.offset)
+
+    def _wrong(self, split: str, images: int):
+        """Problem after problem of a split's first so many images, as "row: what is wrong"."""
+        path, step = self.files[split], self.steps[split]
+        stored = np.load(path, mmap_mode="r", allow_pickle=False)[: images * step : step]
+        some = max(1, sound.AT_ONCE // stored[0].nbytes)
+        starts = range(0, images, some)
+        for start in progress(starts, len(starts), f"parts of {path.name} looked at"):
+            found = sound.largest(stored[start : start + some])
+            for i in np.flatnonzero(~((found > 0) & (found <= sound.LARGEST))):
+                yield f"{(start + i) * step}: {sound.wrong(found[i])}"
 
 
 def read(folder: Path, name: str = "precomp", sizes: dict | None = None) -> Precomp:
@@ -280,20 +301,10 @@ def _check_sample(path: Path, features: np.ndarray, step: int, problems: list[st
     n = len(features) // step
     for image in np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int)):
         block = features[image * step : (image + 1) * step]
-        bad = np.flatnonzero(~np.isfinite(block).all(axis=(1, 2)))
-        if len(bad):
-            problems.append(
-                f"{path}, image row {image * step + bad[0]}: a feature is not a finite "
-                f"number, expected whole features; {REMEDY}"
-            )
-            return
-        largest = float(np.abs(block).max())
-        if not 0 < largest <= LARGEST:
-            problems.append(
-                f"{path}, image row {image * step}: its largest feature is {largest:g}, "
-                f"expected one above 0 and up to {LARGEST:g}; {REMEDY}"
-            )
-            return
+        for row, found in enumerate(sound.largest(block), image * step):
+            if said := sound.wrong(found):
+                problems.append(f"{path}, image row {row}: {said}; {REMEDY}")
+                return
         other = np.flatnonzero((block != block[0]).any(axis=(1, 2)))
         if len(other):
             problems.append(

@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from alignbook.errors import DataError
-from alignbook.store import durable, fingerprint
+from alignbook.store import contents, durable, fingerprint
 from alignbook.store.progress import is_shared, show
 
 SPLITS = ("train", "dev", "test")
@@ -412,11 +413,13 @@ def _square(path: Path, size: int, box: list[int] | None, fit: str, item: str) -
 
 
 def progress(items, total: int, what: str):
-    """Iterate with a bar that appears after two seconds, on a terminal or not; a job of the main
-    job tells that one instead how far it is.
+    """Iterate with a bar that appears after two seconds; off a terminal with a line at times. A job
+    of the main job tells that one instead how far it is.
     """
     if is_shared():
         return _told(items, total, what)
+    if not sys.stderr.isatty() and "JPY_PARENT_PID" not in os.environ:
+        return _said(items, total, what)
     from tqdm import tqdm
 
     return tqdm(items, total=total, desc=what, delay=2, mininterval=1, leave=False, file=sys.stderr)
@@ -426,6 +429,15 @@ def _told(items, total: int, what: str):
     for done, item in enumerate(items, 1):
         yield item
         show(what, done, total)
+
+
+def _said(items, total: int, what: str):
+    last = time.monotonic()
+    for done, item in enumerate(items, 1):
+        yield item
+        if time.monotonic() > last + contents.QUIET:
+            last = time.monotonic()
+            print(f"  {done:,} of {total:,} {what}", file=sys.stderr, flush=True)
 
 
 def sweep(root: Path) -> None:

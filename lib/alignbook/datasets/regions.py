@@ -22,8 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from alignbook.datasets import sound
 from alignbook.datasets.archives import check_growth
 from alignbook.datasets.files import load_json, put_json
+from alignbook.datasets.prepared import progress
 from alignbook.errors import DataError
 from alignbook.store import durable
 
@@ -108,7 +110,8 @@ def write(path: Path, regions: Regions) -> None:
             f"{path}: {len(regions.features):,} features for {len(regions.boxes):,} "
             "boxes, expected one a box: give both of every region"
         )
-    _finite(path, regions, regions.features, 0)
+    for _ in _look(path, regions, [regions.features]):
+        pass
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(f".making-{os.getpid()}-{path.name}")
     try:
@@ -134,8 +137,11 @@ def rows_of(found: Regions, paths: list[str]) -> list[int | None]:
     return [index.get(path, index.get(path.rpartition("/")[2])) for path in paths]
 
 
-def check(path: Path, photographs: list[str]) -> list[str]:
-    """What stands in the way of using a file for some photographs; features are not read."""
+def check(path: Path, photographs: list[str], whole: bool = False) -> list[str]:
+    """What stands in the way of using a file for some photographs.
+
+    Features are only read for the whole of it, and once for each content.
+    """
     try:
         found = read(path, features=False)
     except DataError as error:
@@ -147,7 +153,19 @@ def check(path: Path, photographs: list[str]) -> list[str]:
             f"{path}: no regions of {lost[0]} ({len(lost):,} of {len(rows):,} have none), "
             f"expected some of every photograph; {REMEDY}"
         ]
-    return []
+    problem = sound.once(path, "regions", lambda: _wrong(path, found)) if whole else ""
+    return [problem] if problem else []
+
+
+def _wrong(path: Path, found: Regions):
+    """The first problem of the features of a file, if there is one."""
+    parts = math.ceil(len(found.boxes) / BLOCK)
+    try:
+        yield from (
+            "" for _ in progress(_blocks(path, found), parts, f"parts of {path.name} looked at")
+        )
+    except DataError as error:
+        yield str(error)
 
 
 def extract(path: Path, paths: list[str], target: Path) -> None:
@@ -294,24 +312,38 @@ def _proper(boxes: np.ndarray) -> np.ndarray:
     return np.isfinite(boxes).all(axis=1) & (boxes[:, :2] < boxes[:, 2:]).all(axis=1)
 
 
-def _finite(path: Path, found: Regions, block: np.ndarray, start: int) -> None:
-    bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
-    if len(bad):
-        region = start + int(bad[0])
-        image = int(np.searchsorted(np.cumsum(found.counts), region, side="right"))
-        raise DataError(
-            f"{path}, region {region}: a feature of {found.names[image]} is not a "
-            f"finite number, expected whole features; {REMEDY}"
-        )
+def _look(path: Path, found: Regions, blocks):
+    """The blocks of a file's features, each once it was looked at.
+
+    A region may be all zero, an image may not.
+    """
+    ends, start = np.cumsum(found.counts), 0
+    tops = np.zeros(len(ends), np.float32)  # the largest feature of each image
+
+    def refuse(region: int, image: int, largest: float):
+        said = sound.wrong(largest, f" of {found.names[image]}")
+        raise DataError(f"{path}, region {region}: {said}; {REMEDY}")
+
+    for block in blocks:
+        sizes = sound.largest(block)
+        image = np.searchsorted(ends, np.arange(start, start + len(block)), side="right")
+        if (bad := ~(sizes <= sound.LARGEST)).any():
+            first = int(bad.argmax())
+            refuse(start + first, image[first], sizes[first])
+        np.maximum.at(tops, image, sizes)
+        start += len(block)
+        yield block
+    if start == ends[-1] and not tops.all():
+        first = int(tops.argmin())
+        refuse(ends[first] - found.counts[first], first, 0.0)
 
 
 def _blocks(path: Path, found: Regions):
     """Features ``(b, D) float32`` in the order of the regions, some at a time."""
     start, width = 0, found.features.shape[1]
     with _reading(path):
-        for block in (_blocks_npz if path.suffix == ".npz" else _blocks_parquet)(path, width):
-            block = block.astype(np.float32, copy=False)
-            _finite(path, found, block, start)
+        stored = (_blocks_npz if path.suffix == ".npz" else _blocks_parquet)(path, width)
+        for block in _look(path, found, (each.astype(np.float32, copy=False) for each in stored)):
             start += len(block)
             yield block
         if start != len(found.boxes):

@@ -332,7 +332,8 @@ def _collapse(exhibit, column, pairs):
     ]
 
 
-def _slope(exhibit, column, rows, sign):
+def slope(exhibit, column, rows, sign):
+    """The contrast of a claim on a slope: least squares on the doublings, weights of its terms."""
     x = np.log2(list(rows.values()))
     centred = (x - x.mean()) * {"up": 1, "down": -1}[sign] / ((x - x.mean()) ** 2).sum()
     terms = tuple((Term(exhibit, row, column), float(w)) for row, w in zip(rows, centred))
@@ -350,6 +351,6 @@ TESTS = {
     "best": (("rows",), _best),
     "flat": (("rows",), _flat),
     "collapse": (("pairs",), _collapse),
-    "slope": (("rows", "sign"), _slope),
+    "slope": (("rows", "sign"), slope),
     "ratio": (("pairs", "band"), _ratio),
 }

@@ -121,15 +121,24 @@ def models_table(metrics: pd.DataFrame) -> pd.DataFrame:
 def models_figure(metrics: pd.DataFrame):
     """RSUM of each base model on A and on B, a dot a seed, and its data."""
     import matplotlib.pyplot as plt
+    import seaborn
 
     figures.use_style()
-    mine = metrics[(metrics.exhibit == "base-models") & metrics.column.isin(["RSUM", "B RSUM"])]
+    domains = {"RSUM": "A, as trained", "B RSUM": "B, never seen"}
+    mine = metrics[(metrics.exhibit == "base-models") & metrics.column.isin(domains)]
     names = list(dict.fromkeys(mine.row))[::-1]
     figure, axis = plt.subplots(figsize=(6.4, 0.5 * len(names) + 1.1))
-    looks = (("RSUM", figures.OURS, "A, as trained"), ("B RSUM", figures.PAPER, "B, never seen"))
-    for column, colour, label in looks:
-        part = mine[mine.column == column]
-        axis.scatter(part.value, part.row.map(names.index), color=colour, s=36, label=label)
+    seaborn.scatterplot(
+        x=mine.value,
+        y=mine.row.map(names.index),
+        hue=mine.column.map(domains),
+        palette=dict(zip(domains.values(), (figures.OURS, figures.PAPER))),
+        hue_order=[each for column, each in domains.items() if column in set(mine.column)],
+        s=50,
+        linewidth=0,
+        ax=axis,
+    )
+    axis.set_ylabel("")
     axis.set_yticks(range(len(names)), names)
     axis.set_ylim(-0.6, len(names) - 0.4)
     axis.set_xlim(0, 1.06 * mine.value.max()), axis.set_xlabel("RSUM on the test split")
@@ -215,6 +224,7 @@ def lost_words(dataset, scores: np.ndarray, split: str, least: int = 30, n: int 
     (word, said, first %, any %).
     """
     import matplotlib.pyplot as plt
+    import seaborn.objects as so
 
     figures.use_style()
     rows, each = dataset.splits[split], dataset.captions_per_image
@@ -239,23 +249,27 @@ def lost_words(dataset, scores: np.ndarray, split: str, least: int = 30, n: int 
     )
     data["ratio"] = data["first %"] / data["any %"]
     data = data.sort_values(["ratio", "word"]).drop(columns="ratio")
-    top = data.head(n)[::-1]
+    top = data.head(n)[::-1].reset_index(drop=True)
     figure, axis = plt.subplots(figsize=(5.6, 0.24 * len(top) + 1.1))
-    axis.hlines(top.word, top["any %"], top["first %"], color=figures.OURS, lw=1)
-    axis.scatter(
-        top["first %"], top.word, color=figures.OURS, s=28, label="the wrong first picture"
+    above = dict(pointsize=5.6, edgewidth=1, artist_kws={"zorder": 3})  # the lines between
+    (
+        so.Plot(top, y=top.index)
+        .add(so.Range(color=figures.OURS, linewidth=1), xmin="any %", xmax="first %", orient="y")
+        .add(so.Dot(color=figures.OURS, **above), x="first %")
+        .add(so.Dot(color="white", edgecolor=figures.INK, **above), x="any %")
+        .label(x="pictures with a caption that says the word, %", y="")
+        .on(axis)
+        .plot()
     )
-    axis.scatter(
-        top["any %"],
-        top.word,
-        facecolor="white",
-        edgecolor=figures.INK,
-        s=28,
-        label="any picture",
-        zorder=3,
+    axis.set_yticks(top.index, top.word)
+    axis.set_xlim(left=0), axis.set_title("Words that get lost")
+    _, first, every = axis.collections
+    axis.legend(
+        [first, every],
+        ["the wrong first picture", "any picture"],
+        loc="upper left",
+        bbox_to_anchor=(1, 1),
     )
-    axis.set_xlabel("pictures with a caption that says the word, %"), axis.set_xlim(left=0)
-    axis.legend(loc="upper left", bbox_to_anchor=(1, 1)), axis.set_title("Words that get lost")
     return figure, data
 
 

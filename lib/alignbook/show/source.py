@@ -26,11 +26,12 @@ def of(thing, docstring: bool = False) -> str:
     return "\n".join(lines[: words.lineno - 1] + lines[words.end_lineno :]).rstrip() + "\n"
 
 
-def show(thing, docstring: bool = False):
-    """What a notebook displays of `of`: coloured Python, and the file and line it stands in."""
-    from IPython.display import Code
+def show(thing, docstring: bool = False) -> None:
+    """Display `of` in a notebook: coloured Python, and the file and line it stands in."""
+    from IPython.display import Code, display
 
     thing = inspect.unwrap(thing)  # what a decorator was put on
     file = inspect.getsourcefile(thing).partition("lib/")[2] or inspect.getsourcefile(thing)
     place = f"# lib/{file}, line {inspect.getsourcelines(thing)[1]}\n"
-    return Code(place + of(thing, docstring), language="python")
+    code = Code(place + of(thing, docstring), language="python")
+    display(code, exclude=["text/latex"])  # the report is a site

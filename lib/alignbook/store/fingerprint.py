@@ -18,7 +18,8 @@ PACKAGE = Path(__file__).resolve().parents[1]
 # Rooms that show, start or keep results, and never change a number.
 SHOWING = ("__main__", "errors", "store", "evidence", "show", "workbook", "explorer")
 # The same of a paper's room: which arms there are, and what is shown of them.
-OF_A_PAPER = ("arms", "catalogue", "printed", "show", "pipeline", "retrieved", "cost", "hours")
+OF_A_PAPER = ("arms", "catalogue", "settings", "printed", "show", "pipeline", "retrieved")
+OF_A_PAPER += ("cost", "hours")
 
 
 def trains(module: str) -> bool:

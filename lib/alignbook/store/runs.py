@@ -22,7 +22,6 @@ from typing import Protocol
 import numpy as np
 
 from alignbook import ROOT
-from alignbook.errors import DataError
 from alignbook.store import durable
 from alignbook.store.fingerprint import code_hash, key
 
@@ -209,7 +208,7 @@ def _compute(config, seed, inputs, device, origin, run: Run) -> None:
     _computing.append([])
     try:
         metrics = config.compute(inputs, seed, partial, device)
-    except DataError:  # nothing to go on with: the input is refused
+    except (ValueError, ArithmeticError):  # of the input: to go on would end in the same
         shutil.rmtree(partial, ignore_errors=True)
         raise
     finally:

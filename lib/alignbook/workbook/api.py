@@ -11,24 +11,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 from alignbook import PACKAGE
-from alignbook.workbook import report
+from alignbook.evidence import printed_tables
+from alignbook.workbook import chapters, exhibits, report
 
 # What one works with in Python; CONTRIBUTING.md has the map of all modules.
 ROOMS = {
-    "CHAN": ("papers.chan.model", "papers.chan.rivals"),
-    "ComAlign": (
-        "papers.comalign.model",
-        "papers.comalign.components.text",
-        "papers.comalign.components.image",
-    ),
-    "CoV-Align": ("papers.covalign.model", "papers.covalign.two_towers"),
-    "GSL": (
-        "papers.gsl.model",
-        "papers.gsl.coteaching",
-        "papers.gsl.backbone",
-        "papers.gsl.mixtures",
-        "papers.gsl.noise",
-    ),
+    printed_tables.PAPERS[paper]: tuple(f"papers.{paper}.{name}" for name in each.PAGES)
+    for paper, each in zip(chapters.PAPERS, exhibits.CATALOGUES)
+} | {
     "Core": tuple(
         f"core.{name}"
         for name in (

@@ -1,14 +1,17 @@
 """What the runs were planned to take, by data/budget.csv, and what they took."""
 
+import json
+
 import numpy as np
 import pandas as pd
 
 from alignbook import ROOT
 from alignbook.core.names import BASE_MODEL
+from alignbook.workbook import chapters
 from alignbook.workbook.exhibits import EXHIBITS
 
 # Core-seconds of a laptop run, by chapter.
-ALLOWED = {"base": 600, "chan": 1200, "comalign": 960, "covalign": 960, "gsl": 960}
+ALLOWED = {"base": 600} | {paper: each.ALLOWED for paper, each in chapters.HOURS.items()}
 
 
 def budget_table(book, timings: pd.DataFrame) -> pd.DataFrame:
@@ -65,3 +68,19 @@ def chapter_budget() -> pd.DataFrame:
             "": np.where(spent > [ALLOWED[name] for name in spent.index], "over", ""),
         }
     )
+
+
+def made_with(runs: pd.DataFrame) -> pd.DataFrame:
+    """On what devices, with which packages and when runs were computed: what, found.
+
+    Parameters
+    ----------
+    runs : as `results.gather` returns it.
+    """
+    used = {f"{name} {n}": 0 for text in runs.versions for name, n in json.loads(text).items()}
+    lines = [
+        ("devices", ", ".join(sorted(set(runs.device)))),
+        ("packages", ", ".join(used)),
+        ("runs finished", f"{runs.finished.min()} to {runs.finished.max()}"),
+    ]
+    return pd.DataFrame(lines, columns=["what", "found"])

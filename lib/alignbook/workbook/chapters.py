@@ -1,6 +1,6 @@
-"""Which module of a chapter says what is trained for an exhibit, and which measures its time.
+"""What stands behind the papers' exhibits, a room each: arms, costs, hours, and settings.
 
-Imported when asked for: the models behind them take seconds to import.
+Arms and costs are imported when asked for: the models behind them take seconds to import.
 """
 
 import ast
@@ -10,11 +10,33 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import alignbook.papers.chan.hours
+import alignbook.papers.comalign.hours
+import alignbook.papers.comalign.settings
+import alignbook.papers.covalign.hours
+import alignbook.papers.covalign.settings
+import alignbook.papers.gsl.hours
+import alignbook.papers.gsl.settings
 from alignbook.store.fingerprint import is_module, trains
 from alignbook.workbook.exhibits import paper
 
 IMPORT = re.compile(r"^ *from alignbook[\w.]* import (?:\([^)]*\)|[^\n]+)", re.M)
 PAPERS = ("chan", "comalign", "covalign", "gsl")
+# By paper: what its exhibits take of a GPU, and of two cores.
+HOURS: "dict[str, Hours]" = {
+    "chan": alignbook.papers.chan.hours,
+    "comalign": alignbook.papers.comalign.hours,
+    "covalign": alignbook.papers.covalign.hours,
+    "gsl": alignbook.papers.gsl.hours,
+}
+# Of those papers that have settings that name files.
+SETTINGS: "tuple[Settings, ...]" = (
+    alignbook.papers.comalign.settings,
+    alignbook.papers.covalign.settings,
+    alignbook.papers.gsl.settings,
+)
+# Settings that name the data to train on, and what the paper profile takes, by target.
+SOURCES = alignbook.papers.comalign.settings.SOURCES
 
 
 class Arms(Protocol):
@@ -36,6 +58,39 @@ class Cost(Protocol):
 
     def table(self, book: Any, listed: Any) -> Any:
         """Time and memory of an exhibit's runs, a row each."""
+
+
+class Hours(Protocol):
+    """What a paper's `hours` offers."""
+
+    ALLOWED: int  # core-seconds of training in a laptop run
+    BESIDES: dict[str, float]  # seconds besides training: of an "arm", the "start", a "model"
+
+    def hours(
+        self, exhibit: str, arms: Sequence[str], profile: Any, captions: int
+    ) -> tuple[float, str]:
+        """GPU hours of an exhibit with some arms, and what they are reckoned from."""
+
+
+class Settings(Protocol):
+    """What a paper's `settings` offers, which name files."""
+
+    WORDS: dict[str, tuple[str, ...]]  # by setting: the words that name none
+
+    def held(self, name: str, value: str, profile: Any, data: str) -> str:
+        """Hash of what the files hold."""
+
+    def problem(self, name: str, profile: Any, data: str, exhibits: Sequence[str] = ()) -> str:
+        """What speaks against a setting for some exhibits, "" if nothing does."""
+
+
+def settings_of(name: str) -> Settings:
+    """The settings of a paper that one of them belongs to.
+
+    >>> settings_of("parser").__name__
+    'alignbook.papers.comalign.settings'
+    """
+    return next(each for each in SETTINGS if name in each.WORDS)
 
 
 def arms_of(exhibit: str) -> Arms:

@@ -1,15 +1,18 @@
 """What is asked for on the command line, checked before any work starts."""
 
+from __future__ import annotations
+
 import difflib
 from argparse import Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from alignbook import ROOT
-from alignbook.papers.gsl import catalogue as gsl
 from alignbook.store import verbatim
-from alignbook.workbook import exhibits, profiles
+from alignbook.workbook import chapters, exhibits, folders, profiles
 
-COMPONENTS = "parser", "boxes", "probes"  # settings that say where ComAlign's pieces come from
+if TYPE_CHECKING:
+    from alignbook.datasets import by_name
 
 
 class Refused(Exception):
@@ -47,7 +50,7 @@ def check(asked: Namespace) -> tuple[list[str], dict]:
         made = profiles.get(profile, kind, overrides)
     except ValueError as error:
         raise Refused(f"--set: {error}") from None
-    data = check_data(asked.data, made)
+    data = check_data(asked.data, asked_of_data(asked, kind, made, overrides, notebooks))
     check_folders(made, kind, notebooks)
     if ":" in overrides.get("base", ""):
         overrides["base"], side = check_base(overrides["base"])
@@ -90,7 +93,7 @@ def make_absolute(overrides: dict[str, str]) -> None:
     from alignbook.workbook import named_files
 
     for name, words in named_files.WORDS.items():
-        place, known = overrides.get(name, ""), name in ("base", "comalign_source")  # checked apart
+        place, known = overrides.get(name, ""), name in ("base", *chapters.SOURCES)  # checked apart
         if place and not known and place not in words and Path(place).expanduser().exists():
             overrides[name] = str(Path(place).expanduser().resolve())
 
@@ -107,40 +110,65 @@ def changed(settings: list[str]) -> dict[str, str]:
     return overrides
 
 
+def wants_curves(asked: Namespace) -> bool:
+    """Whether ``--set tensorboard=yes`` is among what is asked for, which leaves it.
+
+    No number depends on it: neither the graph nor a results folder's settings know it.
+    """
+    said = changed(asked.set).get("tensorboard", "no")
+    if said not in ("yes", "no"):
+        raise Refused(f"--set tensorboard={said}: expected yes or no")
+    asked.set = [text for text in asked.set if not text.startswith("tensorboard=")]
+    return said == "yes"
+
+
 def check_folders(profile: profiles.Profile, kind: str, notebooks: list[str]) -> None:
-    """Refuse a folder of noise files, or a ViT's, that isn't there or lacks a file it should hold."""
-    if profile.gsl_noise_index != "drawn":
-        folder = Path(profile.gsl_noise_index).expanduser()
-        asked = [each for name in notebooks for each in exhibits.NOTEBOOKS[name].exhibits]
-        own = [
-            each for each in asked if each in gsl.EXHIBITS and exhibits.arms(each, kind, profile)
-        ]
-        rates = sorted(set().union(*map(gsl.rates, own)))
-        missing = [file for rate in rates if not (file := folder / f"{kind}_{rate}.npy").is_file()]
-        if not folder.is_dir() or missing:
-            lost = missing[0] if folder.is_dir() else folder
-            raise Refused(
-                f"--set gsl_noise_index={profile.gsl_noise_index}: {lost} not found, "
-                f"expected a folder with {kind}_RATE.npy for RATE = {', '.join(rates)}; or "
-                "leave it out, and the noise is drawn"
-            )
-    if profile.covalign_vit != "base" and profile.name != "paper":
-        from alignbook.papers.covalign import two_towers
-
-        try:
-            two_towers.ViT(profile.covalign_vit).files
-        except ValueError as error:
-            raise Refused(f"--set covalign_vit={profile.covalign_vit}: {error}") from None
+    """Refuse a folder that a paper's setting names and that lacks what the notebooks need."""
+    asked = [
+        each
+        for name in notebooks
+        for each in exhibits.NOTEBOOKS[name].exhibits
+        if exhibits.arms(each, kind, profile)
+    ]
+    for own in chapters.SETTINGS:
+        for name in {*own.WORDS} - {*exhibits.COMPONENTS, *chapters.SOURCES}:
+            if said := own.problem(name, profile, kind, asked):
+                raise Refused(f"--set {name}={getattr(profile, name)}: {said}")
 
 
-def check_data(spec: str, profile: profiles.Profile | None = None) -> str:
+def asked_of_data(
+    asked: Namespace, kind: str, made: profiles.Profile, overrides: dict, notebooks: list[str]
+) -> by_name.Asked:
+    """What a start asks of its data, for the exhibits that need nothing else: others may be left out."""
+    from alignbook.datasets.by_name import Asked
+
+    papers = {
+        exhibits.paper(each)
+        for name in notebooks
+        for each in (*exhibits.NOTEBOOKS[name].exhibits, *exhibits.NOTEBOOKS[name].reads)
+        if exhibits.arms(each, kind, made) and not exhibits.EXHIBITS[each].needs
+    }
+    used = tuple(field for field in vars(made) if field.partition("_")[0] in papers)
+    regions, first = 0, None
+    if any(name.endswith("_regions") for name in overrides):
+        from alignbook.backbones import region_features  # 2 s, only where regions were asked for
+
+        regions = region_features.Config().kept
+    if not asked.targets and made.name != "smoke":
+        first = profiles.get("smoke", kind)
+        done = folders.results_folder({"data": asked.data, "profile": first.name})
+        first = None if (done / "notebooks/00_start_here.done").exists() else first
+    return Asked(made, used, regions, first)
+
+
+def check_data(spec: str, asked: by_name.Asked | None = None) -> str:
     """A data set's spec with its folder made absolute, once nothing speaks against it."""
     from alignbook.datasets import by_name
 
     name, equals, folder = spec.partition("=")
     if equals and folder:
         spec = f"{name}={Path(folder).expanduser().resolve()}"
-    if problems := by_name.check(spec, profile):
+    if problems := by_name.check(spec, asked):
         raise Refused("\n  ".join([f"--data {spec}:", *problems]))
     return spec
 
@@ -175,19 +203,18 @@ def check_components(
         }
         for name in notebooks
     }
-    fields = set().union(*needs.values()) | set(COMPONENTS) & set(overrides)
-    if not fields and "comalign_source" not in overrides:
+    fields = set().union(*needs.values()) | set(exhibits.COMPONENTS) & set(overrides)
+    if not fields and not {*chapters.SOURCES} & {*overrides}:
         return notebooks
-    from alignbook.papers.comalign.components import check
-
-    if profile == "paper" and kind == "coco":
-        overrides.setdefault("comalign_source", f"flickr30k={ROOT / 'data/flickr30k'}")
-    if "comalign_source" in overrides:
-        overrides["comalign_source"] = check_source(overrides["comalign_source"], kind)
+    for name, usual in chapters.SOURCES.items():
+        if profile == "paper" and kind in usual:
+            overrides.setdefault(name, f"{usual[kind]}={ROOT / 'data' / usual[kind]}")
+        if name in overrides:
+            overrides[name] = check_source(name, overrides[name], kind)
     made = profiles.get(profile, kind, overrides)
     left = {}
     for field in sorted(fields):
-        problem = check.problem(field, made, data)
+        problem = chapters.settings_of(field).problem(field, made, data)
         lacking = [name for name in notebooks if field in needs[name]] if problem else []
         named = {each for name in lacking for each in (name, *exhibits.NOTEBOOKS[name].exhibits)}
         wanted = named & set(targets) or targets and set(lacking) >= set(notebooks)
@@ -202,18 +229,18 @@ def check_components(
     return [name for name in notebooks if name not in left]
 
 
-def check_source(spec: str, target: str) -> str:
-    """The data that ComAlign's heads are trained on, made absolute; they must not hold the target."""
+def check_source(name: str, spec: str, target: str) -> str:
+    """The data to train on, made absolute, that a setting names; they must not hold the target."""
     source = spec.partition("=")[0]
     if target == "world":
         raise Refused(
-            "--set comalign_source: the world's two domains are each other's source; it "
+            f"--set {name}: the world's two domains are each other's source; it "
             "goes with photographs"
         )
     if {source, target} == {"flickr8k", "flickr30k"}:
         raise Refused(
-            f"--set comalign_source={spec}: Flickr8k's photographs are among Flickr30K's, "
-            f"so that heads trained on the one have seen the other: take coco=DIR"
+            f"--set {name}={spec}: Flickr8k's photographs are among Flickr30K's, "
+            "so that what is trained on the one has seen the other: take coco=DIR"
         )
     return check_data(spec)
 

@@ -2,13 +2,26 @@
 
 import difflib
 
+import alignbook.papers.chan.catalogue
+import alignbook.papers.comalign.catalogue
+import alignbook.papers.covalign.catalogue
+import alignbook.papers.gsl.catalogue
 from alignbook.core.names import BASE_MODEL, row_and_target
 from alignbook.evidence.exhibit import Arm, Exhibit, Notebook
 from alignbook.evidence.exhibit import arms as _arms
-from alignbook.papers.chan import catalogue as chan
-from alignbook.papers.comalign import catalogue as comalign
-from alignbook.papers.covalign import catalogue as covalign
-from alignbook.papers.gsl import catalogue as gsl
+
+CATALOGUES = (  # in the order of the chapters
+    alignbook.papers.chan.catalogue,
+    alignbook.papers.comalign.catalogue,
+    alignbook.papers.covalign.catalogue,
+    alignbook.papers.gsl.catalogue,
+)
+
+
+def _all(part: str) -> dict:
+    """One dictionary of what each catalogue calls by a name."""
+    return {key: value for each in CATALOGUES for key, value in getattr(each, part).items()}
+
 
 EXHIBITS = {
     "base-models": Exhibit(  # ours: no table of a paper
@@ -18,16 +31,15 @@ EXHIBITS = {
             Arm(BASE_MODEL, on=("photographs",)),
         ),
     ),
-    **chan.EXHIBITS,
-    **comalign.EXHIBITS,
-    **covalign.EXHIBITS,
-    **gsl.EXHIBITS,
+    **_all("EXHIBITS"),
 }
+# Settings that may say "none" for what exhibits need; then those are not made.
+COMPONENTS = tuple(dict.fromkeys(field for each in EXHIBITS.values() for field in each.needs))
 # Rows of tables as printed: (group, row, arm).
-ROWS = {**chan.ROWS, **comalign.ROWS, **covalign.ROWS, **gsl.ROWS}
+ROWS = _all("ROWS")
 
 # The question of each paper that most readers come with, by the claim that answers it.
-QUESTIONS = {**chan.QUESTION, **comalign.QUESTION, **covalign.QUESTION, **gsl.QUESTION}
+QUESTIONS = _all("QUESTION")
 
 _SHORT = {"smoke": 5, "laptop": 5}
 NOTEBOOKS = {
@@ -35,10 +47,7 @@ NOTEBOOKS = {
     "01_reported_numbers": Notebook(printed=True, expected=_SHORT),
     "02_data": Notebook(("data",), expected={"smoke": 5, "laptop": 25}),
     "03_base_models": Notebook(("base",), ("base-models",), expected={"smoke": 10, "laptop": 15}),
-    **chan.NOTEBOOKS,
-    **comalign.NOTEBOOKS,
-    **covalign.NOTEBOOKS,
-    **gsl.NOTEBOOKS,
+    **_all("NOTEBOOKS"),
     "50_kernels": Notebook(printed=True, data=("world",), expected=_SHORT),
     "60_explorer": Notebook(
         ("base",), reads=("chan-T3", "chan-T2"), expected={"smoke": 10, "laptop": 10}

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from alignbook import ROOT
 from alignbook.store import durable
-from alignbook.workbook import exhibits, profiles
-from alignbook.workbook.checks import COMPONENTS
+from alignbook.workbook import chapters, exhibits, profiles
 
 
 def results_folder(settings: dict) -> Path:
@@ -38,9 +37,8 @@ def set_apart(settings: dict, notebooks: list[str]) -> dict:
         for each in exhibits.NOTEBOOKS[name].exhibits
         for field in exhibits.EXHIBITS[each].needs
     }
-    borrowed = (
-        {*COMPONENTS, "comalign_source"} - needed - ({"comalign_source"} if needed else set())
-    )
+    borrowed = {*exhibits.COMPONENTS, *chapters.SOURCES} - needed
+    borrowed -= {*chapters.SOURCES} if needed else set()
     left_out = {k for k in needed if there["set"].get(k) == "none"}  # of which it has nothing yet
 
     def mixed(part: str, of: dict, instead: dict, fields: set) -> dict[str, str]:

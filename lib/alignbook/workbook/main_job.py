@@ -30,7 +30,8 @@ from alignbook.workbook import (
     walker,
     warm,
 )
-from alignbook.workbook.checks import COMPONENTS, Refused, changed, check, read_from
+from alignbook.workbook.checks import Refused, changed, check, read_from, wants_curves
+from alignbook.workbook.exhibits import COMPONENTS
 from alignbook.workbook.graph import Graph
 
 
@@ -54,6 +55,7 @@ def run(asked: argparse.Namespace) -> int:
             "cluster, start snakemake itself",
             file=sys.stderr,
         )
+    curves = wants_curves(asked)
     if asked.profile == "paper" and (code := list_needs(asked)) is not None:
         return code
     notebooks, settings = check(asked)
@@ -80,6 +82,8 @@ def run(asked: argparse.Namespace) -> int:
                 part = f"round {number} of {len(rounds)}" if len(rounds) > 1 else ""
                 code = walk(each, notebooks, asked.spread, cores, part)
                 telling.tell_results(each, time.monotonic() - started)
+                if curves:
+                    write_curves(folders.results_folder(each))
                 if code:
                     for place in surroundings.full():
                         print(
@@ -91,6 +95,16 @@ def run(asked: argparse.Namespace) -> int:
         finally:
             lifeline.release(line)
     return 0
+
+
+def write_curves(out: Path) -> None:
+    """A results folder's curves as event files, if runs were trained for it."""
+    from alignbook.workbook import tensorboard
+
+    try:
+        tensorboard.tell(out)
+    except ValueError as error:
+        print(f"run_all.sh: {error}", file=sys.stderr)
 
 
 def list_needs(asked: argparse.Namespace) -> int | None:

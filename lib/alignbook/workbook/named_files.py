@@ -6,22 +6,13 @@ a folder that was moved as the same. Runs have keys of their own, made of the sa
 
 import hashlib
 import json
-from pathlib import Path
 
 from alignbook.errors import DataError
-from alignbook.store import contents
+from alignbook.workbook import chapters
 
-# What a setting says that names files, but for these words.
-WORDS = {
-    "base": (),
-    "bert": ("captions",),
-    "covalign_vit": ("base",),
-    "gsl_noise_index": ("drawn",),
-    "parser": ("captions", "none"),
-    "boxes": ("detector", "gold", "grid", "none"),
-    "probes": ("none",),
-    "comalign_source": ("",),
-}
+# What a setting says that names files, but for these words: those of all, and those of each paper.
+SHARED = {"base": (), "bert": ("captions",)}
+WORDS = SHARED | {name: words for each in chapters.SETTINGS for name, words in each.WORDS.items()}
 COMPARED = ("profile", "data", "seeds", "set", "device", "source")
 
 
@@ -51,39 +42,11 @@ def files(profile, data: str) -> dict[str, str]:
 
 
 def _hash(name: str, value: str, profile, data: str) -> str:
-    kind, _, folder = data.partition("=")
-    if name == "gsl_noise_index":
-        return contents.together(sorted(Path(value).expanduser().glob(f"{kind}_*.npy")))
-    if name == "comalign_source":
-        from alignbook.datasets import by_name
-
-        return f"{value.partition('=')[0]} {by_name.source(value, profile)}"
-    if name == "parser":
-        from alignbook.papers.comalign.components import parser
-
-        treebank = parser.is_treebank(value)
-        return (
-            parser.Treebank(Path(value).expanduser()).key
-            if treebank
-            else parser.Named(value).fingerprint
-        )
-    if name == "probes":
-        from alignbook.papers.comalign.components import probes
-
-        return probes.Brought(Path(value).expanduser()).fingerprint
-    if name == "boxes":
-        from alignbook.papers.comalign.components import detector, vectors
-
-        if value.endswith(".pt"):
-            return detector.Weights(value).key
-        if value == "instances":
-            return vectors.instances_below(Path(folder)).fingerprint
-        return vectors.Files((Path(value).expanduser(),)).fingerprint
+    if name not in SHARED:
+        return chapters.settings_of(name).held(name, value, profile, data)
     from alignbook.backbones import bert, pretrained
-    from alignbook.papers.covalign import two_towers
 
-    model = {"base": pretrained.parse, "bert": bert.Pretrained, "covalign_vit": two_towers.ViT}
-    source = model[name](value)
+    source = {"base": pretrained.parse, "bert": bert.Pretrained}[name](value)
     return f"{source.label} {source.key}"
 
 

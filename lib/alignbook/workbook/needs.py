@@ -4,22 +4,20 @@
 usually had and where to put it. Without --dry-run the run starts if nothing is missing, and
 otherwise stops with the same list.
 
-resources.yaml holds what there is to bring and what each notebook takes of it; a paper's `hours`
-reckons what its exhibits cost. Nothing heavy is imported: the list stands within a second, unless
+resources.yaml, here and in each paper's room, holds what there is to bring and what each notebook
+takes of it; a paper's `hours` reckons what its exhibits cost. Nothing heavy is imported: the list stands within a second, unless
 there are weights to look into.
 """
 
 import dataclasses
 import textwrap
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import yaml
 
 from alignbook import ROOT
-from alignbook.workbook import exhibits, profiles
+from alignbook.workbook import chapters, exhibits, profiles
 from alignbook.workbook.profiles import TRAINING_CAPTIONS, Profile
 
 WIDTH = 100
@@ -40,7 +38,7 @@ class File:
 
 @dataclass(frozen=True)
 class Resource:
-    """Something a person brings, and the notebooks that need it.
+    """Something a person brings.
 
     ``folder`` lies below data/ unless --data names another; ``weights`` is the spec of a
     pretrained model that lies there (`alignbook.backbones.pretrained`).
@@ -50,7 +48,6 @@ class Resource:
     folder: str
     files: tuple[File, ...]
     where: str
-    used_by: tuple[str, ...] = ()
     weights: str = ""
 
 
@@ -58,6 +55,7 @@ class Resource:
 class Needs:
     """What a notebook takes: its paper's data set ("" for none), what else, and what it may use.
 
+    ``also``: what the paper has for it besides.
     ``pictures``: it looks at photographs, so that --data with features alone can't stand in.
     ``settings`` are the fields of the profile that matter to it.
     """
@@ -65,8 +63,14 @@ class Needs:
     data: str = ""
     others: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     pictures: bool = False
     settings: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All resources that are for it."""
+        return (self.data, *self.others, *self.optional, *self.also)
 
 
 # --- The table ----------------------------------------------------------------------------------
@@ -108,23 +112,25 @@ def octets_in(text: str) -> float:
 
 
 def _table() -> tuple[dict[str, Resource], dict[str, Needs]]:
-    """What resources.yaml says: what there is to bring, and what each notebook takes."""
-    text = Path(__file__).with_name("resources.yaml").read_text(encoding="utf-8")
-    told = yaml.safe_load(text)
+    """What each resources.yaml says: what there is to bring, and what each notebook takes."""
+    told: dict[str, dict] = {"resources": {}, "notebooks": {}}
+    for module in (__file__, *(each.__file__ for each in exhibits.CATALOGUES)):
+        text = Path(module).with_name("resources.yaml").read_text(encoding="utf-8")
+        for part, own in yaml.safe_load(text).items():
+            told[part] |= own
     resources = {
         name: Resource(
             what=each["what"],
             folder=each["folder"],
             files=tuple(map(file_of, each["files"])),
             where=each["where"],
-            used_by=tuple(each.get("for", ())),
             weights=each.get("weights", ""),
         )
         for name, each in told["resources"].items()
     }
     notebooks = {
         name: Needs(**{k: tuple(v) if isinstance(v, list) else v for k, v in each.items()})
-        for name, each in told["notebooks"].items()
+        for name, each in sorted(told["notebooks"].items())
     }
     return resources, notebooks
 
@@ -139,11 +145,10 @@ PHOTOGRAPHS = 5000  # a second that a GPU trains the photo-tower on, at 80 pixel
 
 def cost(exhibit: str, profile: Profile, data: str) -> tuple[float, str]:
     """GPU hours of an exhibit on a data set, and what they are reckoned from."""
-    paper = exhibits.paper(exhibit)
-    if find_spec(f"alignbook.papers.{paper}") is None:
+    own = chapters.HOURS.get(exhibits.paper(exhibit))
+    if own is None:
         return base_models(profile)
-    hours = import_module(f"alignbook.papers.{paper}.hours")
-    return hours.hours(exhibit, exhibits.arms(exhibit, data), profile, TRAINING_CAPTIONS[data])
+    return own.hours(exhibit, exhibits.arms(exhibit, data), profile, TRAINING_CAPTIONS[data])
 
 
 def base_models(profile: Profile) -> tuple[float, str]:
@@ -267,7 +272,7 @@ def plan(notebooks: list[str], data: str = "world", overrides: dict | None = Non
 
     used = {
         each: [n for n in notebooks if each in (*needed[n], *NOTEBOOKS[n].optional)]
-        + list(found[each].resource.used_by)
+        + [name for name, needs in NOTEBOOKS.items() if each in needs.named]
         for each in found
     }
     used = {each: list(dict.fromkeys(names)) for each, names in used.items()}

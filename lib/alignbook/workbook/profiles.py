@@ -13,16 +13,11 @@ from pydantic import Field, ValidationError
 from pydantic.dataclasses import dataclass
 
 from alignbook.core.names import PROFILES as NAMES
-from alignbook.papers.chan import catalogue as chan
-from alignbook.papers.comalign import catalogue as comalign
-from alignbook.papers.covalign import catalogue as covalign
-from alignbook.papers.gsl import catalogue as gsl
-
-CHAPTERS = (chan, comalign, covalign, gsl)
+from alignbook.workbook.exhibits import CATALOGUES
 
 
 @dataclass(frozen=True, kw_only=True)
-class Profile(*(chapter.Sizes for chapter in CHAPTERS)):
+class Profile(*(each.Sizes for each in CATALOGUES)):
     """Every number a run depends on besides the data; `--set field=value` changes one of them."""
 
     name: str
@@ -44,7 +39,9 @@ class Profile(*(chapter.Sizes for chapter in CHAPTERS)):
 
 
 def _profile(name: str, **own) -> Profile:
-    parts = {key: value for each in CHAPTERS for key, value in getattr(each, name.upper()).items()}
+    parts = {
+        key: value for each in CATALOGUES for key, value in getattr(each, name.upper()).items()
+    }
     return Profile(name=name, **parts | own)
 
 
@@ -124,7 +121,7 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
         )
     changes = {} if kind == "world" else _of_photographs(name, kind, overrides)
     profile = dataclasses.replace(WORLD[name], **changes)
-    parts = Profile, *(chapter.Sizes for chapter in CHAPTERS)
+    parts = Profile, *(each.Sizes for each in CATALOGUES)
     fields = [name for part in parts for name in part.__annotations__ if name != "name"]
     for key, text in overrides.items():
         if key not in fields:
@@ -163,10 +160,10 @@ def _said(key: str, text: str, error: dict) -> str:
 
 def _of_photographs(name: str, kind: str, overrides: dict[str, str]) -> dict:
     """What photographs or precomputed features of a kind have otherwise than the world."""
-    parts = [each.PHOTOGRAPHS.get(name, {}) for each in CHAPTERS]
+    parts = [each.PHOTOGRAPHS.get(name, {}) for each in CATALOGUES]
     if name == "paper":
         captions = TRAINING_CAPTIONS[kind]
-        parts += [each.of_paper(captions) for each in CHAPTERS if hasattr(each, "of_paper")]
+        parts += [each.of_paper(captions) for each in CATALOGUES if hasattr(each, "of_paper")]
     elif kind == "coco":
         parts += [{"boxes": "instances"}]
     if ":" in overrides.get("base", ""):  # what most pretrained models look at

@@ -22,7 +22,7 @@ from alignbook.store.fingerprint import code_hash
 from alignbook.workbook import profiles, report_notebooks
 
 STYLE = ROOT / "docs" / "report"
-INPUTS = ("settings.json", "starts.json", "claims.csv", "contrasts.csv", "timings.csv", "runs.csv")
+INPUTS = ("settings.json", "starts.json", "runs.csv")  # besides the notebooks
 
 
 def asked_for(command: str, description: str, arguments: list[str]) -> argparse.Namespace:
@@ -187,6 +187,7 @@ def render(folder: Path, name: str, banner: str, **others) -> list[str]:
         "nb_execution_mode": "off",
         "nb_ipywidgets_js": {},
         "nb_merge_streams": True,
+        "nb_render_markdown_format": "myst",
         "myst_enable_extensions": ["dollarmath", "amsmath", "attrs_inline", "colon_fence"],
         "myst_dmath_double_inline": True,  # as in JupyterLab
         **others,
@@ -207,28 +208,25 @@ def render(folder: Path, name: str, banner: str, **others) -> list[str]:
 
 
 def write_pages(book, target: Path) -> None:
-    """Write what Sphinx reads: front page, verdicts and notebooks."""
+    """Write what Sphinx reads: notebooks, the one with the map as front page, and curves."""
     import nbformat
 
     from alignbook.workbook import curves, report_front
+    from alignbook.workbook.start import MAP
 
     target.mkdir(parents=True)
     problems = {}  # "" for a notebook that ran to its end
+    front = None
     for path in report_notebooks.executed(book.out):
         copy = target / path.name
-        copy.write_text(
-            report_notebooks.without_places(path.read_text(encoding="utf-8"), book.data), "utf-8"
-        )
+        text = report_notebooks.without_places(path.read_text(encoding="utf-8"), book.data)
+        copy.write_text(text.replace(f"({MAP}.ipynb)", "(index.ipynb)"), "utf-8")
         problems[path.stem] = report_notebooks.problem(copy, path.with_suffix(".done").exists())
-        nbformat.write(report_notebooks.prepared(copy, problems[path.stem]), copy)
-    claims, contrasts = (
-        report_front.results(book.out, "claims"),
-        report_front.results(book.out, "contrasts"),
-    )
-    if claims is not None and contrasts is not None:
-        text = report_front.verdicts(claims, contrasts, list(problems))
-        (target / "verdicts.md").write_text(text, "utf-8")
+        shown = report_notebooks.prepared(copy, problems[path.stem])
+        if path.stem == MAP:
+            copy.unlink()
+            front = shown
+        else:
+            nbformat.write(shown, copy)
     more = ["curves"] if curves.write_page(book.out, target) else []
-    (target / "index.md").write_text(
-        report_front.front(book, problems, claims, contrasts, more), "utf-8"
-    )
+    nbformat.write(report_front.front(book, problems, front, more), target / "index.ipynb")

@@ -84,8 +84,3 @@ def problem(path: Path, done: bool) -> str:
         said = textwrap.shorten(verbatim.line(" ".join(failure.split())), 300, placeholder=" …")
         return f"This notebook failed at {verbatim.markdown(said)}"
     return "" if done else "This notebook has not run to its end."
-
-
-def papermill(path: Path) -> dict:
-    """When a notebook was executed (UTC), and for how many seconds."""
-    return json.loads(path.read_text(encoding="utf-8"))["metadata"].get("papermill", {})

@@ -1,6 +1,7 @@
-"""What notebook 00 shows: what is installed, what is computed, and how far each notebook is."""
+"""What notebook 00 shows: the main answers, what is installed and computed, and how far it is."""
 
 import importlib.metadata
+import json
 import platform
 import time
 from pathlib import Path
@@ -9,6 +10,8 @@ import pandas as pd
 
 from alignbook import ROOT
 from alignbook.evidence import verdicts
+from alignbook.evidence.claims import DECIMALS
+from alignbook.show import tables
 from alignbook.workbook import execute, exhibits, profiles
 
 MAP = "00_start_here"
@@ -54,30 +57,82 @@ def computed(results: Path = ROOT / "results") -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["results", "notebooks", "numbers", "verdicts", "last"])
 
 
-def verdict_on(book, claim: str) -> tuple[pd.DataFrame, str]:
-    """A claim's contrasts and its verdict, as notebook 90 left them in the results folder.
-
-    Returns
-    -------
-    lines : DataFrame
-        contrast, seeds, difference, low, high (95 % over seeds) and how it reads; none where
-        notebook 90 has not been run on these results.
-    verdict : str
-        The claim's name and what was found, in a few words.
+def in_short(book) -> str:
+    """A line a paper, in Markdown: its question, the first contrast of the claim that answers it,
+    and the verdict on the claim; as notebook 90 left them in the results folder.
     """
-    columns = ["contrast", "seeds", "difference", "low", "high", "reading"]
     if not (book.out / "claims.csv").exists():
-        return pd.DataFrame(columns=columns), f"{claim}: notebook 90 has not been run here"
-    found = pd.read_csv(book.out / "claims.csv").set_index("claim").loc[claim]
-    lines = pd.read_csv(book.out / "contrasts.csv").rename(columns={"value": "difference"})
-    lines = lines[lines.claim == claim].reset_index(drop=True)
-    return lines[columns], f"{claim}: {found.verdict}, {found.why}"
+        return "No verdict so far: notebook 90 has not been run here."
+    claims = pd.read_csv(book.out / "claims.csv", keep_default_na=False).set_index("claim")
+    contrasts = pd.read_csv(book.out / "contrasts.csv").drop_duplicates("claim").set_index("claim")
+    lines = []
+    for claim, question in exhibits.QUESTIONS.items():
+        if claim in claims.index and claim in contrasts.index:
+            first, said = contrasts.loc[claim], claims.loc[claim]
+            page = f"{exhibits.EXHIBITS[said.exhibit].notebook}.ipynb"
+            there = (book.out / "notebooks" / page).exists()
+            lines.append(
+                {
+                    "question": f"[{question}]({page})" if there else question,
+                    "difference": first.contrast,
+                    "value": value(first),
+                    "over seeds": interval(first),
+                    "over images": interval(first, "query_"),
+                    "the claim is": f"**{said.verdict}**",
+                }
+            )
+    if not lines:
+        return "None of the main questions was computed."
+    return tables.markdown(pd.DataFrame(lines).replace(r"\|", r"\\|", regex=True))
+
+
+def value(contrast) -> str:
+    """A contrast's value with its unit."""
+    sign = "" if contrast.unit == "×" or not contrast.value > 0 else "+"
+    return f"{sign}{_number(contrast, 'value')} {contrast.unit}"
+
+
+def interval(contrast, of: str = "") -> str:
+    """A contrast's interval, over seeds or ("query_") over images; a dash if there is none."""
+    if pd.isna(contrast[f"{of}low"]):
+        return "–"
+    return rf"\[{_number(contrast, f'{of}low')}, {_number(contrast, f'{of}high')}\]"
+
+
+def _number(contrast, of: str) -> str:
+    return tables.written(contrast[of], DECIMALS.get(contrast.unit, 1))
+
+
+def circumstances(book) -> pd.DataFrame:
+    """On what data and with which settings the results were made: what, found."""
+    file, found = book.out / "data.json", book.kind
+    if file.exists():
+        said = json.loads(file.read_text(encoding="utf-8"))
+        splits = ", ".join(f"{number:,} {split}" for split, number in said["images"].items())
+        found += f": images {splits}; {said['captions per image']} captions each"
+    file = book.out / "settings.json"
+    changed = json.loads(file.read_text(encoding="utf-8"))["set"] if file.exists() else {}
+    lines = [
+        ("data", found),
+        ("seeds", f"{book.profile.seeds} a reported arm, unless its notebook says otherwise"),
+        ("changed settings", ", ".join(f"{k}={v}" for k, v in changed.items()) or "none"),
+    ]
+    return pd.DataFrame(lines, columns=["what", "found"])
 
 
 def _place(folder: Path) -> tuple[str, int]:
     """Data sets by name, their profiles from the smallest to the largest."""
     data, _, profile = folder.name.partition("-")
     return data, profiles.NAMES.index(profile) if profile in profiles.NAMES else len(profiles.NAMES)
+
+
+def _papermill(executed: Path) -> dict:
+    """When a notebook was executed (UTC) and for how many seconds, as far as its copy says."""
+    try:
+        said = json.loads(executed.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return said.get("metadata", {}).get("papermill", {})
 
 
 def _others(kind: str) -> list[str]:
@@ -91,8 +146,8 @@ def notebooks(book) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        notebook, the exhibits it shows, and whether it is there: "done", "not yet", or what stopped
-        it.
+        notebook, the exhibits it shows, whether it is there ("done", "not yet", or what stopped
+        it), and when and for how long it ran.
     """
     lines = []
     for name in _others(book.kind):
@@ -100,5 +155,9 @@ def notebooks(book) -> pd.DataFrame:
         state = "done" if executed.with_suffix(".done").exists() else "not yet"
         if state == "not yet" and executed.exists():
             state = execute.failure(executed) or state
-        lines.append((name, ", ".join(exhibits.NOTEBOOKS[name].shown) or "–", state))
-    return pd.DataFrame(lines, columns=["notebook", "exhibits", "here"])
+        ran = _papermill(executed)
+        when = (ran.get("end_time") or "–")[:16].replace("T", " ")
+        shown = ", ".join(exhibits.NOTEBOOKS[name].shown) or "–"
+        lines.append((name, shown, state, when, ran.get("duration") or float("nan")))
+    columns = ["notebook", "exhibits", "here", "executed (UTC)", "its seconds"]
+    return pd.DataFrame(lines, columns=columns)

@@ -1,6 +1,6 @@
 """``./run_all.sh tensorboard``: loss, learning rate and dev of stored runs as event files.
 
-They are written after the fact, from what every run keeps: nothing of the training depends on it.
+With ``--set tensorboard=yes`` a start ends with it. They are written after the fact, from what every run keeps: nothing of the training depends on it.
 The viewer is not part of the workbook: `pip install tensorboard`, or a notebook service's.
 """
 
@@ -29,13 +29,16 @@ def main(arguments: list[str]) -> int:
     try:
         kind = asked.data.partition("=")[0]
         out = asked.folder or report.newest(ROOT / "results", asked.profile, kind)
-        count = write(out)
+        tell(out)
     except (ValueError, OSError) as error:
         print(f"run_all.sh: {error}", file=sys.stderr)
         return 2
-    folder = os.path.relpath(out / "tensorboard")
-    print(f"{count} runs: tensorboard --logdir {folder}")
     return 0
+
+
+def tell(out: Path) -> None:
+    """`write`, and say how to look at it."""
+    print(f"{write(out)} runs: tensorboard --logdir {os.path.relpath(out / 'tensorboard')}")
 
 
 def write(out: Path) -> int:

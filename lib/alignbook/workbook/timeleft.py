@@ -8,11 +8,13 @@ that are left are then put on the cores one after another, as Snakemake does. St
 
 import csv
 from dataclasses import dataclass
+from math import log
 from pathlib import Path
+from statistics import NormalDist
 
 from alignbook import ROOT
 from alignbook.core.names import slug
-from alignbook.workbook import exhibits
+from alignbook.workbook import chapters, exhibits
 from alignbook.workbook.graph import Graph, title
 
 # Seconds where neither an earlier start nor the budget says any.
@@ -26,11 +28,11 @@ OTHERS = {
     "notebook": 10,
     "report": 20,
 }
-# Seconds of two smoke runs: what an arm takes besides its training, a chapter before its first arm,
-# the base model besides its training, and measuring the time and memory of a model.
-PER_ARM, ONCE = {"comalign": 1.0, "covalign": 0.15}, {"comalign": 35, "base": 10}
-BASE, PER_MODEL = 3, {"chan": 1.5, "covalign": 0.5, "gsl": 6}
+# Seconds of three smoke runs that a chapter takes besides training, as a paper's `hours` has them: of
+# an arm of base models, and before the first; and what the profile's own base model takes.
+OF_BASES, BASE = {"arm": 0.6, "start": 10}, 3
 STUBBORN = 0.06  # how much of the plan ahead counts as if it had been seen to hold
+VARY = 0.5  # the standard deviation of a job's time, as a logarithm
 LAST = tuple(name for name, book in exhibits.NOTEBOOKS.items() if book.last)
 
 
@@ -66,7 +68,7 @@ class Plan:
             return exhibits.NOTEBOOKS[names[0]].expected.get(self.profile.name, OTHERS["notebook"])
         if kind == "efficiency":
             models = len(exhibits.arms(names[0], self.data, self.profile)) * self.profile.seeds
-            return models * PER_MODEL[names[0].partition("-")[0]]
+            return models * besides(words)["model"]
         return OTHERS.get(kind, 10)
 
     def share(self, words: list[str], state: dict) -> float:
@@ -129,10 +131,9 @@ class Plan:
         # What the budget doesn't list, if there is one, shows others' runs and trains nothing.
         unknown = 0.0 if budget else OTHERS["arms"]
         each = {name: seconds / arms for name, (seconds, arms) in budget.items()}
-        besides = PER_ARM.get(chapter(words), 0.6)
-        parts = [each.get(name, unknown) + besides for name in of]
+        parts = [each.get(name, unknown) + besides(words)["arm"] for name in of]
         if kind == "whole":
-            parts[0] += ONCE.get(chapter(words), 0)
+            parts[0] += besides(words)["start"]
         return parts
 
     def _budget(self) -> dict[str, tuple[float, int]]:
@@ -161,14 +162,33 @@ def left(plan: Plan, graph: Graph, now: float) -> float:
     running = []
     for job in graph.running.values():
         gone, whole = now - job.began, correct(job.words)
+        rest = still(whole, gone)
         if share := shares[id(job)]:  # its own speed counts, the more the further it is
-            whole = share * gone / share + (1 - share) * max(whole, gone)
-        running.append((max(whole - gone, 0.1 * whole), job.words))
+            whole = gone + (1 - share) * max(whole, gone)
+            rest = max(whole - gone, 0.1 * whole)
+        running.append((rest, job.words))
     waiting = [(correct(words), words) for words in plan.waiting(graph)]
     report = correct(["report"])
     if not (waiting or running) and graph.finished:  # it is being written
-        report -= now - max(job.began + job.seconds for job in graph.finished)
-    return _walk(plan, running, waiting) + max(report, 0.0)
+        report = still(report, now - max(job.began + job.seconds for job in graph.finished))
+    return _walk(plan, running, waiting) + report
+
+
+def still(whole: float, gone: float) -> float:
+    """Seconds that a job still takes, in the mean, of which `whole` are expected and some are gone.
+
+    Jobs vary lognormally: what is late is no nearer to its end than what is in time.
+
+    >>> still(20, 0), round(still(20, 10), 1), round(still(20, 20), 1), round(still(20, 60), 1)
+    (20, 11.8, 9.8, 11.6)
+    """
+    if min(whole, gone) <= 0:
+        return whole
+    late = NormalDist().cdf
+    place = log(whole / gone) / VARY - VARY / 2
+    if place < -6:  # what is left of the distribution has no digits
+        return gone * VARY / -place
+    return whole * late(place + VARY) / late(place) - gone
 
 
 def _walk(plan: Plan, running: list, waiting: list) -> float:
@@ -258,6 +278,12 @@ def chapter(words: list[str]) -> str:
     ('chan', 'gsl')
     """
     return (Path(words[1]).parent.name or words[1]).partition("-")[0]
+
+
+def besides(words: list[str]) -> dict[str, float]:
+    """Seconds that a job of arms or of measuring takes besides training, by what it does."""
+    own = chapters.HOURS.get(chapter(words))
+    return own.BESIDES if own else OF_BASES
 
 
 def earlier(starts: list[dict], machine: str, cores: int) -> dict[str, float]:
