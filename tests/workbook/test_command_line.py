@@ -634,8 +634,16 @@ def test_what_only_a_gpu_needs_is_installed_where_there_is_one(set_up, tmp_path)
         for line in (ROOT / "requirements.lock").read_text().splitlines()
         if line[0].isalpha()
     }
-    for_tests = {"ast-serialize", "grimp", "hypothesis", "import-linter", "librt", "mypy"}
-    for_tests |= {"mypy-extensions", "pathspec", "playwright", "pytest", "ruff"}
+    for_tests = {
+        "ast-serialize",
+        "execnet",
+        "grimp",
+        "hypothesis",
+        "import-linter",
+        "librt",
+        "mypy",
+    }
+    for_tests |= {"mypy-extensions", "pathspec", "playwright", "pytest", "pytest-xdist", "ruff"}
     done = set_up.run()
     assert done.stderr == "" and "handed over: -m alignbook.workbook.placeholders\n" in done.stdout
     small = asked_for(set_up)
