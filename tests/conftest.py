@@ -28,6 +28,7 @@ def pytest_configure(config) -> None:
     config.addinivalue_line("markers", "timed: nothing else goes on while this test does")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list) -> None:
     """A file's tests stay in one process, and all that look at the smoke run, which begins it."""
     items.sort(key=lambda item: "finished" not in item.fixturenames)

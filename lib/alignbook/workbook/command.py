@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
 def do(arguments: list[str]) -> int:
     """What `main` does where nothing gives way."""
     if arguments[:1] == ["test"]:
-        spread = "-n auto --maxprocesses 4 --dist loadgroup".split()
+        spread = "-n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder".split()
         lab.hand_over("pytest", *spread, *arguments[1:])
     if arguments[:1] == ["lab"]:
         return lab.lab(arguments[1:])
