@@ -28,16 +28,24 @@ def pytest_configure(config) -> None:
     config.addinivalue_line("markers", "timed: nothing else goes on while this test does")
 
 
+def looks_at_smoke(item) -> bool:
+    """Whether a test needs the smoke run, which is made once."""
+    return not {"finished", "copy"}.isdisjoint(item.fixturenames)
+
+
+def pytest_itemcollected(item) -> None:
+    """A file's tests stay in one process, and so do all that look at the smoke run."""
+    if "attempt" not in item.fixturenames:  # of one mutant each
+        whole = "finished" if looks_at_smoke(item) else item.path.name
+        item.add_marker(pytest.mark.xdist_group(whole))
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list) -> None:
-    """A file's tests stay in one process, and all that look at the smoke run, which begins it."""
-    items.sort(key=lambda item: "finished" not in item.fixturenames)
-    for item in items:
-        if "attempt" not in item.fixturenames:  # of one mutant each
-            whole = "finished" if "finished" in item.fixturenames else item.path.name
-            item.add_marker(pytest.mark.xdist_group(whole))
-    if items and "finished" in items[0].fixturenames:
-        items[0].add_marker("timed")  # so is the smoke run
+    """Whatever looks at the smoke run comes first; the run itself is made alone."""
+    items.sort(key=lambda item: not looks_at_smoke(item))
+    if items and looks_at_smoke(items[0]):
+        items[0].add_marker("timed")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
