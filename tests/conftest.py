@@ -30,7 +30,7 @@ def pytest_configure(config) -> None:
 
 def looks_at_smoke(item) -> bool:
     """Whether a test needs the smoke run, which is made once."""
-    return not {"finished", "copy"}.isdisjoint(item.fixturenames)
+    return not {"finished", "smoke_copy"}.isdisjoint(item.fixturenames)
 
 
 def pytest_itemcollected(item) -> None:

@@ -550,7 +550,7 @@ def check_explorer(seen: dict) -> None:
 
 
 @pytest.fixture
-def copy(request, tmp_path) -> Copy:
+def smoke_copy(request, tmp_path) -> Copy:
     """The finished smoke run, to be opened in a browser."""
     if CHROMIUM is None:
         skip_unless_required("browser", "there is no chromium (Debian: apt-get install chromium)")
@@ -560,16 +560,16 @@ def copy(request, tmp_path) -> Copy:
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-def test_lab_opens_on_the_map_and_notebook_11_runs(copy, tmp_path):
-    check_lab(map_and_11(copy, tmp_path))
+def test_lab_opens_on_the_map_and_notebook_11_runs(smoke_copy, tmp_path):
+    check_lab(map_and_11(smoke_copy, tmp_path))
 
 
-def test_the_explorer_follows_the_pointer(copy, tmp_path):
-    check_explorer(explore(copy, tmp_path))
+def test_the_explorer_follows_the_pointer(smoke_copy, tmp_path):
+    check_explorer(explore(smoke_copy, tmp_path))
 
 
-def test_the_report_leads_to_the_answer_in_two_clicks_and_is_searched(copy, tmp_path):
-    check_report(follow(copy.smoke / "report", tmp_path))
+def test_the_report_leads_to_the_answer_in_two_clicks_and_is_searched(smoke_copy, tmp_path):
+    check_report(follow(smoke_copy.smoke / "report", tmp_path))
 
 
 def test_a_folder_that_would_do_harm_is_text(request, tmp_path):

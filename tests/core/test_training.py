@@ -166,3 +166,20 @@ def test_saved_weights_and_checksum(tmp_path):
     with torch.no_grad():
         model.weight[0, 0] += 1e-6
     assert training.checksum(model) != before
+
+
+def test_the_trivial_level_is_that_of_the_last_step_asked_of_the_finished_model(tmp_path):
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    descent = training.Descent(optimizer, training.warmup_cosine(optimizer, 6), 6)
+
+    def trivial_at(step):
+        assert step == 5 and not model.training and not torch.is_grad_enabled()
+        return torch.tensor(2.5)
+
+    def loss_at(step):
+        return model(torch.ones(1, 2)).square().sum()
+
+    outcome = training.fit(model, descent, loss_at, tmp_path, "toy", trivial_at=trivial_at)
+    assert training.save(model, outcome, tmp_path)["trivial loss"] == 2.5
+    assert "trivial loss" not in training.save(model, outcome | {"trivial": None}, tmp_path)

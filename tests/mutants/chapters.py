@@ -322,11 +322,6 @@ MUTANTS = [
         ("the axis upside down", "top + tall, -tall, logarithmic", "top, tall, logarithmic"),
         ("a logarithm of none", "logarithmic = title", "logarithmic = False and title"),
         ("arms share a colour", "dict(zip(group, COLOURS))", "dict.fromkeys(group, INK)"),
-        (
-            "what was measured has no curve",
-            "runs.stored(key) for key in run.record",
-            "run for key in run.record",
-        ),
     ),
     *_of(
         "workbook/tensorboard.py",
@@ -339,6 +334,42 @@ MUTANTS = [
         "test_curves.py",
         ("event files are a size of the profile", 'if not text.startswith("tensorboard=")]', "]"),
         ("event files unasked", 'return said == "yes"', 'return said != "no" or True'),
+    ),
+    *_of(
+        "evidence/learnt.py",
+        "test_learnt.py",
+        ("learnt: of all steps", "[-max(1, len(loss) // 10) :]", "[:]"),
+        (
+            "learnt: of the first tenth",
+            "[-max(1, len(loss) // 10) :]",
+            "[: max(1, len(loss) // 10)]",
+        ),
+        ("learnt: the early value is the last", "early[-1, 1]) / dev", "dev[-1, 1]) / dev"),
+        (
+            "learnt: of the early value",
+            "early[-1, 1]) / dev[-1, 1]",
+            "early[-1, 1]) / early[-1, 1]",
+        ),
+        ("learnt: half the steps are early", "0.8 * dev[-1, 0]", "0.5 * dev[-1, 0]"),
+        ("learnt: at the bound", "if loss_share > SHARE", "if loss_share >= SHARE"),
+        ("learnt: gains are no matter", "if dev_gain > GAIN", "if dev_gain > 1"),
+        ("the worst trial", "np.argmax(scores)", "np.argmin(scores)"),
+        ("idle trials win", "if may or not any(trained)", "if True"),
+        ("the best seed counts", "for each in (DID_NOT_TRAIN, STILL_LEARNING)", "for each in ()"),
+        ("of what is not stored", "if is_stored(key)]", "]"),
+    ),
+    *_of(
+        "evidence/verdicts.py",
+        "test_learnt.py",
+        ("idle arms decide", "if idle := _of_state(", "if idle := [] and _of_state("),
+        ("arms that more steps move decide", "if moved := _moved(", "if moved := [] and _moved("),
+        ("moved upwards alone", "abs(long - short) > learnt", "long - short > learnt"),
+        ("early arms pass unsaid", "if early := _of_state(", "if early := [] and _of_state("),
+    ),
+    *_of(
+        "core/training.py",
+        "test_training.py",
+        ("trivial: of the step behind the last", "trivial_at, steps - 1)", "trivial_at, steps)"),
     ),
     *_of(
         "store/allocator.py",
@@ -366,7 +397,6 @@ MUTANTS = [
             '(STORE / name / "run.json").exists()',
             '(STORE / ".partial" / name).exists() or (STORE / name / "run.json").exists()',
         ),
-        ("the worst trial", "np.argmax(scores)", "np.argmin(scores)"),
         (
             "equal parameters pass",
             'arms[a].metrics["checksum"] == arms[b].metrics["checksum"]',

@@ -5,6 +5,7 @@ FILE, TESTS = "papers/comalign/", "test_comalign.py"
 MUTANTS = [
     (name, FILE, snippet, replacement, TESTS)
     for name, snippet, replacement in [
+        ("trivial: one direction is left", "t2i=torch.zeros_like(value.t2i))", "t2i=value.t2i)"),
         # Eq. 1.
         (
             "Eq. 1: official exponent for all",

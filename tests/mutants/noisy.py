@@ -208,13 +208,25 @@ MUTANTS = [
         ("warm-up: networks begin anew", "pair.networks.load_state_dict(start.weights())", "pass"),
         (
             "warm-up: both networks on one batch",
-            "[seed, epoch, k, 0], i)\n            total",
-            "[seed, epoch, 0], i)\n            total",
+            "[seed, epoch, k, 0], i))",
+            "[seed, epoch, 0], i))",
         ),
         (
             "warm-up: one network alone",
-            "total = total + loss(pairs.look(network, chosen), config)",
-            "total = loss(pairs.look(network, chosen), config)",
+            "sum(loss(look, config) for look in looks_at(step))",
+            "loss(next(looks_at(step)), config)",
+        ),
+        (
+            "trivial: samples count",
+            "        if self.equal:\n            return",
+            "        if False:\n            return",
+        ),
+        ("trivial: labels are kept", "if not self.equal:", "if True:"),
+        ("trivial: records are kept", "found.clone() if self.equal else found", "found"),
+        (
+            "trivial: scores as they are",
+            "scores=torch.zeros_like(self.scores)",
+            "scores=self.scores",
         ),
         (
             "warm-up: one epoch of many",

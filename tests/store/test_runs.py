@@ -130,11 +130,6 @@ def test_the_record_names_the_runs_that_a_run_asked_for(store, monkeypatch):
     assert runs.get(Toy(6), 0, (data(),)).record["asked"] == []
 
 
-def test_best_on_dev_takes_the_largest_and_the_first_of_equals(store):
-    config, trials = runs.best_on_dev([Toy(2), Toy(7), Toy(5)], 1000, (data(),))
-    assert config == Toy(7) and len(trials) == 3 and {s for _, s in CALLS} == {1000}
-
-
 def test_what_another_process_computes_comes_last(store):
     """Two that want the same runs share them; each has all of them in the order asked for."""
     elsewhere = runs.get(Toy(4), 0, (data(),))

@@ -72,7 +72,14 @@ class Descent:
 
 
 def fit(
-    model, descent: Descent, loss_at, folder: Path, label: str, dev_at=None, dev_steps=None
+    model,
+    descent: Descent,
+    loss_at,
+    folder: Path,
+    label: str,
+    dev_at=None,
+    dev_steps=None,
+    trivial_at=None,
 ) -> dict:
     """Train for the descent's steps; resume from `folder/checkpoint.pt` if a whole one is there.
 
@@ -85,12 +92,14 @@ def fit(
         or of all. The model is in evaluation mode, without gradients; training goes on as if nobody
         had looked: same random numbers, same modes.
     dev_steps : the numbers of steps at which it is asked; by default `looks(steps)`.
+    trivial_at : step → the loss of the step's batch if all its scores were equal and all else as it
+        is: what knowing nothing costs. It is asked of the last step, as `dev_at` is.
 
     Returns
     -------
     dict with `loss` and `rate` (the first group's learning rate), one value a step; `dev`, a pair
     (steps taken, value) a look; `seconds` (training time without looks) and `dev seconds`, both
-    added over resumes; and `gradients` `(S, 2048) float32`: a fixed subset of the gradient's
+    added over resumes; `trivial`, None without `trivial_at`; and `gradients` `(S, 2048) float32`: a fixed subset of the gradient's
     entries at a few early steps, by which `runs.check_arms_differ` tells arms that train
     differently.
     """
@@ -119,7 +128,9 @@ def fit(
         dev = course.dev[-1][1] if course.dev else None
         progress.show(label, step + 1, steps, loss, dev=dev)
     model.eval()
-    return course.outcome(time.perf_counter() - began)
+    spent = time.perf_counter() - began
+    trivial = _look(model, trivial_at, steps - 1) if trivial_at else None
+    return course.outcome(spent) | {"trivial": trivial}
 
 
 class _Course:
@@ -247,7 +258,8 @@ def save(model, outcome: dict, folder: Path) -> dict:
     """Leave weights, curves and gradient sketch of a finished `fit` in `folder`.
 
     `loss` and `rate` `(steps,) float32`; `dev` `(L, 2) float64`, steps taken and value of a look.
-    Returns the metrics every run has: steps, parameters, seconds, and the parameters' checksum.
+    Returns the metrics every run has: steps, parameters, seconds, the parameters' checksum, and the
+    trivial level of the loss where it is known.
     """
     from safetensors.torch import save_file
 
@@ -257,7 +269,9 @@ def save(model, outcome: dict, folder: Path) -> dict:
     np.save(folder / "rate.npy", np.asarray(outcome.get("rate", []), np.float32))
     np.save(folder / "dev.npy", np.asarray(outcome.get("dev", []), np.float64).reshape(-1, 2))
     np.save(folder / "gradients.npy", outcome["gradients"])
-    return {
+    known = outcome.get("trivial") is not None
+    level = {"trivial loss": round(outcome["trivial"], 6)} if known else {}
+    return level | {
         "steps": len(outcome["loss"]),
         "parameters": sum(p.numel() for p in model.parameters()),
         "training seconds": round(outcome["seconds"], 3),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from alignbook.core.names import COLUMNS, TARGETS
-from alignbook.evidence import statistics
+from alignbook.evidence import learnt, statistics
 from alignbook.evidence.claims import Claim, Contrast, Term
 
 LEVEL = 0.05
@@ -27,6 +27,10 @@ class Numbers:
                     "metrics table holds one run of each"
                 )
             of_term[seed] = value
+        self.states = {}  # {term: the worst state of its seeds}
+        if "learnt" in metrics:
+            told = metrics.dropna(subset=["learnt"]).groupby(["exhibit", "row", "column"])["learnt"]
+            self.states = {Term(*which): learnt.worst(states) for which, states in told}
         self.images = (
             {}
             if images is None

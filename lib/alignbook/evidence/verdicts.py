@@ -11,15 +11,19 @@ is reversed"). Holm's correction is over the claims of a paper that are judged t
   significantly, and not more than it can spare are significantly reversed;
 - undecided: else, among it every claim whose arms do not differ.
 
+A claim that rests on an arm that did not train (see `learnt`) is "did not train"; one that rests on
+an arm which four times the steps move by more than 5 % is undecided. Neither is in a family.
 Also "not run" (an arm, a second seed or a longer profile is missing), "not testable here", and "on
 paper only" for claims about the print itself.
 """
+
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from alignbook.core.names import PROFILES
-from alignbook.evidence import claims, printed_tables, statistics
+from alignbook.evidence import claims, learnt, printed_tables, statistics
 from alignbook.evidence.claims import Claim, Contrast, Term
 from alignbook.evidence.contrasts import (
     LEVEL,
@@ -37,6 +41,7 @@ VERDICTS = (
     "trend only",
     "undecided",
     "contradicted",
+    "did not train",
     "not run",
     "not testable here",
     "on paper only",
@@ -81,7 +86,8 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame
 
     Parameters
     ----------
-    metrics : exhibit, row, column, seed, value, as in metrics.csv.
+    metrics : exhibit, row, column, seed, value, as in metrics.csv; with "learnt", the states that
+        `learnt.state` tells, what rests on an arm that did not train is not judged.
     profile : the profile that made them; `smoke` decides nothing.
     chosen : the claims to judge, all of `claims.load()` by default; Holm's correction is over the
         claims of each paper among them that can be judged, its family.
@@ -129,6 +135,10 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame
             families.setdefault(claim.paper, []).append((claim, own))
     for family in families.values():
         found |= _judged(family)
+        for claim, _ in family:
+            if early := _of_state(claim, numbers, learnt.STILL_LEARNING):
+                verdict, why, *rest = found[claim.id]
+                found[claim.id] = verdict, f"{why}; still learning: {', '.join(early)}", *rest
     verdicts = pd.DataFrame(
         [(c.id, c.paper, c.exhibit, c.says, c.test, *found[c.id]) for c in chosen],
         columns=CLAIM_COLUMNS,
@@ -153,6 +163,10 @@ def _not_judged(claim: Claim, profile: str, numbers: Numbers) -> tuple | None:
         return "not testable here", claim.untestable, *rest
     if missing := _missing(claim, profile, numbers):
         return "not run", missing, *rest
+    if idle := _of_state(claim, numbers, learnt.DID_NOT_TRAIN):
+        return learnt.DID_NOT_TRAIN, f"rests on what did not train: {', '.join(idle)}", *rest
+    if moved := _moved(claim, numbers):
+        return "undecided", f"not trained: four times the steps move {', '.join(moved)}", *rest
     return None
 
 
@@ -179,6 +193,28 @@ def _missing(claim: Claim, profile: str, numbers: Numbers) -> str:
             seed = seeds[int(np.argmin(np.isfinite(values)))]
             return f"{contrast.label}, seed {seed}: no number, a side is zero or below"
     return ""
+
+
+def _of_state(claim: Claim, numbers: Numbers, state: str) -> list[str]:
+    """Rows that a claim rests on and that are in a state."""
+    terms = dict.fromkeys(term for contrast in claim.contrasts for term in contrast.terms)
+    found = [term for term in terms if numbers.states.get(term) == state]
+    return list(dict.fromkeys(f"{term.exhibit} {term.row}" for term in found))
+
+
+def _moved(claim: Claim, numbers: Numbers) -> list[str]:
+    """Rows that a claim rests on and that more steps move, with the change in percent."""
+    found = []
+    for term in dict.fromkeys(term for contrast in claim.contrasts for term in contrast.terms):
+        longer = numbers.values.get(replace(term, row=term.row + learnt.LONGER), {})
+        seeds = sorted(longer.keys() & numbers.values[term].keys())
+        if seeds:
+            short, long = (
+                np.mean([v[seed] for seed in seeds]) for v in (numbers.values[term], longer)
+            )
+            if abs(long - short) > learnt.MOVED * abs(short):
+                found.append(f"{term.exhibit} {term.row} by {100 * (long / short - 1):+.0f} %")
+    return found
 
 
 def _judged(family: list[tuple[Claim, list[dict]]]) -> dict:

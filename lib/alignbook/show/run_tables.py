@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from alignbook.evidence import claims, printed_tables
+from alignbook.evidence import claims, learnt, printed_tables
 from alignbook.evidence.statistics import t_interval
 from alignbook.store import runs
 
@@ -27,7 +27,9 @@ def check_trials(arms: pd.DataFrame, strict: bool) -> str:
 
 
 def effort_table(arms: pd.DataFrame) -> pd.DataFrame:
-    """What each arm cost: dev trials, parameters, steps, pairs seen, seconds of training a run.
+    """What each arm cost: dev trials, parameters, steps, pairs seen, seconds of training a run; and
+    whether it has learnt: its last losses beside their trivial level, and the last fifth's gain on
+    dev, in percent, means over seeds.
 
     A run that counted its pairs itself says how many: batches may have two parts. A warm-up that
     runs share counts with each of them.
@@ -53,10 +55,21 @@ def effort_table(arms: pd.DataFrame) -> pd.DataFrame:
                 steps,
                 pairs,
                 seconds,
+                *_learnt(found),
             )
         )
     columns = ["arm", "dev trials", "seeds", "parameters", "steps", "pairs seen", "seconds a run"]
-    return pd.DataFrame(lines, columns=columns)
+    return pd.DataFrame(lines, columns=[*columns, "loss, % of trivial", "gain, %", "state"])
+
+
+def _learnt(found: list[runs.Run]) -> tuple[float, float, str]:
+    """Mean share and gain of an arm's runs in percent, and the worst state."""
+    own = [run for run in map(learnt.trained, found) if run]
+    levels = [run.metrics.get("trivial loss", np.nan) for run in own]
+    shares = [learnt.share(run.array("loss"), level) for run, level in zip(own, levels)]
+    gains = [learnt.gain(run.array("dev")) for run in own]
+    said = learnt.worst(map(learnt.state, shares, gains))
+    return *(100 * np.mean(each) if each else np.nan for each in (shares, gains)), said
 
 
 def dot_lines(

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from alignbook.core.names import COLUMNS
+from alignbook.evidence import learnt
 from alignbook.show.figures import PAPER
 from alignbook.store import durable, verbatim
 
@@ -19,6 +20,8 @@ HEADINGS = {
     "t2i R@10": "R@10 ",
     "RSUM": "RSUM",
 }
+# Behind a row's name: of seeds the worst counts, see `learnt`.
+MARKS = {learnt.DID_NOT_TRAIN: " ‡", learnt.STILL_LEARNING: " †"}
 
 
 def beside_paper(
@@ -44,10 +47,11 @@ def beside_paper(
     interval (NaN with one seed): for RSUM, without recalls for every column.
     """
     ours = summary.set_index(["row", "column"])
+    states = summary.groupby("row")["learnt"].agg(learnt.worst) if "learnt" in summary else {}
     paper = printed.set_index(["group", "row", "column"])["value"]
     lines = []
     for group, label, arm in rows:
-        line = {("", "group"): group, ("", "row"): label}
+        line = {("", "group"): group, ("", "row"): label + MARKS.get(states.get(arm), "")}
         for column in columns:
             line[column, "paper"] = paper.get((group, label, prefix + column), np.nan)
             line[column, "ours"] = ours["mean"].get((arm, prefix + column), np.nan)
@@ -63,6 +67,10 @@ def beside_paper(
 
 def show(table: pd.DataFrame, caption: str, note: str = ""):
     """A table beside the paper's, for a notebook: one decimal, the best of ours in bold."""
+    told = "".join(table["", "row"].astype(str))
+    note = "; ".join(
+        filter(None, [note, *(f"{m.strip()} {s}" for s, m in MARKS.items() if m in told)])
+    )
     numbers = [c for c in table.columns if c[1] in ("paper", "ours", "±")]
     plain = table.rename(columns=HEADINGS, level=0)
     numbers = [(HEADINGS.get(a, a), b) for a, b in numbers]

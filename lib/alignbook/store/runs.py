@@ -254,16 +254,6 @@ def several(wanted: list[tuple], inputs: Sequence = (), device: str = "cpu") -> 
     return [get(config, seed, inputs, device=device) for config, seed in wanted]
 
 
-def best_on_dev(candidates, seed: int, inputs: Sequence = (), device: str = "cpu"):
-    """The candidate with the largest RSUM on the dev split, and every trial's run.
-
-    A tie goes to the candidate named first. The test split is not looked at.
-    """
-    trials = several([(config, seed) for config in candidates], inputs, device=device)
-    scores = [run.metrics["dev RSUM"] for run in trials]
-    return candidates[int(np.argmax(scores))], trials
-
-
 class ArmsIdentical(ValueError):
     """Two arms of a sweep trained the same model: what tells them apart had no effect."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from alignbook.evidence import learnt
 from alignbook.show.figures import INK, MARKS
 from alignbook.store import runs, verbatim
 from alignbook.workbook import exhibits
@@ -43,14 +44,6 @@ class Curve:
     points: np.ndarray
 
 
-def trained(run: runs.Run) -> runs.Run | None:
-    """The run that was trained: what is shown may be what another run measured of it."""
-    if run.has("loss"):
-        return run
-    found = [runs.stored(key) for key in run.record["inputs"] if runs.is_stored(key)]
-    return next((each for each in found if each.has("loss")), None)
-
-
 def of_run(run: runs.Run) -> dict[str, np.ndarray]:
     """The curves of a trained run, `(n, 2)` each; those of its warm-up, if it had one, before 0."""
     loss, rate, dev = (np.array(run.array(name), float) for name in ("loss", "rate", "dev"))
@@ -79,7 +72,7 @@ def of_exhibits(out: Path) -> dict[str, list[Curve]]:
     for line in sorted(listed, key=lambda line: order.get(line["exhibit"], 0)):
         key = line["run"]
         if key not in known:
-            run = trained(runs.stored(key)) if runs.is_stored(key) else None
+            run = learnt.trained(runs.stored(key)) if runs.is_stored(key) else None
             known[key] = (run.key, of_run(run)) if run and len(run.array("loss")) else None
         if known[key]:
             name, curves = known[key]

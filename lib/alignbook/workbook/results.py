@@ -12,6 +12,7 @@ import pandas as pd
 from alignbook.core.names import BASE_MODEL, COLUMNS, row_and_target, slug
 from alignbook.core.protocol import TUNING_SEED, Protocol
 from alignbook.core.retrieval import KS
+from alignbook.evidence import learnt
 from alignbook.evidence.exhibit import Exhibit
 from alignbook.evidence.statistics import t_interval
 from alignbook.store import runs
@@ -40,7 +41,9 @@ def arm(book, exhibit: str, name: str) -> pd.DataFrame:
     chosen, trials = candidates[0], []
     if len(candidates) > 1 and not own.untuned(book.profile.name):
         tuned = getattr(chapter, "tuning_inputs", chapter.inputs)(book, exhibit, name)
-        chosen, trials = runs.best_on_dev(candidates, TUNING_SEED, tuned, device=book.device)
+        tried = [(config, TUNING_SEED) for config in candidates]
+        trials = runs.several(tried, tuned, device=book.device)
+        chosen = learnt.best(candidates, trials)
     chosen = replace(chosen, **changes)
     lines = [(exhibit, name, "trial", TUNING_SEED, run.key) for run in trials]
     seeds = book.seeds[:1] if own.single(book.profile.name) else seeds_of(book, known)
@@ -111,7 +114,9 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
         timings.append(_timing(row, run))
         provenance.append(_provenance(row, run))
         if row.role != "trial":
-            numbers += _recalls(book, row, run) + _asked(book, row, run)
+            state = learnt.of_run(run)
+            lines = _recalls(book, row, run) + _asked(book, row, run)
+            numbers += [(*line, state) for line in lines]
             images += _of_images(row, run)
     metrics = pd.DataFrame(numbers, columns=METRICS)
     none = pd.DataFrame(columns=["image", *COLUMNS[:6], "exhibit", "row", "target", "seed"])
@@ -136,6 +141,7 @@ METRICS = [
     "profile",
     "split",
     "protocol",
+    "learnt",
 ]
 TIMINGS = ["exhibit", "row", "role", "seed", "run", "steps", "training_seconds", "seconds"]
 PROVENANCE = [
@@ -247,13 +253,12 @@ def image_recalls(i2t, t2i) -> pd.DataFrame:
 
 
 def summarise(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Mean over seeds and its 95 % t interval: exhibit, row, column, seeds, mean, low, high."""
+    """Mean over seeds and its 95 % t interval: exhibit, row, column, seeds, mean, low, high, learnt."""
     rows = []
-    for (exhibit, row, column), values in metrics.groupby(["exhibit", "row", "column"], sort=False)[
-        "value"
-    ]:
-        mean, low, high = t_interval(values.to_numpy())
-        rows.append((exhibit, row, column, len(values), mean, low, high))
+    for which, lines in metrics.groupby(["exhibit", "row", "column"], sort=False):
+        values = lines["value"].to_numpy()
+        state = learnt.worst(lines["learnt"]) if "learnt" in lines else learnt.LEARNT
+        rows.append((*which, len(values), *t_interval(values), state))
     return pd.DataFrame(
-        rows, columns=["exhibit", "row", "column", "seeds", "mean", "low", "high"]
+        rows, columns=["exhibit", "row", "column", "seeds", "mean", "low", "high", "learnt"]
     ).round(4)

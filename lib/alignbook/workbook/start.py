@@ -9,12 +9,13 @@ from pathlib import Path
 import pandas as pd
 
 from alignbook import ROOT
-from alignbook.evidence import verdicts
+from alignbook.evidence import learnt, verdicts
 from alignbook.evidence.claims import DECIMALS
 from alignbook.show import tables
 from alignbook.workbook import execute, exhibits, profiles
 
 MAP = "00_start_here"
+SAID = (*verdicts.JUDGED, learnt.DID_NOT_TRAIN)  # verdicts that are counted
 PACKAGES = ("torch", "numpy", "open_clip_torch", "transformers", "timm", "spacy", "jupyterlab")
 
 
@@ -49,8 +50,7 @@ def computed(results: Path = ROOT / "results") -> pd.DataFrame:
                 folder.name,
                 f"{len(done)} of {all_of}",
                 len(pd.read_csv(metrics)) if metrics.exists() else 0,
-                ", ".join(f"{said[name]} {name}" for name in verdicts.JUDGED if name in said)
-                or "–",
+                ", ".join(f"{said[name]} {name}" for name in SAID if name in said) or "–",
                 time.strftime("%Y-%m-%d", time.localtime(last)),
             )
         )

@@ -248,13 +248,14 @@ def fitted(tmp_path, monkeypatch):
         captions_per_image=5,
         captions_of=lambda split: [5 * i + k for i in splits[split] for k in range(5)],
     )
-    steps, looks = [], []
+    steps, looks, levels = [], [], []
 
-    def train(model, descent, loss_at, folder, label, dev_at):
+    def train(model, descent, loss_at, folder, label, dev_at, trivial_at):
         model.train()
         losses = [loss_at(step).item() for step in range(descent.steps)]
         steps.append((losses, descent.optimizer, descent.clip, label))
         looks.append(dev_at)
+        levels.append([float(trivial_at(step)) for step in range(descent.steps)])
         return {}
 
     monkeypatch.setattr(chan.training, "fit", train)
@@ -266,7 +267,12 @@ def fitted(tmp_path, monkeypatch):
         inputs = Inputs(dataset, run)
         found = chan.fit(model, Captions(), config, inputs, seed, tmp_path, "cpu", "label")
         return SimpleNamespace(
-            found=found, asked=model.asked, folder=tmp_path, steps=steps[-1], look=looks[-1]
+            found=found,
+            asked=model.asked,
+            folder=tmp_path,
+            steps=steps[-1],
+            look=looks[-1],
+            levels=levels[-1],
         )
 
     return run
@@ -280,6 +286,11 @@ def test_fit_begins_with_all_violations(fitted):
     losses, optimizer, clip, label = fitted(0, all_violations=0.5).steps
     assert losses == every[:2] + hardest[2:]
     assert (clip, label) == (2.0, "label") and optimizer.param_groups[0]["weight_decay"] == 1e-4
+
+
+def test_the_trivial_loss_is_two_margins_a_negative(fitted):
+    """Of six pairs and a margin of 2.5: 2 α B with the hardest, (B - 1) times that with all."""
+    assert fitted(0, all_violations=0.5).levels == [150.0, 150.0, 30.0, 30.0]
 
 
 def test_fit_drops_regions_in_training_alone(fitted):

@@ -283,6 +283,23 @@ def test_loss_is_that_of_a_loop(terms, coefficient):
     assert loss(model, images, captions).item() == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.parametrize(("terms", "coefficient"), [("GER", 1.0), ("GER", 3.0), ("G", 2.0)])
+def test_the_trivial_loss_is_that_of_equal_similarities(terms, coefficient):
+    """Who lacks a component is in no denominator; where all have all it is 3 ln B."""
+    images, captions = sets(6, 10), sets(6, 11)
+    model = model_of(network="none", terms=terms, coefficient=coefficient)
+    equal, expected = torch.zeros(6, 6), 0.0
+    for term in terms:
+        _, _, has_i, has_t = slow_terms(images, captions)[term]
+        both = slow_contrast(equal, has_i, has_t) + slow_contrast(equal, has_t, has_i)
+        expected += (coefficient if term == "G" else 1.0) * both / 2
+    found = comalign.trivial_loss(model, images, captions).item()
+    assert found == pytest.approx(expected, rel=1e-5)
+    whole = sets(6, 10, holes=False), sets(6, 11, holes=False)
+    level = {"GER": 2 + coefficient, "G": coefficient}[terms] * math.log(6)
+    assert comalign.trivial_loss(model, *whole).item() == pytest.approx(level, rel=1e-5)
+
+
 def test_scales_are_learnt_bounded_or_absent():
     model = model_of()
     assert model.scale("E").item() == pytest.approx(1 / 0.07)

@@ -528,6 +528,8 @@ def test_the_loss_is_that_of_loops(matching):
             2.1 * covalign.spatial_concentration(regions.attention, covalign.positions(GRID)).item()
         )
     assert model.loss(patches, words, mask, ids).item() == pytest.approx(expected, rel=1e-4)
+    level = expected + 0.7 * (slow_info_nce(0 * s, ids.tolist()) - slow_info_nce(s, ids.tolist()))
+    assert model.trivial_loss(patches, words, mask, ids).item() == pytest.approx(level, rel=1e-4)
     everyone = model.loss(patches, words, mask)
     assert everyone > model.loss(patches, words, mask, ids)  # one negative less
 

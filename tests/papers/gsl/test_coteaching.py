@@ -674,7 +674,9 @@ def test_a_seed_draws_the_networks_and_each_ones_batches(inputs, tmp_path, monke
         Pairs,
         "look",
         lambda self, network, chosen: (
-            seen.append((training.checksum(network), tuple(chosen))) or real(self, network, chosen)
+            torch.is_grad_enabled()
+            and seen.append((training.checksum(network), tuple(chosen)))
+            or real(self, network, chosen)
         ),
     )
     for seed in (0, 1):
@@ -767,6 +769,7 @@ def test_a_network_learns_on_its_peers_division(inputs, tmp_path):
         steps.clear()
         method = Method("mean", train, divide, parts=True, record=1)
         coteaching.fit(method, config_of("ncr", split=split), inputs, 0, tmp_path, "cpu")
+        steps[:] = [step for step in steps if not step.equal]
         assert divided == [0, 1, 0, 1] and len(steps) == 12
         for step in steps:
             half = 1 - step.number if split == "peer" else step.number
@@ -799,6 +802,7 @@ def test_without_noisy_or_clean_pairs_all_are_clean(inputs, tmp_path, p, alone, 
         parts=True,
     )
     found = coteaching.fit(method, config_of("ncr", delta=delta), inputs, 0, tmp_path, "cpu")
+    steps = [step for step in steps if not step.equal]
     assert {(len(s.clean), len(s.noisy)) for s in steps} == {(6, 0)}
     assert len({tuple(s.clean) for s in steps}) == len(steps) == 12
     path = tmp_path / "problems.json"
@@ -833,7 +837,9 @@ def test_the_bound_sees_pairs_that_are_clean_in_truth_alone(inputs, tmp_path, mo
         Pairs,
         "look",
         lambda self, network, chosen: (
-            seen.append(self.noisy[chosen]) or real(self, network, chosen)
+            torch.is_grad_enabled()
+            and seen.append(self.noisy[chosen])
+            or real(self, network, chosen)
         ),
     )
     compute(config_of("clean"), inputs, 0, tmp_path / "clean")
@@ -846,7 +852,7 @@ def test_the_bound_sees_pairs_that_are_clean_in_truth_alone(inputs, tmp_path, mo
 def test_the_learning_rate_falls_by_epochs_after_warm_up(inputs, tmp_path, monkeypatch):
     rates, asked, fit = [], [], training.fit
 
-    def watched(model, descent, loss_at, folder, label, *dev):
+    def watched(model, descent, loss_at, folder, label, *dev, **trivial):
         optimizer = descent.optimizer
         asked.append((descent.steps, descent.clip, optimizer.defaults["weight_decay"]))
 
@@ -854,7 +860,7 @@ def test_the_learning_rate_falls_by_epochs_after_warm_up(inputs, tmp_path, monke
             rates.append(optimizer.param_groups[0]["lr"])
             return loss_at(step)
 
-        return fit(model, descent, loss, folder, label, *dev)
+        return fit(model, descent, loss, folder, label, *dev, **trivial)
 
     monkeypatch.setattr(training, "fit", watched)
     compute(config_of("mean", epochs=4, warm_up_epochs=2, epoch_steps=2), inputs, 0, tmp_path)
@@ -895,6 +901,29 @@ def test_networks_begin_with_what_the_warm_up_left(inputs, tmp_path):
     kept = safetensors.torch.load_file(tmp_path / "weights.safetensors")
     assert kept.keys() == warmed.keys()
     assert all(torch.equal(kept[name], value) for name, value in warmed.items())
+
+
+@pytest.mark.parametrize("loss, level", [("hardest", 2 * 0.2), ("mean", 2 * 0.2 * 5 / 6)])
+def test_the_trivial_loss_of_a_warm_up_is_twice_the_margin_a_network(inputs, loss, level):
+    """Of both networks; mean violations count the pair itself as 0, and all six images differ."""
+    config = config_of("mean", warm_up=loss, margin=0.2, noise=0.0)
+    begun = warm_up.warm_up_of(rivals.METHODS["mean"], config)
+    assert begun.loss == loss
+    found = coteaching.runs.get(begun, 0, inputs, device="cpu").metrics["trivial loss"]
+    assert 0.6 * 2 * level <= found <= 2 * level + 1e-6  # an image's other caption is no negative
+
+
+@pytest.mark.parametrize("method", ["gsl", "ncr", "bicro", "gsc"])
+def test_asking_for_the_trivial_loss_changes_nothing(inputs, tmp_path, monkeypatch, method):
+    config = config_of(method)
+    whole = told(compute(config, inputs, 0, tmp_path / "a"))
+    assert 0 < whole.pop("trivial loss") < 20
+    monkeypatch.setattr(coteaching.Lessons, "trivial_at", lambda self, step: torch.tensor(1.0))
+    plain = told(compute(config, inputs, 0, tmp_path / "b"))
+    assert plain.pop("trivial loss") == 1 and plain == whole
+    for name in ("posterior", "labels", "dev"):
+        first, second = (np.load(tmp_path / each / f"{name}.npy") for each in "ab")
+        assert np.array_equal(first, second, equal_nan=True)
 
 
 def test_both_networks_warm_up(inputs):

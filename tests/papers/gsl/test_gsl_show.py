@@ -587,9 +587,15 @@ def test_pairs_seen_are_those_a_run_counted(monkeypatch):
     metrics = {"steps": 5, "parameters": 7, "training seconds": 1.0}
     stored = {
         "a": SimpleNamespace(metrics=metrics | {"samples": 44}, config={"batch": 3}),
-        "b": SimpleNamespace(metrics=metrics, config={"batch": 3}),
+        "b": SimpleNamespace(metrics=metrics | {"trivial loss": 4.0}, config={"batch": 3}),
     }
+    arrays = {"loss": np.full(20, 3.8), "dev": np.array([(80, 90.0), (100, 100.0)])}
+    for run in stored.values():
+        run.has, run.array = arrays.__contains__, arrays.__getitem__
     monkeypatch.setattr(runs, "stored", stored.__getitem__)
     lines = [("x", "report", 0, "a"), ("y", "report", 0, "b")]
     table = run_tables.effort_table(pd.DataFrame(lines, columns=["arm", "role", "seed", "key"]))
     assert table["pairs seen"].tolist() == [44, 15]
+    assert table["state"].tolist() == ["still learning", "did not train"]
+    assert table["loss, % of trivial"].tolist()[1] == pytest.approx(95)
+    assert table["gain, %"].tolist() == pytest.approx([10, 10])

@@ -130,9 +130,14 @@ def fit(
         regions = model.image(drop_regions(raw, config.region_drop).to(device))
         seen = lengths[captions]
         words = model.text(ids[captions, : int(seen.max())].to(device), seen)
+        return hinge(step)(model.similarity(regions, words, word_lengths=seen), config.margin)
+
+    def hinge(step):
         early = step < config.all_violations * config.steps
-        hinge = losses.all_negatives_hinge if early else losses.hardest_negative_hinge  # Eq. 9
-        return hinge(model.similarity(regions, words, word_lengths=seen), config.margin)
+        return losses.all_negatives_hinge if early else losses.hardest_negative_hinge  # Eq. 9
+
+    def trivial_at(step):  # 2 α B of Eq. 9
+        return hinge(step)(torch.zeros(size, size), config.margin)
 
     optimizer = torch.optim.AdamW(
         parameter_groups(model, config), lr=config.learning_rate, weight_decay=config.weight_decay
@@ -145,7 +150,7 @@ def fit(
         return retrieval.evaluate(scores, each).rsum
 
     descent = training.Descent(optimizer, schedule, config.steps, config.clip)
-    outcome = training.fit(model, descent, loss_at, folder, label, dev_at)
+    outcome = training.fit(model, descent, loss_at, folder, label, dev_at, trivial_at=trivial_at)
     split = "dev" if seed >= TUNING_SEED else "test"
     scores = evaluate(model, vocabulary, dataset, feature_run, split)
     found = retrieval.evaluate(scores, each).named(split)

@@ -151,7 +151,26 @@ def loss(model: ComAlign, images: Components, captions: Components) -> torch.Ten
     """Eq. 6, 7 and 9 of a batch of matching images and captions: half the sum of both directions'
     contrasts over the terms, the global one weighted by the coefficient of Figure 7.
     """
-    found = model.similarities(model.encode(images, "image"), model.encode(captions, "text"))
+    return summed_contrasts(model, similarities_of(model, images, captions))
+
+
+def trivial_loss(model: ComAlign, images: Components, captions: Components) -> torch.Tensor:
+    """The loss of a batch whose similarities are all equal: 3 · ln B where nobody lacks anything."""
+    found = similarities_of(model, images, captions)
+    equal = {
+        term: value._replace(i2t=torch.zeros_like(value.i2t), t2i=torch.zeros_like(value.t2i))
+        for term, value in found.items()
+    }
+    return summed_contrasts(model, equal)
+
+
+def similarities_of(model: ComAlign, images: Components, captions: Components) -> Similarities:
+    """Eq. 1 and 3–5 of a batch."""
+    return model.similarities(model.encode(images, "image"), model.encode(captions, "text"))
+
+
+def summed_contrasts(model: ComAlign, found: Similarities) -> torch.Tensor:
+    """Eq. 9 of a batch's similarities."""
     total = 0.0
     for term, (i2t, t2i, has_images, has_captions) in found.items():
         weight = model.config.coefficient if term == "G" else 1.0
@@ -308,11 +327,16 @@ def train(model: ComAlign, source, source_run, seed: int, folder: Path, device: 
     each = source.captions_per_image
     batch = min(config.batch, len(rows))
 
-    def loss_at(step):
+    def pair_at(step):
         images, captions = training.pairs_in_batch(len(rows), batch, each, seed, step)
         pictures, places = rows[images.numpy()], numbers(rows, captions.numpy(), each)
-        pair = batches(config, source_run, pictures, places)
-        return loss(model, *(to(side, device) for side in pair))
+        return [to(side, device) for side in batches(config, source_run, pictures, places)]
+
+    def loss_at(step):
+        return loss(model, *pair_at(step))
+
+    def trivial_at(step):
+        return trivial_loss(model, *pair_at(step))
 
     some = looked_at(len(source.splits["dev"]))
 
@@ -327,7 +351,8 @@ def train(model: ComAlign, source, source_run, seed: int, folder: Path, device: 
     third = max(1, -(-config.steps // 3))
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, third, config.gamma)
     descent = training.Descent(optimizer, schedule, config.steps)
-    return training.fit(model, descent, loss_at, folder, label(config, seed), dev_at)
+    named = label(config, seed)
+    return training.fit(model, descent, loss_at, folder, named, dev_at, trivial_at=trivial_at)
 
 
 def label(config: Config, seed: int) -> str:

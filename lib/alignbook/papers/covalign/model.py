@@ -273,6 +273,18 @@ class CoVAlign(nn.Module):
             Captions of one image are no negatives of each other [X].
         """
         found = self.terms(self.image(patches), *self.text(words, word_mask), image_ids)
+        return self.weighed(found)
+
+    def trivial_loss(self, patches, words, word_mask, image_ids=None) -> torch.Tensor:
+        """The loss if all scores of regions and words were equal: λ_g · ln B, and the terms of
+        regions alone as they are.
+        """
+        found = self.terms(self.image(patches), *self.text(words, word_mask), image_ids)
+        equal = torch.zeros(len(patches), len(patches))
+        return self.weighed(found | {"g": losses.info_nce(equal, image_ids=image_ids)})
+
+    def weighed(self, found: dict[str, torch.Tensor]) -> torch.Tensor:
+        """The sum of the terms by their λ."""
         return sum(getattr(self.config, f"lambda_{name}") * value for name, value in found.items())
 
 
@@ -328,11 +340,17 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     rows, each = dataset.splits["train"], dataset.captions_per_image
     size = min(config.batch, len(rows))
 
-    def loss_at(step):
+    def batch_at(step):
         images, captions = training.pairs_in_batch(len(rows), size, each, seed, step)
         pictures = rows[images.numpy()]
         numbers = pictures * each + captions.numpy() % each
-        return matcher.model.loss(matcher.patches(pictures), *matcher.words(numbers), images)
+        return matcher.patches(pictures), *matcher.words(numbers), images
+
+    def loss_at(step):
+        return matcher.model.loss(*batch_at(step))
+
+    def trivial_at(step):
+        return matcher.model.trivial_loss(*batch_at(step))
 
     optimizer = optimizer_of(config, matcher)
     schedule = training.warmup_cosine(optimizer, config.steps)
@@ -342,7 +360,9 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
         return retrieval.evaluate(evaluate(matcher, dataset, "dev", some)[0], each).rsum
 
     descent = training.Descent(optimizer, schedule, config.steps, config.clip)
-    outcome = training.fit(matcher, descent, loss_at, folder, label(config, seed), dev_at)
+    outcome = training.fit(
+        matcher, descent, loss_at, folder, label(config, seed), dev_at, trivial_at=trivial_at
+    )
     split = "dev" if seed >= TUNING_SEED else "test"
     began = time.perf_counter()
     scores, found = evaluate(matcher, dataset, split)

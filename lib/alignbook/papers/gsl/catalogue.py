@@ -152,7 +152,7 @@ class Sizes:
     gsl_regions: int = Field(ge=1, le=10_000)  # regions of an image
     gsl_dim: int = Field(ge=1, le=100_000)  # width of regions and words
     gsl_sim_dim: int = Field(ge=1, le=100_000)  # width of similarity vectors
-    gsl_batch: int = Field(ge=1, le=1_000_000)  # pairs of a batch
+    gsl_batch: int = Field(ge=2, le=1_000_000)  # pairs of a batch
     gsl_learning_rate: float = Field(gt=0, lt=1e9)  # of Adam, in warm-up
     gsl_after: float = Field(gt=0, lt=1e9)  # the learning rate after warm-up, as a share
     gsl_warm_up: Literal["own", "mean", "smallest", "contrast", "hardest"]  # loss of the warm-up

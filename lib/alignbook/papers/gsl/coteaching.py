@@ -145,6 +145,7 @@ class Step:
     noisy: np.ndarray
     late: bool
     clock: Clock
+    equal: bool = False  # the network sees equal scores, and nothing is kept of it
 
     @property
     def network(self):
@@ -156,7 +157,8 @@ class Step:
 
     @property
     def record(self):
-        return self.pair.record[self.number]
+        found = self.pair.record[self.number]
+        return found.clone() if self.equal else found
 
     def rows(self) -> np.ndarray:
         """All pairs of the step, clean ones first."""
@@ -164,6 +166,8 @@ class Step:
 
     def look(self, chosen: np.ndarray) -> Look:
         """What the network makes of some pairs, for training: they count as samples."""
+        if self.equal:
+            return self.pairs.look(self.network, chosen).equal()
         self.pair.samples += len(chosen)
         return self.pairs.look(self.network, chosen)
 
@@ -185,7 +189,8 @@ class Step:
 
     def note(self, chosen: np.ndarray, labels: torch.Tensor) -> None:
         """Keep corrected labels."""
-        self.pair.labels[self.number, chosen] = labels.detach().float().cpu()
+        if not self.equal:
+            self.pair.labels[self.number, chosen] = labels.detach().float().cpu()
 
 
 # --- An epoch of both ----------------------------------------------------------------------------
@@ -242,6 +247,11 @@ class Lessons:
         self.clock.turn("training")
         return self.loss_of(0, epoch, i) + self.loss_of(1, epoch, i)
 
+    def trivial_at(self, step: int) -> torch.Tensor:
+        """The loss of both networks if their scores were all equal, labels and margins as they are."""
+        epoch, i = divmod(step, self.per_epoch)
+        return self.loss_of(0, epoch, i, equal=True) + self.loss_of(1, epoch, i, equal=True)
+
     def divide(self, epoch: int) -> None:
         """p(clean) of all pairs, by what each network makes of them."""
         self.clock.turn("division")
@@ -266,7 +276,7 @@ class Lessons:
             return self.everything, self.everything[:0]
         return clean, noisy if len(noisy) > 1 else noisy[:0]  # one alone can't be normalised
 
-    def loss_of(self, k: int, epoch: int, i: int) -> torch.Tensor:
+    def loss_of(self, k: int, epoch: int, i: int, equal: bool = False) -> torch.Tensor:
         """The loss of network k, on the i-th batch of an epoch."""
         config, passed = self.config, self.config.warm_up_epochs + epoch
         judge = 1 - k if config.split == "peer" else k
@@ -275,7 +285,7 @@ class Lessons:
             for j, part in enumerate(self.parts(epoch, judge))
         ]
         late = 2 * (epoch * self.per_epoch + i) >= self.total
-        step = Step(config, k, judge, self.pair, self.pairs, *chosen, late, self.clock)
+        step = Step(config, k, judge, self.pair, self.pairs, *chosen, late, self.clock, equal)
         return self.method.train(step)
 
     def validate(self, step: int) -> float:
@@ -362,7 +372,14 @@ def fit(method: Method, config: Config, inputs, seed: int, folder: Path, device:
     label = f"{config.method}, noise {config.noise:g}, seed {seed}"
     ends = range(lessons.per_epoch, lessons.total + 1, lessons.per_epoch)
     outcome = training.fit(
-        pair, lessons.descent(), lessons.loss_at, folder, label, lessons.validate, ends
+        pair,
+        lessons.descent(),
+        lessons.loss_at,
+        folder,
+        label,
+        lessons.validate,
+        ends,
+        lessons.trivial_at,
     )
     found = lessons.test(device)
     for name in ("posterior", "labels"):

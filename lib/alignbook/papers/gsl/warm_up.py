@@ -108,13 +108,16 @@ def warm(config: WarmUp, inputs, seed: int, folder: Path, device: str) -> dict:
     per_epoch = steps_an_epoch(config, len(pairs), config.truth)
     loss = WARM_UPS[config.loss]
 
-    def loss_at(step):
+    def looks_at(step):
         epoch, i = divmod(step, per_epoch)
-        total = 0
         for k, network in enumerate(both):
-            chosen = draw(everything, config.batch, [seed, epoch, k, 0], i)
-            total = total + loss(pairs.look(network, chosen), config)
-        return total
+            yield pairs.look(network, draw(everything, config.batch, [seed, epoch, k, 0], i))
+
+    def loss_at(step):
+        return sum(loss(look, config) for look in looks_at(step))
+
+    def trivial_at(step):
+        return sum(loss(look.equal(), config) for look in looks_at(step))
 
     optimizer = torch.optim.Adam(both.parameters(), lr=config.learning_rate)
     steady = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0)
@@ -128,6 +131,6 @@ def warm(config: WarmUp, inputs, seed: int, folder: Path, device: str) -> dict:
         return retrieval.evaluate(scores, dataset.captions_per_image).rsum
 
     descent = training.Descent(optimizer, steady, total, config.clip)
-    outcome = training.fit(both, descent, loss_at, folder, label, dev_at)
+    outcome = training.fit(both, descent, loss_at, folder, label, dev_at, trivial_at=trivial_at)
     samples = total * min(config.batch, len(everything))
     return training.save(both, outcome, folder) | {"samples": samples}

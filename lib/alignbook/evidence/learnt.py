@@ -1,0 +1,111 @@
+"""Whether a run has learnt: its loss beside the level of knowing nothing, and its curve on dev.
+
+An arm that has not learnt decides nothing: it wins no trial, and no claim rests on it.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from alignbook.store.runs import Run, is_stored, stored
+
+DID_NOT_TRAIN, STILL_LEARNING, LEARNT = "did not train", "still learning", "learnt"
+SHARE = 0.9  # of the trivial loss, above which nothing was learnt
+GAIN = 0.02  # of the value on dev, above which the last fifth of the steps still taught something
+LONGER = "-long"  # ends the name of a control: the arm of that name with four times the steps
+MOVED = 0.05  # of an arm's value, above which such a control says that the arm had not learnt
+
+
+def share(loss, trivial: float) -> float:
+    """The mean loss of the last tenth of the steps, as a share of the trivial level.
+
+    Parameters
+    ----------
+    loss : (steps,) float
+        A value a step; of fewer than ten steps the last alone counts.
+    trivial : float
+        The loss of scores that are all equal, in the same unit.
+
+    Returns
+    -------
+    float; NaN without steps, or where the trivial level is not positive.
+
+    Examples
+    --------
+    >>> share([4.0] * 18 + [1.0, 3.0], trivial=4.0)
+    0.5
+    """
+    if not len(loss) or not trivial > 0:
+        return float("nan")
+    return float(np.mean(np.asarray(loss, float)[-max(1, len(loss) // 10) :]) / trivial)
+
+
+def gain(dev) -> float:
+    """What the last fifth of the steps added on dev, as a share of the value at the end.
+
+    Parameters
+    ----------
+    dev : (L, 2) float
+        Steps taken, and the value then. The value before the last fifth is the latest of those
+        taken after at most four fifths of the steps.
+
+    Returns
+    -------
+    float, negative where dev fell; NaN where no look was early enough.
+
+    Examples
+    --------
+    >>> gain([(20, 50.0), (80, 90.0), (100, 100.0)])
+    0.1
+    """
+    dev = np.asarray(dev, float).reshape(-1, 2)
+    early = dev[dev[:, 0] <= 0.8 * dev[-1, 0]] if len(dev) else dev
+    if not len(early) or not dev[-1, 1] > 0:
+        return float("nan")
+    return float((dev[-1, 1] - early[-1, 1]) / dev[-1, 1])
+
+
+def of_run(run: Run) -> str:
+    """The state of what a run trained, or of what was trained for what it measured."""
+    own = trained(run)
+    if own is None:
+        return LEARNT
+    trivial = own.metrics.get("trivial loss", float("nan"))
+    return state(share(own.array("loss"), trivial), gain(own.array("dev")))
+
+
+def trained(run: Run) -> Run | None:
+    """The run that was trained: what is shown may be what another run measured of it."""
+    if run.has("loss"):
+        return run
+    found = [stored(key) for key in run.record["inputs"] if is_stored(key)]
+    return next((each for each in found if each.has("loss")), None)
+
+
+def best(candidates: Sequence, trials: Sequence[Run]):
+    """The candidate whose trial has the largest RSUM on dev, of those that trained; a tie goes to the
+    first. Where none trained, of all.
+    """
+    trained = [of_run(run) != DID_NOT_TRAIN for run in trials]
+    scores = [
+        run.metrics["dev RSUM"] if may or not any(trained) else -np.inf
+        for run, may in zip(trials, trained)
+    ]
+    return candidates[int(np.argmax(scores))]
+
+
+def worst(states) -> str:
+    """The state of a row by those of its seeds."""
+    known = set(states)
+    return next((each for each in (DID_NOT_TRAIN, STILL_LEARNING) if each in known), LEARNT)
+
+
+def state(loss_share: float, dev_gain: float) -> str:
+    """What a run's `share` and `gain` say; a number that is missing says nothing against it.
+
+    >>> state(0.95, 0.0), state(0.5, 0.1), state(0.5, 0.01), state(float("nan"), float("nan"))
+    ('did not train', 'still learning', 'learnt', 'learnt')
+    """
+    if loss_share > SHARE:
+        return DID_NOT_TRAIN
+    return STILL_LEARNING if dev_gain > GAIN else LEARNT

@@ -1,0 +1,122 @@
+"""The guards: what counts as learnt, by hand."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from alignbook.evidence import learnt, verdicts
+from alignbook.evidence.claims import load
+
+
+def test_the_share_is_of_the_last_tenth_of_the_steps():
+    loss = [10.0] * 95 + [1.0] * 5
+    assert learnt.share(loss, trivial=10.0) == pytest.approx(0.55)  # five of 10 and five of 1
+    assert learnt.share([8.0, 2.0], trivial=4.0) == 0.5  # of few steps the last
+
+
+@pytest.mark.parametrize("trivial", [0.0, -1.0, float("nan")])
+def test_without_a_trivial_level_there_is_no_share(trivial):
+    assert np.isnan(learnt.share([1.0, 2.0], trivial)) and np.isnan(learnt.share([], 1.0))
+
+
+def test_the_gain_is_of_the_last_fifth():
+    dev = [(60, 10.0), (120, 80.0), (180, 90.0), (240, 95.0), (300, 100.0)]
+    assert learnt.gain(dev) == pytest.approx(0.05)
+    assert learnt.gain(dev[:4]) == pytest.approx((95 - 90) / 95)  # 180 is before 192
+
+
+def test_a_fall_is_a_negative_gain_and_one_look_is_none():
+    assert learnt.gain([(80, 100.0), (100, 80.0)]) == pytest.approx(-0.25)
+    assert np.isnan(learnt.gain([(100, 80.0)])) and np.isnan(learnt.gain([]))
+    assert np.isnan(learnt.gain([(80, 0.0), (100, 0.0)]))
+
+
+@pytest.mark.parametrize(
+    "share, gain, state",
+    [
+        (0.901, -1.0, learnt.DID_NOT_TRAIN),
+        (0.9, 0.02, learnt.LEARNT),  # the bounds themselves are good enough
+        (0.9, 0.0201, learnt.STILL_LEARNING),
+        (0.95, 0.5, learnt.DID_NOT_TRAIN),
+        (float("nan"), 0.5, learnt.STILL_LEARNING),
+    ],
+)
+def test_the_state(share, gain, state):
+    assert learnt.state(share, gain) == state
+
+
+def run_of(rsum=0.0, trivial=4.0, last=1.0, dev=((80, 99.0), (100, 100.0)), inputs=()):
+    arrays = {"loss": np.full(20, last), "dev": np.array(dev)}
+    return SimpleNamespace(
+        metrics={"dev RSUM": rsum, "trivial loss": trivial},
+        array=arrays.__getitem__,
+        has=arrays.__contains__,
+        record={"inputs": list(inputs)},
+    )
+
+
+def test_the_best_on_dev_wins_the_first_of_equals_and_none_that_did_not_train():
+    idle = run_of(300.0, last=3.9)
+    assert learnt.best("abc", [run_of(2.0), run_of(7.0), run_of(7.0)]) == "b"
+    assert learnt.best("abc", [run_of(2.0), idle, run_of(3.0)]) == "c"
+    assert learnt.best("ab", [run_of(2.0, last=3.9), idle]) == "b"  # where none did
+
+
+def test_what_measures_another_run_is_as_that_has_learnt(monkeypatch):
+    idle = run_of(last=3.9)
+    measured = SimpleNamespace(has=lambda name: False, record={"inputs": ["a", "b"]})
+    monkeypatch.setattr(learnt, "is_stored", lambda key: key == "b")
+    monkeypatch.setattr(learnt, "stored", {"b": idle}.__getitem__)
+    assert learnt.of_run(measured) == learnt.DID_NOT_TRAIN
+    monkeypatch.setattr(learnt, "is_stored", lambda key: False)
+    assert learnt.of_run(measured) == learnt.LEARNT
+
+
+def test_of_several_seeds_the_worst_counts():
+    assert learnt.worst(["learnt", "did not train", "still learning"]) == learnt.DID_NOT_TRAIN
+    assert learnt.worst(["learnt", "still learning"]) == learnt.STILL_LEARNING
+    assert learnt.worst(["learnt"]) == learnt.worst([]) == learnt.LEARNT
+
+
+LEVEL = {"visual-codebook": 300.0, "cross-attention": 250.0, "textual-codebook": 200.0}
+LINES = [
+    ("chan-T3", row, "RSUM", seed, value + seed / 10, learnt.LEARNT)
+    for row, value in LEVEL.items()
+    for seed in range(3)
+]
+
+
+@pytest.mark.parametrize("state", [learnt.DID_NOT_TRAIN, learnt.STILL_LEARNING, learnt.LEARNT])
+def test_no_claim_rests_on_what_did_not_train(state):
+    """One arm of three in that state with one seed of three; the numbers alone would decide."""
+    lines = list(LINES)
+    lines[4] = (*lines[4][:5], state)
+    verdict, why = judged(lines)
+    if state == learnt.DID_NOT_TRAIN:
+        assert (verdict, why) == (state, "rests on what did not train: chan-T3 cross-attention")
+    else:
+        assert verdict == "reproduced"
+        assert ("still learning: chan-T3 cross-attention" in why) == (state != learnt.LEARNT)
+
+
+@pytest.mark.parametrize(
+    "longer, moved", [(262.0, False), (238.0, False), (264.0, True), (230, True)]
+)
+def test_no_claim_rests_on_what_more_steps_would_move(longer, moved):
+    """Cross-attention has 250; the control has its first seed alone."""
+    lines = [*LINES, ("chan-T3", "cross-attention-long", "RSUM", 0, longer, learnt.LEARNT)]
+    verdict, why = judged(lines)
+    assert (verdict == "undecided") == moved and (verdict == "reproduced") != moved
+    said = f"not trained: four times the steps move chan-T3 cross-attention by {longer / 2.5 - 100:+.0f} %"
+    assert (why == said) == moved
+
+
+def judged(lines) -> tuple[str, str]:
+    """Verdict and reason of the claim on codings, from lines of metrics."""
+    (claim,) = (each for each in load() if each.id == "chan-codings")
+    columns = ["exhibit", "row", "column", "seed", "value", "learnt"]
+    metrics = pd.DataFrame(lines, columns=columns)
+    metrics["value"] += np.random.default_rng(0).normal(0, 0.1, len(metrics))
+    found, _ = verdicts.judge(metrics, "laptop", [claim])
+    return found.loc[0, "verdict"], found.loc[0, "why"]
