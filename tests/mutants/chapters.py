@@ -364,7 +364,7 @@ MUTANTS = [
         ("idle arms decide", "if idle := _of_state(", "if idle := [] and _of_state("),
         ("arms that more steps move decide", "if moved := _moved(", "if moved := [] and _moved("),
         ("moved upwards alone", "abs(long - short) > learnt", "long - short > learnt"),
-        ("early arms pass unsaid", "if early := _of_state(", "if early := [] and _of_state("),
+        ("early arms pass unsaid", "if verdict in JUDGED else []", "if not verdict else []"),
     ),
     *_of(
         "core/training.py",

@@ -86,8 +86,7 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame
 
     Parameters
     ----------
-    metrics : exhibit, row, column, seed, value, as in metrics.csv; with "learnt", the states that
-        `learnt.state` tells, what rests on an arm that did not train is not judged.
+    metrics : exhibit, row, column, seed, value, and learnt where it is known, as in metrics.csv.
     profile : the profile that made them; `smoke` decides nothing.
     chosen : the claims to judge, all of `claims.load()` by default; Holm's correction is over the
         claims of each paper among them that can be judged, its family.
@@ -123,8 +122,7 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame
     numbers = Numbers(metrics, images)
     found, families, lines, above = {}, {}, [], {}
     for claim in chosen:
-        found[claim.id] = _not_judged(claim, profile, numbers)
-        own = []
+        found[claim.id], own = _not_judged(claim, profile, numbers), []
         for contrast in () if claim.print_only else claim.contrasts:
             key = claim.paper, contrast.first, contrast.second, contrast.unit
             if line := measured(contrast, numbers):
@@ -135,12 +133,11 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame
             families.setdefault(claim.paper, []).append((claim, own))
     for family in families.values():
         found |= _judged(family)
-        for claim, _ in family:
-            if early := _of_state(claim, numbers, learnt.STILL_LEARNING):
-                verdict, why, *rest = found[claim.id]
-                found[claim.id] = verdict, f"{why}; still learning: {', '.join(early)}", *rest
     verdicts = pd.DataFrame(
-        [(c.id, c.paper, c.exhibit, c.says, c.test, *found[c.id]) for c in chosen],
+        [
+            (c.id, c.paper, c.exhibit, c.says, c.test, *_noted(c, numbers, *found[c.id]))
+            for c in chosen
+        ],
         columns=CLAIM_COLUMNS,
     )
     return verdicts, pd.DataFrame(lines, columns=CONTRAST_COLUMNS)
@@ -200,6 +197,12 @@ def _of_state(claim: Claim, numbers: Numbers, state: str) -> list[str]:
     terms = dict.fromkeys(term for contrast in claim.contrasts for term in contrast.terms)
     found = [term for term in terms if numbers.states.get(term) == state]
     return list(dict.fromkeys(f"{term.exhibit} {term.row}" for term in found))
+
+
+def _noted(claim: Claim, numbers: Numbers, verdict: str, why: str, *rest) -> tuple:
+    """A verdict, and in its reason the rows that were still learning."""
+    early = _of_state(claim, numbers, learnt.STILL_LEARNING) if verdict in JUDGED else []
+    return verdict, why + (f"; still learning: {', '.join(early)}" if early else ""), *rest
 
 
 def _moved(claim: Claim, numbers: Numbers) -> list[str]:

@@ -116,13 +116,12 @@ def fit(
     model.to(device)
     dataset, feature_run = inputs.dataset, inputs.features
     rows, stored = dataset.splits["train"], feature_run.array("features")
-    n, each = len(rows), dataset.captions_per_image
+    n, size, each = len(rows), min(config.batch, len(rows)), dataset.captions_per_image
     ids, lengths = vocabulary.encode(dataset.captions_of("train"))
     if config.permute_captions:  # control: captions belong to other images, as blocks
         order = np.random.default_rng([seed, 2]).permutation(n)
         moved = torch.from_numpy((order[:, None] * each + np.arange(each)).ravel())
         ids, lengths = ids[moved], lengths[moved]
-    size = min(config.batch, n)
 
     def loss_at(step):
         images, captions = training.pairs_in_batch(n, size, each, seed, step)
@@ -143,11 +142,12 @@ def fit(
         parameter_groups(model, config), lr=config.learning_rate, weight_decay=config.weight_decay
     )
     schedule = SCHEDULES[config.schedule](optimizer, config.steps)
-    some = looked_at(len(dataset.splits["dev"]))
+    dev = "dev", looked_at(len(dataset.splits["dev"]))
 
     def dev_at(step):
-        scores = evaluate(model, vocabulary, dataset, feature_run, "dev", some)
-        return retrieval.evaluate(scores, each).rsum
+        return retrieval.evaluate(
+            evaluate(model, vocabulary, dataset, feature_run, *dev), each
+        ).rsum
 
     descent = training.Descent(optimizer, schedule, config.steps, config.clip)
     outcome = training.fit(model, descent, loss_at, folder, label, dev_at, trivial_at=trivial_at)
