@@ -104,8 +104,8 @@ def fit(
 ) -> dict:
     """Train a matcher of regions and captions by Eq. 9 and measure it: CHAN, or one of its rivals.
 
-    A tuning seed is measured on dev, a reporting seed on test: no choice sees the test split.
-    `label` is what a progress bar says of it.
+    A tuning seed is measured on dev, a reporting seed on test: no choice sees the test split. Its
+    progress bar says `label`.
 
     Returns
     -------
@@ -138,9 +138,8 @@ def fit(
     def trivial_at(step):  # 2 α B of Eq. 9
         return hinge(step)(torch.zeros(size, size), config.margin)
 
-    optimizer = torch.optim.AdamW(
-        parameter_groups(model, config), lr=config.learning_rate, weight_decay=config.weight_decay
-    )
+    rates = dict(lr=config.learning_rate, weight_decay=config.weight_decay)
+    optimizer = torch.optim.AdamW(parameter_groups(model, config), **rates)
     schedule = SCHEDULES[config.schedule](optimizer, config.steps)
     dev = "dev", looked_at(len(dataset.splits["dev"]))
 
