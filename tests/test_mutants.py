@@ -4,22 +4,25 @@ A mutant is (name, file under lib/alignbook or a paper's room with a slash behin
 occurs there exactly once, replacement, test file). Killed means that a test failed; an import error
 is a fault of the table.
 
-`tests/mutants/killed.json` holds which test killed each mutant, and a hash of the module and of the
-test file at that time. A mutant of which neither has changed is tried again only by turns, a tenth
-of them at each state of the library, and its old test comes first. ALIGNBOOK_MUTANTS=all tries all
-of them, ALIGNBOOK_MUTANTS=changed those that are due; both write down what they saw.
+`tests/mutants/killed.json` holds which test killed each mutant, and a hash of the mutant, of the
+function that it stands in and of that test at the time. A mutant of which none has changed is tried
+again only by turns, a tenth of them at each state of the library, and its old test comes first.
+ALIGNBOOK_MUTANTS=all tries all of them, ALIGNBOOK_MUTANTS=changed those that are due; both write
+down what they saw.
 """
 
+import ast
 import hashlib
 import json
 import os
 import runpy
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
-from snippets import resolved
+from snippets import place, resolved
 
 TESTS = Path(__file__).parent
 FOLDER = TESTS / "mutants"
@@ -41,24 +44,63 @@ def called(mutant: tuple) -> str:
     return f"{mutant[1]}: {mutant[0]}"
 
 
-def state(*files: Path) -> str:
-    """Hash of what files hold."""
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()[:12]
+@cache
+def parts_of(path: Path) -> list[ast.stmt]:
+    """A module's functions, nested ones too, and all its statements."""
+    module = ast.parse(text_of(path))
+    inner = [node for node in ast.walk(module) if isinstance(node, ast.FunctionDef)]
+    return inner + module.body
 
 
-def due() -> list[tuple[tuple, str, str]]:
-    """The mutants to try, each with its state and the test that killed it last, if any."""
+@cache
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@cache
+def code_of(node: ast.stmt) -> str:
+    return ast.dump(node)
+
+
+def around(path: Path, line: int) -> str:
+    """The innermost function about a line, or the statement of the module: its code, bare of form."""
+    found = [node for node in parts_of(path) if node.lineno <= line <= node.end_lineno]
+    return code_of(max(found, key=lambda node: node.lineno)) if found else ""
+
+
+def state(mutant: tuple, by: str) -> str:
+    """Hash of a mutant, of the code about it, and of the test that kills it; "" if it has no place."""
+    path = LIBRARY / mutant[1]
+    if not path.is_file():  # where no file of a room holds the snippet
+        return ""
+    source = text_of(path)
+    try:
+        start, _ = place(source, mutant[2], mutant[1])
+    except ValueError:
+        return ""
+    parts = [*mutant[1:], around(path, source[:start].count("\n") + 1)]
+    file, _, test = by.partition("::")
+    if test:
+        wanted = test.partition("[")[0]
+        parts += [
+            code_of(node)
+            for node in parts_of(TESTS.parent / file)
+            if isinstance(node, ast.FunctionDef) and node.name == wanted
+        ]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+
+
+def due() -> list[tuple[tuple, str]]:
+    """The mutants to try, each with the test that killed it last, if any."""
     killed = json.loads(KILLED.read_text(encoding="utf-8"))
-    tests = {path.name: path for path in TESTS.rglob("test_*.py")}
-    turn = int(state(*sorted(LIBRARY.rglob("*.py"))), 16)
+    library = b"".join(path.read_bytes() for path in sorted(LIBRARY.rglob("*.py")))
+    turn = int(hashlib.sha256(library).hexdigest(), 16)
     chosen = []
     for number, mutant in enumerate(MUTANTS):
-        module = LIBRARY / mutant[1]  # a folder where no file of a room holds the snippet
-        now = state(module, tests[mutant[4]]) if module.is_file() else ""
         before, by = killed.get(called(mutant), ("", ""))
         turned = (number + turn) % TURNS == 0 or os.environ.get("ALIGNBOOK_MUTANTS") == "all"
-        if not now or before != now or turned:
-            chosen.append((mutant, now, by))
+        if not before or before != state(mutant, by) or turned:
+            chosen.append((mutant, by))
     return chosen
 
 
@@ -100,15 +142,16 @@ def attempt():
         runner.stdin.close()
 
 
-@pytest.mark.parametrize("mutant, now, by", DUE, ids=[called(mutant) for mutant, *_ in DUE])
-def test_the_mutant_is_killed(attempt, record_property, mutant, now, by):
+@pytest.mark.parametrize("mutant, by", DUE, ids=[called(mutant) for mutant, *_ in DUE])
+def test_the_mutant_is_killed(attempt, record_property, mutant, by):
     outcome = attempt(mutant, by) if by else {"code": None}
     if outcome["code"] != 1:  # by another test than before, or not at all
         file = next(TESTS.rglob(mutant[4]))
         outcome = attempt(mutant, str(file.relative_to(TESTS.parent)))
     assert outcome["code"] != 0, f"{mutant[0]}: every test of {mutant[4]} passed; add one"
     assert outcome["code"] == 1, f"{mutant[0]} could not be tried:\n{outcome['output']}"
-    record_property("killed", (called(mutant), now, outcome["by"]))
+    by = outcome["by"]
+    record_property("killed", (called(mutant), state(mutant, by), by))
 
 
 def test_names_are_different():
