@@ -201,7 +201,10 @@ def test_an_arm_once_is_tuned_and_run_with_the_first_seed(monkeypatch):
         at = config.projection, config.learning_rate, seed
         asked.extend([at] * (at not in asked))
         metrics = {"dev RSUM": -config.learning_rate}
-        return SimpleNamespace(key=f"{len(asked)}", metrics=metrics)
+        told = {"loss": [1.0], "dev": []}
+        return SimpleNamespace(
+            key=f"{len(asked)}", metrics=metrics, has=told.__contains__, array=told.__getitem__
+        )
 
     monkeypatch.setattr(runs, "get", get)
     monkeypatch.setattr(arms, "inputs", lambda *given: [])
