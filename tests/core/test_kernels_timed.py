@@ -13,6 +13,7 @@ sys.path.insert(0, str(ROOT))  # benchmarks lies beside the library
 from benchmarks import kernels as bench  # noqa: E402
 
 MOST = 8  # rounds; a machine that others use is given as many
+ROOM = {1: 1.0, 2: 1.25}  # by threads: two wait for each other, on a core that another may be using
 # What is asked, by width: the work, the most that it may take, the data.
 SMALL, SETS = bench.Size(images=128, captions=128), bench.Size(sets=800)
 WORK = {
@@ -65,13 +66,13 @@ def test_a_kernel_takes_no_more_than_its_bar(name, d, threads):
     )
     if threads == 2 and (os.cpu_count() < 2 or busy(data, product) < 1.6):
         skip_unless_required("cores", "two threads have no two free cores here")
-    ours, floors = [], []
+    ours, floors, most = [], [], ROOM[threads] * bars[d]
     while len(ours) < MOST:
         floors.append(spent(product, data, threads))
         ours.append(spent(work, data, threads))
-        if len(ours) > 1 and ratio(ours, floors) <= bars[d]:
+        if len(ours) > 1 and ratio(ours, floors) <= most:
             return
-    raise AssertionError(f"{ratio(ours, floors):.2f} times its product; at most {bars[d]}")
+    raise AssertionError(f"{ratio(ours, floors):.2f} times its product; at most {most}")
 
 
 def ratio(ours, floors) -> float:
