@@ -76,7 +76,14 @@ def test_the_lock_is_of_what_the_package_and_its_extras_ask_for():
 
 def test_what_run_all_leaves_out_for_all_but_tests_is_the_extra():
     listed = re.search(r"tests = name ~ /\^\((.*)\)\$/", (ROOT / "run_all.sh").read_text())[1]
-    theirs = {"ast-serialize", "grimp", "librt", "mypy-extensions", "pathspec"}  # what those need
+    theirs = {
+        "ast-serialize",
+        "execnet",
+        "grimp",
+        "librt",
+        "mypy-extensions",
+        "pathspec",
+    }  # what those need
     assert set(listed.split("|")) == {*EXTRAS["test"], *theirs, "triton"}
 
 
