@@ -222,7 +222,6 @@ MUTANTS = [
             "        if False:\n            return",
         ),
         ("trivial: labels are kept", "if not self.equal:", "if True:"),
-        ("trivial: records are kept", "found.clone() if self.equal else found", "found"),
         (
             "trivial: scores as they are",
             "scores=torch.zeros_like(self.scores)",

@@ -15,7 +15,6 @@ import os
 import signal
 import sys
 import tempfile
-import types
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -60,17 +59,17 @@ def mutated(file: str, snippet: str, replacement: str) -> str:
 
 
 def install(file: str, source: str) -> None:
-    """Make the source the module alignbook.<file> for every later import."""
-    name = "alignbook." + file.removesuffix(".py").replace("/", ".")
-    package = importlib.import_module(name.rpartition(".")[0])
-    module = types.ModuleType(name)
-    module.__file__ = str(package_folder() / file)
-    module.__package__ = package.__name__
+    """Make the source the module of a file of the library, for every later import."""
+    path = package_folder() / file
+    name = "alignbook." + file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    package, _, last = name.rpartition(".")
+    parent = importlib.import_module(package)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_file_location(name, path))
     sys.modules[name] = module
-    setattr(package, name.rpartition(".")[2], module)
+    setattr(parent, last, module)
     # Triton reads a kernel's source where tracebacks do.
-    linecache.cache[module.__file__] = len(source), None, source.splitlines(True), module.__file__
-    exec(compile(source, module.__file__, "exec"), module.__dict__)
+    linecache.cache[str(path)] = len(source), None, source.splitlines(True), str(path)
+    exec(compile(source, str(path), "exec"), module.__dict__)
 
 
 class Killer:

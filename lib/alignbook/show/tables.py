@@ -67,10 +67,7 @@ def beside_paper(
 
 def show(table: pd.DataFrame, caption: str, note: str = ""):
     """A table beside the paper's, for a notebook: one decimal, the best of ours in bold."""
-    told = "".join(table["", "row"].astype(str))
-    note = "; ".join(
-        filter(None, [note, *(f"{m.strip()} {s}" for s, m in MARKS.items() if m in told)])
-    )
+    note = with_legend(table["", "row"], note)
     numbers = [c for c in table.columns if c[1] in ("paper", "ours", "±")]
     plain = table.rename(columns=HEADINGS, level=0)
     numbers = [(HEADINGS.get(a, a), b) for a, b in numbers]
@@ -84,6 +81,18 @@ def show(table: pd.DataFrame, caption: str, note: str = ""):
         .set_properties(subset=[c for c in numbers if c[1] == "paper"], color=PAPER)
     )
     return _dressed(styled, numbers, caption, note)
+
+
+def with_legend(rows: pd.Series, note: str) -> str:
+    """A note, and what the marks behind its table's rows mean.
+
+    >>> with_legend(pd.Series(["a ‡", "b"]), "One seed.")
+    'One seed. ‡ did not train.'
+    """
+    told = "".join(rows.astype(str))
+    return " ".join(
+        [note, *(f"{mark.strip()} {state}." for state, mark in MARKS.items() if mark in told)]
+    ).strip()
 
 
 def plain(table: pd.DataFrame, caption: str = "", note: str = "", decimals: int | dict = 1):
@@ -164,7 +173,8 @@ def save(
         flat.columns = [" ".join(part for part in column if part) for column in table.columns]
     write_csv(flat, target / f"{name}.csv")
     heading = f"**{verbatim.markdown(caption)}**" if caption else ""
-    said = "".join(f"{text}\n\n" for text in (heading, verbatim.markdown(note)) if text)
+    note = verbatim.markdown(with_legend(flat["row"], note) if "row" in flat else note)
+    said = "".join(f"{text}\n\n" for text in (heading, note) if text)
     plain = flat.rename(columns=verbatim.markdown).apply(_marked)
     if isinstance(decimals, dict):
         decimals = {verbatim.markdown(column): places for column, places in decimals.items()}

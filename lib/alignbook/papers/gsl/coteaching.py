@@ -145,7 +145,7 @@ class Step:
     noisy: np.ndarray
     late: bool
     clock: Clock
-    equal: bool = False  # the network sees equal scores, and nothing is kept of it
+    equal: bool = False  # the network sees equal scores; no labels and no samples are kept of it
 
     @property
     def network(self):
@@ -157,8 +157,7 @@ class Step:
 
     @property
     def record(self):
-        found = self.pair.record[self.number]
-        return found.clone() if self.equal else found
+        return self.pair.record[self.number]
 
     def rows(self) -> np.ndarray:
         """All pairs of the step, clean ones first."""
