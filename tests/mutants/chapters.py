@@ -354,7 +354,7 @@ MUTANTS = [
         ("learnt: at the bound", "if loss_share > SHARE", "if loss_share >= SHARE"),
         ("learnt: gains are no matter", "if dev_gain > GAIN", "if dev_gain > 1"),
         ("the worst trial", "np.argmax(scores)", "np.argmin(scores)"),
-        ("idle trials win", "if may or not any(trained)", "if True"),
+        ("idle trials win", "if may or not any(allowed)", "if True"),
         ("the best seed counts", "for each in (DID_NOT_TRAIN, STILL_LEARNING)", "for each in ()"),
         ("of what is not stored", "if is_stored(key)]", "]"),
     ),

@@ -67,11 +67,16 @@ def gain(dev) -> float:
 
 def of_run(run: Run) -> str:
     """The state of what a run trained, or of what was trained for what it measured."""
+    return state(*measured(run))
+
+
+def measured(run: Run) -> tuple[float, float]:
+    """`share` and `gain` of what a run trained, NaN where nothing was."""
     own = trained(run)
     if own is None:
-        return LEARNT
+        return float("nan"), float("nan")
     trivial = own.metrics.get("trivial loss", float("nan"))
-    return state(share(own.array("loss"), trivial), gain(own.array("dev")))
+    return share(own.array("loss"), trivial), gain(own.array("dev"))
 
 
 def trained(run: Run) -> Run | None:
@@ -86,10 +91,10 @@ def best(candidates: Sequence, trials: Sequence[Run]):
     """The candidate whose trial has the largest RSUM on dev, of those that trained; a tie goes to the
     first. Where none trained, of all.
     """
-    trained = [of_run(run) != DID_NOT_TRAIN for run in trials]
+    allowed = [of_run(run) != DID_NOT_TRAIN for run in trials]
     scores = [
-        run.metrics["dev RSUM"] if may or not any(trained) else -np.inf
-        for run, may in zip(trials, trained)
+        run.metrics["dev RSUM"] if may or not any(allowed) else -np.inf
+        for run, may in zip(trials, allowed)
     ]
     return candidates[int(np.argmax(scores))]
 

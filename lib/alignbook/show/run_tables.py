@@ -64,12 +64,9 @@ def effort_table(arms: pd.DataFrame) -> pd.DataFrame:
 
 def _learnt(found: list[runs.Run]) -> tuple[float, float, str]:
     """Mean share and gain of an arm's runs in percent, and the worst state."""
-    own = [run for run in map(learnt.trained, found) if run]
-    levels = [run.metrics.get("trivial loss", np.nan) for run in own]
-    shares = [learnt.share(run.array("loss"), level) for run, level in zip(own, levels)]
-    gains = [learnt.gain(run.array("dev")) for run in own]
+    shares, gains = zip(*map(learnt.measured, found))
     said = learnt.worst(map(learnt.state, shares, gains))
-    return *(100 * np.mean(each) if each else np.nan for each in (shares, gains)), said
+    return 100 * np.mean(shares), 100 * np.mean(gains), said
 
 
 def dot_lines(
