@@ -100,8 +100,8 @@ def fit(
     dict with `loss` and `rate` (the first group's learning rate), one value a step; `dev`, a pair
     (steps taken, value) a look; `seconds` (training time without looks) and `dev seconds`, both
     added over resumes; `trivial`, None without `trivial_at`; and `gradients` `(S, 2048) float32`: a
-    fixed subset of the gradient's entries at a few early steps, by which `runs.check_arms_differ` tells arms that train
-    differently.
+    fixed subset of the gradient's entries at a few early steps, by which `runs.check_arms_differ`
+    tells arms that train differently.
     """
     allocator.keep_freed()
     torch.backends.cudnn.deterministic = True
