@@ -43,6 +43,7 @@ SHOWN = list(dict.fromkeys(  # exhibits
 SOURCES = os.path.relpath(ROOT / "notebooks")  # relative: the project folder may be moved
 TIMED = [name for name in EXHIBITS if EXHIBITS[name].timed]  # alone on the machine
 READ = ("chan-F3", "gsl-T2")  # of them, those that other notebooks take times from
+BUYS = PROFILE.seeds_most > PROFILE.seeds
 FROM_DATA = {"world-clip-large", "world-coca"}  # arms that don't wait for the profile's base model
 MEASURING = sorted((ROOT / "benchmarks").glob("*.py"))
 PRINTED = [os.path.relpath(file) for kind in ("csv", "yaml")
@@ -78,6 +79,12 @@ def beforehand(some):
     return ["base.json", *(file_of("base-models", base) for base in sorted(others))]
 
 
+def bought(names):
+    """The lists of runs of more seeds that are bought for the claims on some exhibits."""
+    found = dict.fromkeys(paper(name) for name in names if name in SHOWN and arms(name))
+    return [f"seeds/{each}.csv" for each in found if each in chapters.PAPERS and BUYS]
+
+
 def exhibit_code(exhibit, part="arms"):
     """Code of what is trained or measured for an exhibit, and of what is chosen and listed."""
     own = chapters.module(exhibit, part)
@@ -89,8 +96,9 @@ def exhibit_code(exhibit, part="arms"):
 def notebook_inputs(wildcards):
     notebook = NOTEBOOKS[wildcards.notebook]
     shown = [file for name in notebook.exhibits + notebook.reads for file in arms(name)]
-    timed = [f"efficiency/{name}.csv" for name in TIMED
-             if name in notebook.exhibits or name in notebook.reads and name in READ]
+    shown += bought(notebook.exhibits + notebook.reads)
+    timed = [f"efficiency/{name}.csv" for name in TIMED if arms(name)
+             and (name in notebook.exhibits or name in notebook.reads and name in READ)]
     timed += ["benchmarks/kernels.csv"] if wildcards.notebook == "50_kernels" else []
     others = [f"notebooks/{name}.done" for name in CHOSEN if not NOTEBOOKS[name].last]
     # The map comes last, whatever is newer; but its answers are those of the claims.
@@ -194,9 +202,32 @@ else:
                     "OMP_NUM_THREADS={threads} " + JOB + " arms {params.exhibit} {params.arms:q} --out ."
 
 
+for each in (bought(SHOWN) if BUYS else []):
+    whose = Path(each).stem
+    theirs = [name for name in SHOWN if paper(name) == whose and arms(name)]
+
+    rule:
+        name:
+            f"seeds_{whose}"
+        input:
+            [file for name in theirs for file in arms(name)],
+        output:
+            each,
+        params:
+            settings=SETTINGS,
+            code=code_hash("alignbook.workbook.buying", "alignbook.evidence.sequential"),
+            files=contents.together([file for file in PRINTED if f"/{whose}/" in file]),
+            paper=whose,
+            exhibits=" ".join(theirs),
+        threads: 1
+        priority: 2  # a paper's seeds are bought one look after another
+        shell:
+            "OMP_NUM_THREADS={threads} " + JOB + " seeds {params.paper} {params.exhibits} --out ."
+
+
 rule efficiency:
     input:
-        lambda wildcards: arms(wildcards.exhibit),
+        lambda wildcards: arms(wildcards.exhibit) + bought([wildcards.exhibit]),
     output:
         "efficiency/{exhibit}.csv",
     params:
@@ -239,7 +270,7 @@ rule notebook:
 
 rule collect:
     input:
-        [file for exhibit in SHOWN for file in arms(exhibit)],
+        [file for exhibit in SHOWN for file in arms(exhibit)] + bought(SHOWN),
     output:
         "metrics.csv",
         "summary.csv",

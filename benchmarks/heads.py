@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import torch
-from alignbook.papers.comalign import model as comalign
+from alignbook.papers.comalign import model
 
 PAIRS, BATCH, SLOTS, PHRASES = 80_000, 1600, 21, 200_000
 
@@ -61,10 +61,10 @@ def features(folder: Path, width: int, pairs: int = PAIRS) -> SimpleNamespace:
 
 def epoch(run, trained: str, device: str, pairs: int = PAIRS, batch: int = BATCH, steps: int = 3):
     """Seconds of an epoch by its parts, and MB at the peak: of the process, on a GPU of its memory."""
-    config = comalign.Config(batch=batch, trained=trained)
+    config = model.Config(batch=batch, trained=trained)
     torch.manual_seed(0)
-    model = comalign.build(config, run).to(device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate)
+    heads = model.build(config, run).to(device)
+    optimizer = torch.optim.AdamW(heads.parameters(), lr=config.learning_rate)
     order = np.random.default_rng(1).permutation(pairs)
     spent = dict.fromkeys(("read", "forward", "backward", "update"), 0.0)
 
@@ -77,9 +77,9 @@ def epoch(run, trained: str, device: str, pairs: int = PAIRS, batch: int = BATCH
 
     for step in range(steps + 1):
         rows, now = np.sort(order[step * batch : (step + 1) * batch]), time.perf_counter()
-        sides = [comalign.to(side, device) for side in comalign.batches(config, run, rows, rows)]
+        sides = [model.to(side, device) for side in model.batches(config, run, rows, rows)]
         now = part("read", now, step > 0)
-        loss = comalign.loss(model, *sides)
+        loss = model.loss(heads, *sides)
         now = part("forward", now, step > 0)
         loss.backward()
         now = part("backward", now, step > 0)

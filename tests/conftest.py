@@ -14,6 +14,7 @@ import yardstick
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = ROOT / ".cache/tests"
+KEPT: list = []  # the lock of a test that is timed, for the next one
 KILLED: dict[str, tuple] = {}  # of the mutants tried: their state, and the test that failed
 
 
@@ -25,7 +26,9 @@ def skip_unless_required(kind: str, reason: str) -> None:
 
 
 def pytest_configure(config) -> None:
+    sys.modules.setdefault("rfc3987_syntax", None)  # 2 s for a check of addresses, that none needs
     config.addinivalue_line("markers", "timed: nothing else goes on while this test does")
+    config.addinivalue_line("markers", "xdist_group: tests that stay in one process")
 
 
 def looks_at_smoke(item) -> bool:
@@ -33,36 +36,68 @@ def looks_at_smoke(item) -> bool:
     return not {"finished", "smoke_copy"}.isdisjoint(item.fixturenames)
 
 
+def is_timed(item) -> bool:
+    """Whether nothing else may go on while a test does; also of no test."""
+    return item is not None and item.get_closest_marker("timed") is not None
+
+
 def pytest_itemcollected(item) -> None:
-    """A file's tests stay in one process, and so do all that look at the smoke run."""
-    if "attempt" not in item.fixturenames:  # of one mutant each
-        whole = "finished" if looks_at_smoke(item) else item.path.name
-        item.add_marker(pytest.mark.xdist_group(whole))
+    """A file's tests stay in one process, those that take minutes excepted; and so do all that look
+    at the smoke run or at the clock.
+    """
+    if "attempt" in item.fixturenames or item.get_closest_marker("xdist_group"):
+        return  # of one mutant each, or as it says itself
+    whole = item.name if item.get_closest_marker("slow") else item.path.name
+    whole = "finished" if looks_at_smoke(item) or is_timed(item) else whole
+    item.add_marker(pytest.mark.xdist_group(whole))
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list) -> None:
-    """Whatever looks at the smoke run comes first; the run itself is made alone."""
-    items.sort(key=lambda item: not looks_at_smoke(item))
-    if items and looks_at_smoke(items[0]):
-        items[0].add_marker("timed")
+    """The smoke run is made first, alone, and the tests that are timed follow at once: the others
+    wait but once. Then what looks at the smoke run, and what else takes minutes.
+    """
+    smoke = [item for item in items if looks_at_smoke(item)]
+    first = next(filter(is_timed, smoke), smoke[0]) if smoke else None
+    if first:
+        first.add_marker("timed")
+    items.sort(
+        key=lambda item: (
+            item is not first,
+            not is_timed(item),
+            not looks_at_smoke(item),
+            not item.get_closest_marker("slow"),
+        )
+    )
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item):
+def pytest_runtest_protocol(item, nextitem):
     """A test that looks at the clock is alone; those of the other processes wait for it.
 
-    All take a lock together, it takes the lock alone. Who waits for that keeps the door meanwhile,
-    so that no others come in.
+    All take a lock together, it takes the lock alone, and keeps it for the next one of its kind. Who
+    waits for that keeps the door meanwhile, so that no others come in.
     """
     if "ALIGNBOOK_MUTANT" in os.environ:
         return (yield)
-    LOCKS.mkdir(parents=True, exist_ok=True)
-    with open(LOCKS / "door", "w") as door, open(LOCKS / "clock", "w") as clock:
-        fcntl.flock(door, fcntl.LOCK_EX)
-        fcntl.flock(clock, fcntl.LOCK_EX if item.get_closest_marker("timed") else fcntl.LOCK_SH)
-        fcntl.flock(door, fcntl.LOCK_UN)
+    clock = KEPT.pop() if KEPT else locked(fcntl.LOCK_EX if is_timed(item) else fcntl.LOCK_SH)
+    try:
         return (yield)
+    finally:
+        if is_timed(item) and is_timed(nextitem):
+            KEPT.append(clock)
+        else:
+            clock.close()
+
+
+def locked(how: int):
+    """The file of the lock, which is ours until it's closed."""
+    LOCKS.mkdir(parents=True, exist_ok=True)
+    clock = open(LOCKS / "clock", "w")
+    with open(LOCKS / "door", "w") as door:
+        fcntl.flock(door, fcntl.LOCK_EX)
+        fcntl.flock(clock, how)
+    return clock
 
 
 def pytest_runtest_logreport(report) -> None:

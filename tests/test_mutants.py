@@ -80,6 +80,8 @@ def state(mutant: tuple, by: str) -> str:
         return ""
     parts = [*mutant[1:], around(path, source[:start].count("\n") + 1)]
     file, _, test = by.partition("::")
+    if test and not (TESTS.parent / file).is_file():  # moved or gone
+        return ""
     if test:
         wanted = test.partition("[")[0]
         parts += [

@@ -103,7 +103,6 @@ def test_has_one_cell_of_scalar_parameters(notebook):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_papermill_understands_every_parameter(path, caplog):
     """As `papermill --help-notebook` lists them: name, type, default and a word on each."""
-    sys.modules.setdefault("rfc3987_syntax", None)  # 2 s for a check of addresses
     from papermill import inspect_notebook
 
     listed = inspect_notebook(str(path))

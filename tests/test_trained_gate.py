@@ -1,8 +1,8 @@
-"""How hard the world is for what is trained on it: the gate's other half, at laptop steps.
+"""How hard the world is for what is trained on it: the gate's other half.
 
-The training takes minutes; what was trained is kept in the store of the checkout. It is tested on
-more pictures than the profile has: fewer could not tell a swap's accuracy from one half closely
-enough.
+Base model and methods are the laptop profile's, trained on fewer pictures and for fewer steps: a
+minute or two; what was trained is kept in the store of the checkout. It is tested on more pictures
+than the profile has: fewer could not tell a swap's accuracy from one half closely enough.
 """
 
 import json
@@ -14,19 +14,23 @@ import pytest
 from alignbook.show.datasheet import chance
 from conftest import ROOT
 
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("gate")]
+
 # Printed as JSON by the process that trains.
 TRAIN = """
 import json
 from alignbook.backbones import base, transfer
-from alignbook.papers.chan import arms as chan_arms
+from alignbook.papers.chan import arms
 from alignbook.store import runs
 from alignbook.workbook import workbook
-book = workbook.open("laptop", settings="test_images=600", device="cpu")
+sizes = "train_images=5000 test_images=600 base_epochs=3 chan_steps=400"
+sizes += " chan_learning_rate=1e-3 chan_all_violations=0.8"  # fewer steps take a lower rate
+book = workbook.open("laptop", settings=sizes, device="cpu")
 dataset, clip = book.dataset(), book.base()
 model, vocabulary = base.load(clip, dataset)
 found = {"swaps": transfer.probes(model, vocabulary, dataset), "pictures": book.profile.test_images}
 for arm in ("visual-codebook", "permuted"):
-    config = chan_arms.arms("chan-T3", book.profile)[arm][0][0]
+    config = arms.arms("chan-T3", book.profile)[arm][0][0]
     found[arm] = runs.get(config, 0, book.inputs()).metrics
 print(json.dumps(found))
 """
@@ -43,12 +47,18 @@ def laptop() -> dict:
 
 
 def test_hard_coding_is_neither_lost_nor_done(laptop):
-    """CHAN between 200 and 500 of 600: room below for what fails, above for what is better."""
-    assert 200 < laptop["visual-codebook"]["test RSUM"] < 500
+    """CHAN between 200 and 500 of 600, on fifths of the test pictures: room below for what fails,
+    above for what is better.
+    """
+    rsum = laptop["visual-codebook"]["test 1K RSUM"]
+    print(f"{rsum:.1f}, of 200 to 500")
+    assert 200 < rsum < 500
 
 
 def test_captions_permuted_in_training_teach_nothing(laptop):
-    assert laptop["permuted"]["test RSUM"] < 2 * chance(laptop["pictures"])
+    rsum, most = laptop["permuted"]["test RSUM"], 2 * chance(laptop["pictures"])
+    print(f"{rsum:.1f}, less than {most:.1f}")
+    assert rsum < most
 
 
 def test_the_base_model_cannot_tell_swaps(laptop):
@@ -58,4 +68,6 @@ def test_the_base_model_cannot_tell_swaps(laptop):
     """
     for name in ("attribute swap", "relation swap"):
         accuracy, n = laptop["swaps"][name]
-        assert n > 500 and abs(accuracy - 50) < 4 * 50 / n**0.5, (name, accuracy, n)
+        most = 4 * 50 / n**0.5
+        print(f"{name}: {accuracy:.1f}, within {most:.1f} of 50, of {n}")
+        assert n > 500 and abs(accuracy - 50) < most, (name, accuracy, n)

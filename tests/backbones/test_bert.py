@@ -527,6 +527,3 @@ def test_a_run_is_loaded_as_it_was_trained(tmp_path, monkeypatch):
     assert model.config.intermediate_size == 64
     assert pieces.positions == 24 and len(pieces) == run.metrics["word pieces"]
     assert pieces.encode(TOLD)[0].max() < len(pieces) == model.config.vocab_size
-    dataset.fingerprint = "other"
-    with pytest.raises(DataError, match=f"run {run.key}.*other captions than those of toy"):
-        bert.load(run, dataset)

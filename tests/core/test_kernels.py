@@ -256,10 +256,12 @@ def test_the_clamp_has_the_reference_s_gradient():
     torch.testing.assert_close(found["cpu"], found["reference"])
 
 
+@pytest.mark.parametrize("small", (0, 2**21))
 @pytest.mark.parametrize("share", (1.0, 0.6, 0.1))
-def test_pairs_without_a_gradient_are_left_out_of_nothing(share, monkeypatch):
+def test_pairs_without_a_gradient_are_left_out_of_nothing(share, small, monkeypatch):
     """Whatever share of the pairs has a gradient, in blocks of few queries and two groups."""
     monkeypatch.setattr(kernels.cpu, "SCORES", (3, 6))
+    monkeypatch.setattr(kernels.cpu, "SMALL", small)
     codewords, offsets = packed([3, 3, 0, 3, 2, 3], 4)
     queries = unit(packed([11], 4, seed=1)[0])
     grad = torch.randn(11, 6, dtype=torch.float64) * (torch.rand(11, 6) < share)

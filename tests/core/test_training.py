@@ -91,7 +91,7 @@ def test_looks_at_dev_change_nothing_of_the_training(tmp_path):
     plain, without = train(tmp_path / "a")
     watched, found = train(tmp_path / "b", look=on_dev)
     assert watched == plain and found["loss"] == without["loss"]
-    assert [step for step, _ in found["dev"]] == [3, 5, 8, 10, 12] and without["dev"] == []
+    assert [step for step, _ in found["dev"]] == [0, 3, 5, 8, 10, 12] and without["dev"] == []
 
 
 def test_a_part_that_was_in_evaluation_mode_stays_so():
@@ -109,7 +109,7 @@ def test_the_last_look_is_at_the_finished_model(tmp_path):
         return 0.0
 
     finished, found = train(tmp_path, look=look, steps=4)
-    assert list(seen) == [1, 2, 3, 4] and len(set(seen.values())) == 4
+    assert list(seen) == [0, 1, 2, 3, 4] and len(set(seen.values())) == 5
     assert seen[4] == finished
 
 
@@ -135,7 +135,7 @@ def test_what_is_shown_of_a_look(tmp_path, monkeypatch):
         training.progress, "show", lambda *line, dev=None: shown.append((line[1], dev))
     )
     train(tmp_path, look=lambda model, step: 10.0 * step)
-    assert shown[1] == (2, None) and shown[2:4] == [(3, 30.0), (4, 30.0)]  # the last one known
+    assert shown[1] == (2, 0.0) and shown[2:4] == [(3, 30.0), (4, 30.0)]  # the last one known
     assert shown[11] == (12, 120.0)
 
 

@@ -137,6 +137,23 @@ def test_domains_of_the_world(tmp_path):
     assert by_name.prepare("world", Settings(), tmp_path, "A").folder == one.folder
 
 
+def test_objects_that_a_caption_speaks_of(tmp_path):
+    """Told apart by the claims of the captions: a mention, or one of a counted kind."""
+    made = by_name.prepare("world", Settings(), tmp_path, domain="W")
+    expected = []
+    for split, rows in made.splits.items():
+        for i in range(len(rows)):
+            scene = world.scene(world.Config("W"), split, i)
+            told = world.write(scene)
+            said = {mention.thing for caption in told for mention in caption.mentions}
+            counted = [caption.twins[1:] for caption in told if caption.twins]
+            expected += [
+                n in said or any(t.shape == s and c in (None, t.colour) for s, c in counted)
+                for n, t in enumerate(scene.things)
+            ]
+    assert made.described.tolist() == expected and 0.5 < np.mean(expected) < 1
+
+
 def test_domain_that_there_is_not(photos, tmp_path):
     with pytest.raises(DataError, match="world domain 'Z'"):
         by_name.prepare("world", Settings(), tmp_path / "made", domain="Z")

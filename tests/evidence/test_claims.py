@@ -14,17 +14,22 @@ from alignbook.workbook import chapters, exhibits
 from conftest import ROOT
 
 ENTRY = {"id": "some", "exhibit": "X", "says": "something", "where": "there"}
+FIRST = {"id": "the-first", "test": "greater", "pairs": [["y", "z"]], "primary": True}
 
 
 @pytest.fixture
 def read(tmp_path):
-    """Claims of a file with the given entries; each file has a name of its own."""
+    """Claims of a file with the given entries, and with a primary one if they have none.
+
+    Each file has a name of its own.
+    """
     count = iter(range(1000))
 
     def read(*entries):
         file = tmp_path / f"claims-{next(count)}.yaml"
-        file.write_text(yaml.safe_dump({"claims": [ENTRY | entry for entry in entries]}))
-        return claims.load(file)
+        first = [] if any("primary" in entry for entry in entries) else [FIRST]
+        file.write_text(yaml.safe_dump({"claims": [ENTRY | e for e in (*entries, *first)]}))
+        return claims.load(file)[: len(entries)]
 
     return read
 
@@ -76,6 +81,32 @@ def test_a_claim_may_be_about_the_print_only(read):
     (only,) = read({"id": "only", "test": "greater", "pairs": [["a", "b"]], "print_only": True})
     (both,) = read({"id": "both", "test": "greater", "pairs": [["a", "b"]]})
     assert only.print_only is True and both.print_only is False
+
+
+def test_the_primary_claim_names_its_band_in_percent_or_in_points(read):
+    entry = {"test": "greater", "pairs": [["a", "b"]], "primary": True}
+    (percent,) = read(entry | {"no_difference": 1.5})
+    (points,) = read(entry | {"no_difference_points": 3})
+    (none,) = read(entry)
+    assert percent.primary and (percent.same.unit, *percent.same.bounds()) == ("%", -1.5, 1.5)
+    assert (points.same.unit, *points.same.bounds()) == ("points", -3, 3)
+    assert sides(percent)[0] == (percent.same.first, percent.same.second)
+    assert none.primary and none.same is None and percent.contrasts == none.contrasts
+
+
+@pytest.mark.parametrize("primary", [(), ("a", "b")])
+def test_a_file_has_one_primary_claim(tmp_path, primary):
+    entries = [ENTRY | GREATER | {"id": id, "primary": id in primary} for id in "abc"]
+    (tmp_path / "c.yaml").write_text(yaml.safe_dump({"claims": entries}))
+    said = f"c.yaml: .*primary: true at one claim, not at {len(primary)} .{', '.join(primary)}"
+    with pytest.raises(ValueError, match=said):
+        claims.load(tmp_path / "c.yaml")
+
+
+def test_a_mean_over_columns_is_named_by_its_arm(read):
+    pair = [{f"{arm} @ u": 0.5, f"{arm} @ v": 0.5} for arm in "ab"]
+    (claim,) = read({"test": "greater", "pairs": [pair]})
+    assert claim.contrasts[0].label == "a, mean of 2 columns − b, mean of 2 columns"
 
 
 def test_the_columns_of_a_contrast(read):
@@ -232,6 +263,32 @@ FAULTS = {
         GREATER | {"print_only": True, "untestable": "no"},
         "print_only: .*not of a claim that is untestable",
     ),
+    "primary, perhaps": (GREATER | {"primary": "yes"}, "primary: true, of one contrast"),
+    "primary of two": (
+        GREATER | {"primary": True, "columns": ["u", "v"]},
+        "primary: true, of one contrast, not True of 2",
+    ),
+    "primary and untestable": (
+        GREATER | {"primary": True, "untestable": "no"},
+        "primary: not of a claim that is print_only or untestable",
+    ),
+    "a band of any claim": (GREATER | {"no_difference": 1}, "no_difference: of the primary claim"),
+    "a band of an order": (
+        ORDERED | {"primary": True, "no_difference_points": 1},
+        "no_difference: of the primary claim, if it is greater",
+    ),
+    "a band of what is not lower": (
+        GREATER | {"primary": True, "or_equal": True, "no_difference": 1},
+        "no_difference: of the primary claim, if it is greater",
+    ),
+    "no band": (
+        GREATER | {"primary": True, "no_difference": 0},
+        "no_difference: expected one band above zero, not 0, None",
+    ),
+    "two bands": (
+        GREATER | {"primary": True, "no_difference": 1, "no_difference_points": 2},
+        "no_difference: expected one band above zero, not 1, 2",
+    ),
     "band upside down": (RATIO | {"band": [2, 1]}, r"band: expected \[low, high\], not \[2, 1\]"),
     "band of a point": (RATIO | {"band": [2, 2]}, "band: expected"),
     "half a band": (RATIO | {"band": [2]}, "band: expected"),
@@ -281,7 +338,7 @@ def test_an_id_is_there_once_in_all_files(tmp_path):
     files = [tmp_path / name / "printed/claims.yaml" for name in ("one", "two")]
     for file in files:
         file.parent.mkdir(parents=True)
-        file.write_text(yaml.safe_dump({"claims": [ENTRY | GREATER]}))
+        file.write_text(yaml.safe_dump({"claims": [ENTRY | FIRST | {"id": "some"}]}))
     assert [claims.load(file)[0].paper for file in files] == ["one", "two"]
     with pytest.raises(
         ValueError, match="two/printed/claims.yaml: some stands in one/printed/claims.yaml"
@@ -336,6 +393,7 @@ def test_claims_name_arms_and_columns_that_are_there():
                 "alignbook.papers.comalign.matched_pairs",
                 "alignbook.papers.comalign.components.probes",
                 "alignbook.papers.covalign.model",
+                "alignbook.papers.covalign.phrases",
                 "alignbook.papers.gsl.coteaching",
                 "alignbook.papers.gsl.cost",
             )
@@ -370,6 +428,32 @@ def test_printed_columns_are_in_the_tables():
         assert len(set(names.values())) == len(names)
 
 
+def test_the_bands_of_no_difference_are_half_of_the_printed_differences():
+    """In percent of the mean of both sides, rounded to two decimals."""
+    primary = {claim.paper: claim for claim in claims.load() if claim.primary}
+    assert len(primary) == 4 and all(claim.same.unit == "%" for claim in primary.values())
+
+    def printed(exhibit, row, *columns):
+        cells = printed_tables.table(exhibit).query("row == @row").set_index("column").value
+        return sum(cells[list(columns)])
+
+    four = [f"{target} {way} R@1" for target in ("coco", "f30k") for way in ("i2t", "t2i")]
+    clip = "CLIP-ViT-B/32"
+    recalls = ("TR R@1", "TR R@10", "IR R@1", "IR R@10")
+    separate = "w/ Two Separate Matrices (W_q, W_k)"
+    coding = [printed("chan-T3", row, "RSUM") for row in ("Visual Codebook", "Cross-Attention")]
+    for paper, (first, second) in {
+        "chan": coding,
+        "comalign": [printed("comalign-TI", row, *four) for row in (f"{clip} + ComAlign", clip)],
+        "covalign": [
+            printed("covalign-T6", row, *recalls) for row in ("w/ Shared Matrix (W)", separate)
+        ],
+        "gsl": (507.5, 496.7),  # by public notes; the gain of 10.8 stands in the text
+    }.items():
+        half = 100 * (first - second) / (first + second)
+        assert primary[paper].same.high == pytest.approx(round(half, 2)), paper
+
+
 def test_every_claim_is_of_one_exhibit_and_a_sentence_by_itself():
     for claim in claims.load():
         others = {t.exhibit for c in claim.contrasts for t in c.terms} - {claim.exhibit}
@@ -380,6 +464,8 @@ def test_every_claim_is_of_one_exhibit_and_a_sentence_by_itself():
 # What claims speak of and a transcribed table does not print.
 UNPRINTED = {
     ("chan-T3", "cross-attention-1/9", "RSUM"),  # ours: the temperature is not in the paper
+    ("covalign-T6", "shared", "RSUM"),  # four of its six recalls are printed
+    ("covalign-T6", "separate", "RSUM"),
     ("gsl-T2", "gsl", "RSUM"),  # the gains stand in the text only
     ("gsl-T2", "ncr", "RSUM"),
     ("gsl-T2", "bicro", "RSUM"),

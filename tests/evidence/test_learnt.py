@@ -46,6 +46,18 @@ def test_the_state(share, gain, state):
     assert learnt.state(share, gain) == state
 
 
+def test_a_loss_near_its_trivial_level_has_learnt_where_dev_rose_five_times():
+    assert learnt.rise([(0, 8.0), (100, 320.0)]) == 40 and np.isnan(learnt.rise([(20, 8.0)]))
+    assert np.isnan(learnt.rise([(0, 0.0), (100, 320.0)])) and np.isnan(learnt.rise([]))
+    assert learnt.state(0.93, 0.0, 5.0) == learnt.DID_NOT_TRAIN  # the bound is not enough
+    assert learnt.state(0.93, 0.0, 5.1) == learnt.LEARNT
+    assert learnt.state(0.93, 0.03, 5.1) == learnt.STILL_LEARNING
+    assert learnt.state(0.93, 0.0, float("nan")) == learnt.DID_NOT_TRAIN
+    hinge = run_of(last=3.8, dev=((0, 10.0), (80, 300.0), (100, 301.0)))
+    assert learnt.of_run(hinge) == learnt.LEARNT
+    assert learnt.of_run(run_of(last=3.8)) == learnt.DID_NOT_TRAIN
+
+
 def run_of(rsum=0.0, trivial=4.0, last=1.0, dev=((80, 99.0), (100, 100.0)), inputs=()):
     arrays = {"loss": np.full(20, last), "dev": np.array(dev)}
     return SimpleNamespace(
@@ -58,9 +70,15 @@ def run_of(rsum=0.0, trivial=4.0, last=1.0, dev=((80, 99.0), (100, 100.0)), inpu
 
 def test_the_best_on_dev_wins_the_first_of_equals_and_none_that_did_not_train():
     idle = run_of(300.0, last=3.9)
-    assert learnt.best("abc", [run_of(2.0), run_of(7.0), run_of(7.0)]) == "b"
-    assert learnt.best("abc", [run_of(2.0), idle, run_of(3.0)]) == "c"
-    assert learnt.best("ab", [run_of(2.0, last=3.9), idle]) == "b"  # where none did
+    assert learnt.best("abc", [[run_of(2.0)], [run_of(7.0)], [run_of(7.0)]]) == "b"
+    assert learnt.best("abc", [[run_of(2.0)], [idle], [run_of(3.0)]]) == "c"
+    assert learnt.best("ab", [[run_of(2.0, last=3.9)], [idle]]) == "b"  # where none did
+
+
+def test_the_best_is_that_of_the_mean_over_tuning_seeds():
+    lucky, steady = [run_of(9.0), run_of(1.0), run_of(1.0)], [run_of(4.0)] * 3
+    assert learnt.best("ab", [lucky, steady]) == "b"
+    assert learnt.best("ab", [[*steady[:2], run_of(99.0, last=3.9)], lucky]) == "b"  # one did not
 
 
 def test_what_measures_another_run_is_as_that_has_learnt(monkeypatch):

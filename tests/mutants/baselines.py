@@ -23,7 +23,7 @@ MUTANTS = [
         ),
         (
             "VSE++: the GRU reads backwards",
-            "self.gru(self.vectors(ids))[0]",
+            "gru.states(self.gru, self.vectors(ids), lengths)[0]",
             "self.gru(self.vectors(ids).flip(1))[0].flip(1)",
         ),
         ("VSE++: word vectors random", "self.vectors.weight.data.copy_(vectors)", "pass"),
@@ -105,15 +105,15 @@ MUTANTS = [
         ),
         (
             "GPO: the generator reads padding",
-            "pack_padded_sequence(ranks, sizes.cpu()",
-            "pack_padded_sequence(ranks, sizes.cpu() * 0 + longest",
+            "gru.states(self.gru, ranks, sizes)",
+            "gru.states(self.gru, ranks, sizes * 0 + longest)",
         ),
         ("GPO: softmax over the sets", ".softmax(1).squeeze(2)", ".softmax(0).squeeze(2)"),
         ("GPO: no softmax", ".softmax(1).squeeze(2)", ".sigmoid().squeeze(2)"),
-        ("GPO: temperature multiplies", "/ 2) / 0.1", "/ 2) * 0.1"),
-        ("GPO: no temperature", "/ 2) / 0.1", "/ 2)"),
-        ("GPO: sum of the directions", "(forward + backward) / 2", "(forward + backward)"),
-        ("GPO: one direction", "(forward + backward) / 2", "forward"),
+        ("GPO: temperature multiplies", ".mean(0)) / 0.1", ".mean(0)) * 0.1"),
+        ("GPO: no temperature", ".mean(0)) / 0.1", ".mean(0))"),
+        ("GPO: sum of the directions", "ranks, sizes).mean(0)", "ranks, sizes).sum(0)"),
+        ("GPO: one direction", "ranks, sizes).mean(0)", "ranks, sizes)[0]"),
         ("GPO: a bias without effect", "nn.Linear(32, 1, bias=False)", "nn.Linear(32, 1)"),
         ("GPO: ranks from 0", "torch.arange(1.0, longest + 1)", "torch.arange(0.0, longest)"),
         ("GPO: cosine before sine", "(angles.sin(), angles.cos())", "(angles.cos(), angles.sin())"),
@@ -202,5 +202,19 @@ MUTANTS = [
         ("attended: scale forgotten inside", "logsumexp(scale * padded", "logsumexp(padded"),
         ("attended: captions first", "torch.cat(columns, dim=1)", "torch.cat(columns, dim=1).T"),
         ("attended: any temperature", "if not temperature > 0:", "if temperature == 0:"),
+    ]
+]
+
+MUTANTS += [
+    (name, "core/gru.py", snippet, replacement, "test_gru.py")
+    for name, snippet, replacement in [
+        ("GRU: both directions forwards", "first + lengths[rank] - 1 - place", "first + place"),
+        ("GRU: the update gate kept out", "of_new = (1 - keep) *", "of_new = 1 *"),
+        ("GRU: nothing is carried back", "here[:, : carried.shape[1]] += carried", "pass"),
+        (
+            "GRU: the reset gate counts twice",
+            "of_new * own_new * reset * (1",
+            "of_new * own_new * (1",
+        ),
     ]
 ]

@@ -74,8 +74,14 @@ MUTANTS = [
             (
                 "papers/comalign/components/said.py",
                 "prepositions always",
-                "captions, config.prepositions,",
-                "captions, True,",
+                "kinds = config.prepositions, config.bare",
+                "kinds = True, config.bare",
+            ),
+            (
+                "papers/comalign/components/said.py",
+                "bare nouns always",
+                "kinds = config.prepositions, config.bare",
+                "kinds = config.prepositions, True",
             ),
             (
                 "papers/comalign/components/vectors.py",

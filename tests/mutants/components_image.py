@@ -110,19 +110,6 @@ MUTANTS = [
             "for y in range(g) for x in range(g)",
             "for x in range(g) for y in range(g)",
         ),
-        ("sides of a crop exchanged", "images.shape[2:0:-1]", "images.shape[1:3]"),
-        (
-            "corners of a crop exchanged",
-            "np.hstack([low, high])",
-            "np.hstack([low[:, ::-1], high[:, ::-1]])",
-        ),
-        ("the picture before", "if row != last:", "if last is None:"),
-        ("no antialiasing", "Image.Resampling.BILINEAR", "Image.Resampling.NEAREST"),
-        (
-            "a pixel's width is not kept",
-            "np.maximum(high, low + 1)",
-            "np.maximum(high, low + 0.01)",
-        ),
         (
             "overlap over the first box",
             "area_a[:, None] + area_b - both",
@@ -175,5 +162,21 @@ MUTANTS = [
         ),
         ("segmenters detect", 'model.task != "detect" or not', "not"),
         ("weights known by their name", "contents.sha256([self.path])[0][:16]", "self.path.suffix"),
+    ),
+    *_of(
+        "backbones/crops.py",
+        ("sides of a crop exchanged", "images.shape[2:0:-1]", "images.shape[1:3]"),
+        (
+            "corners of a crop exchanged",
+            "np.hstack([low, high])",
+            "np.hstack([low[:, ::-1], high[:, ::-1]])",
+        ),
+        ("the picture before", "if row != last:", "if last is None:"),
+        ("no antialiasing", "Image.Resampling.BILINEAR", "Image.Resampling.NEAREST"),
+        (
+            "a pixel's width is not kept",
+            "np.maximum(high, low + 1)",
+            "np.maximum(high, low + 0.01)",
+        ),
     ),
 ]

@@ -206,7 +206,12 @@ MUTANTS = [
             '(sizes["relations"][rows] > relations)',
             '(sizes["relations"][rows] >= relations)',
         ),
-        ("prepositions forgotten", "said = extract(doc, prepositions)", "said = extract(doc)"),
+        (
+            "prepositions forgotten",
+            "said = extract(doc, prepositions, bare)",
+            "said = extract(doc, False, bare)",
+        ),
+        ("described nouns said bare all the same", "        if bare:\n", "        if True:\n"),
     ),
     *_of(
         "parser",

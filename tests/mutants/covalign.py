@@ -272,8 +272,23 @@ STEPS = [
     ("evaluation: more images than there are", "    if most > len(rows):", "    if False:"),
     (
         "evaluation: spread in the loss's unit",
-        "places = positions(matcher.source.grid).to",
-        "places = positions(matcher.source.grid, config.coordinates).to",
+        "places = positions(grid).to",
+        'places = positions(grid, "patches").to',
+    ),
+    (
+        "evaluation: regions with enough patches counted",
+        "100 * (counts < FEWEST).float().mean()",
+        "100 * (counts >= FEWEST).float().mean()",
+    ),
+    (
+        "training: no warning of the mask",
+        'if known and known["kept a region"] < FEWEST:',
+        "if False:",
+    ),
+    (
+        "training: warns at every look",
+        "        if step == config.steps:\n            warn_of_mask",
+        "        if True:\n            warn_of_mask",
     ),
     ("loading: as if in training", "return matcher.eval()", "return matcher"),
 ]
@@ -356,8 +371,8 @@ TOWERS = [
 END_TO_END = [
     (
         "training: unused weights counted",
-        "if p.requires_grad)\n    return (training",
-        ")\n    return (training",
+        "for p in matcher.parameters() if p.requires_grad)}",
+        "for p in matcher.parameters())}",
     )
 ]
 

@@ -14,8 +14,32 @@ MUTANTS = [
         (
             "trials: always three",
             "papers/covalign/arms.py",
-            "RATES[: profile.covalign_trials]",
-            "RATES",
+            "tried[: profile.covalign_trials]",
+            "tried",
+        ),
+        (
+            "trials: baselines of one rate",
+            "papers/covalign/arms.py",
+            "tried = [(each, plain.temperature) for each in RATES]",
+            "pass",
+        ),
+        (
+            "controls: the steps of the others",
+            "papers/covalign/arms.py",
+            '{"steps": 4 * profile.covalign_steps}',
+            '{"steps": profile.covalign_steps}',
+        ),
+        (
+            "Figure 5: measured on photographs",
+            "papers/covalign/arms.py",
+            'if exhibit != "covalign-F5" or book.kind != "world":',
+            'if exhibit != "covalign-F5":',
+        ),
+        (
+            "pictures: of the profile's size",
+            "papers/covalign/arms.py",
+            "    book = pictured(book)\n",
+            "",
         ),
         (
             "tokens: a ViT's are whitened",
@@ -48,22 +72,10 @@ MUTANTS = [
             "trials(profile, 1.0, optimizer",
         ),
         (
-            "seeds: the profile's alone",
-            "workbook/results.py",
-            "range(max(len(book.seeds), known.seeds))",
-            "book.seeds",
-        ),
-        (
-            "seeds: whatever was said",
-            "workbook/results.py",
-            'if book.profile.name == "smoke" or not own:',
-            'if book.profile.name == "smoke":',
-        ),
-        (
             "once: for every seed",
             "workbook/results.py",
-            "book.seeds[:1] if own.single(book.profile.name) else",
-            "",
+            "range(1 if own.single(book.profile.name) else seeds or book.profile.seeds)",
+            "range(seeds or book.profile.seeds)",
         ),
         (
             "once: in every profile",
@@ -111,14 +123,20 @@ MUTANTS = [
         (
             "hours: the shared run counts again",
             "papers/covalign/hours.py",
-            "SHARED.get(exhibit, 0)",
-            "0",
+            "len({*arms} - {*alone} - SHARED)",
+            "len({*arms} - {*alone})",
         ),
         (
-            "hours: the profile's seeds alone",
+            "hours: one tuning seed",
             "papers/covalign/hours.py",
-            "max(profile.seeds, known.seeds)",
-            "profile.seeds",
+            "profile.covalign_trials * profile.tuning_seeds",
+            "profile.covalign_trials",
+        ),
+        (
+            "cost: not among the metrics",
+            "papers/covalign/cost.py",
+            'pd.concat([metrics, long.dropna(subset=["value"])], ignore_index=True)',
+            "metrics",
         ),
     ]
 ]

@@ -47,22 +47,23 @@ MUTANTS = [
             '(metrics.row == arm) & (metrics.column == "spread")',
             "(metrics.row == arm)",
         ),
-        ("phrase: ing words end it at once", "i > 1 and word.lower()", "word.lower()"),
-        ("phrase: no end", "if i and ends or i == LONGEST:", "if i == LONGEST:"),
-        ("phrase: the end belongs to it", '" ".join(words[:i])', '" ".join(words[: i + 1])'),
-        ("maps: [CLS] is a word of the phrase", "words[i, 1 : 1 + length]", "words[i, :length]"),
-        ("maps: the farthest region", "int(cosines.argmax())", "int(cosines.argmin())"),
-        (
-            "maps: the first region's attention",
-            "attention = regions.attention[i, q]",
-            "attention = regions.attention[i, 0]",
-        ),
         (
             "maps: of any seed",
-            '(listed.role == "report") & (listed.seed == seed)]\n        inputs',
-            '(listed.role == "report")][::-1]\n        inputs',
+            '(listed.role == "report") & (listed.seed == seed)]\n        dataset',
+            '(listed.role == "report")][::-1]\n        dataset',
         ),
-        ("maps: columns and rows exchanged", "y, x = np.divmod(", "x, y = np.divmod("),
+        (
+            "maps: columns and rows exchanged",
+            "attention, (y, x) = look.attention, np.divmod(",
+            "attention, (x, y) = look.attention, np.divmod(",
+        ),
+        ("maps: the last phrase", "for each in reversed(found)", "for each in found"),
+        ("inside: in units of the box", "mean / even", "mean"),
+        (
+            "trials: of one tuning seed",
+            "for each in mine])\n            kept",
+            "for each in mine[:1]])\n            kept",
+        ),
         (
             "maps: another scale each",
             "vmax=100 * most, alpha=0.65",
@@ -75,4 +76,28 @@ MUTANTS = [
         ),
         ("table: regions from 0", ".assign(region=found.region + 1)", ""),
     ]
+]
+PHRASES = [
+    ("phrase: ing words end it at once", "i > 1 and word.lower()", "word.lower()"),
+    ("phrase: no end", "if i and ends or i == LONGEST:", "if i == LONGEST:"),
+    ("phrase: the end belongs to it", '" ".join(words[:i])', '" ".join(words[: i + 1])'),
+    ("phrase: relations too", 'dataset.phrases[dataset.phrases.kind == "noun"]', "dataset.phrases"),
+    ("pieces: the mark is one", "        1 + i\n", "        i\n"),
+    (
+        "looks: the farthest region",
+        'torch.einsum("nqd,nd->nq", regions.vectors[own], mean).max(1)',
+        'torch.einsum("nqd,nd->nq", regions.vectors[own], mean).min(1)',
+    ),
+    (
+        "looks: the first region's attention",
+        "regions.attention[own, region]",
+        "regions.attention[own, 0]",
+    ),
+    ("inside: a patch beside the box counts", ".clamp(min=0))", ".abs())"),
+    ("inside: rows across", "((1, grid[0]), (0, grid[1]))", "((0, grid[0]), (1, grid[1]))"),
+    ("inside: not weighted", "(found.attention * boxes).sum(1)", "boxes.sum(1)"),
+]
+MUTANTS += [
+    (name, "papers/covalign/phrases.py", snippet, replacement, "test_phrases.py")
+    for name, snippet, replacement in PHRASES
 ]

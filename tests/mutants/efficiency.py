@@ -27,11 +27,10 @@ MUTANTS = (
                 'row != "soft-attended"',
             ),
             ("÷ hard: of another seed", "found.seed.map(hard[column])", "hard[column].iloc[0]"),
-            (
-                "pairs: all captions are compared",
-                "words[:CAPTIONS], lengths[:CAPTIONS]",
-                "words, lengths",
-            ),
+            ("pairs: all captions are compared", "words[:most], lengths[:most]", "words, lengths"),
+            ("rows: SGR as long as hard coding", "hard.assign(arm=kind)", "hard"),
+            ("wide: in units of the slowest", "each / each[0]", "each / each.max()"),
+            ("wide: the Gram form twice", 'if row == "soft-attended"', 'if row == "soft-twice"'),
         ]
     ]
     + [

@@ -55,10 +55,64 @@ MUTANTS = [
         ("anchors: noisy pairs", "barred = itself | ~clean", "barred = itself"),
         (
             "anchors: the least similar",
-            "descending=True, stable=True",
-            "descending=False, stable=True",
+            "value, best = each.max(dim=1, keepdim=True)",
+            "value, best = each.nan_to_num(neginf=9.0).min(dim=1, keepdim=True)",
         ),
-        ("anchors: the second and the third", "stable=True)[:, :2]", "stable=True)[:, 1:3]"),
+        (
+            "anchors: the first twice",
+            "each = each.scatter(1, best, -math.inf)",
+            "each = each.clone()",
+        ),
+        (
+            "anchors: one alone counts twice",
+            "valid = torch.cat(there, dim=1) & ~barred",
+            "valid = ~barred",
+        ),
+        (
+            "bank: anchors of the mini-batch",
+            "nearest(*map(cosines, (images, captions), among), bank.own)",
+            "of_batch(look, clean, config)",
+        ),
+        (
+            "bank: a pair is its own",
+            "(images, captions), among), bank.own)",
+            "(images, captions), among), bank.own & False)",
+        ),
+        (
+            "bank: centred by the mini-batch",
+            "mask = torch.cat((torch.zeros(len(vectors), dtype=torch.bool, device=clean.device), clean))",
+            "mask = torch.arange(len(vectors) + len(others)) < len(vectors)",
+        ),
+        (
+            "bank: L_intra in the mini-batch",
+            "among = look if bank is None else bank",
+            "among = look",
+        ),
+        (
+            "bank: L_inter of the bank's columns",
+            "l_inter(look.scores, near or chosen,",
+            "l_inter(look.scores, chosen._replace(index=chosen.index % len(look.scores)),",
+        ),
+        (
+            "bank: of all pairs when it divides",
+            "rows = spread(np.flatnonzero(clean), BANK)",
+            "rows = np.arange(len(clean))",
+        ),
+        (
+            "noisy pairs never stay out",
+            "if config.noisy_out and not step.late else",
+            "if False else",
+        ),
+        (
+            "noisy pairs stay out for ever",
+            "if config.noisy_out and not step.late else",
+            "if config.noisy_out else",
+        ),
+        (
+            "the curve has noisy pairs in it",
+            "reduce(per_pair[: len(step.clean)]) if len(step.clean) else",
+            "",
+        ),
         (
             "anchors: by images alone",
             "for similar in (images, captions)",
@@ -72,8 +126,8 @@ MUTANTS = [
         ("anchors: of the batch, by clean pairs alone", "similar.sum(0)", "similar[clean].sum(0)"),
         (
             "anchors: of the batch, a pair is its own",
-            "valid = ~barred.gather(1, index)",
-            "valid = clean[index]",
+            "valid = torch.cat(there, dim=1) & ~barred.gather(1, index)",
+            "valid = torch.cat(there, dim=1)",
         ),
         # Eq. 8–11.
         ("Eq. 8: negative cosines of images", "images.clamp(min=LEAST)", "images"),
@@ -161,16 +215,17 @@ MUTANTS = [
         # Algorithm 1.
         (
             "line 13: anchors after Eq. 7",
-            "anchors(cosines(images), cosines(captions), clean",
-            "anchors(cosines(structure(images, clean)), cosines(structure(captions, clean)), clean",
+            "return anchors(images, captions, clean",
+            "images, captions = (cosines(structure(x.detach(), clean)) for x in look[1:3])\n"
+            "    return anchors(images, captions, clean",
         ),
-        ("line 14: images alone", "structure(captions, clean)\n", "captions\n"),
-        ("line 14: Eq. 7 although off", "if config.eq7:", "if config:"),
         (
-            "line 1: mean violations",
-            'METHOD = coteaching.Method("hardest"',
-            'METHOD = coteaching.Method("mean"',
+            "line 14: images alone",
+            "compared(own, others, anchoring, config.eq7)",
+            "compared(own, others, anchoring, config.eq7 and own is images)",
         ),
+        ("line 14: Eq. 7 although off", "if not eq7:", "if False:"),
+        ("line 1: mean violations", '    "hardest",\n    train,', '    "mean",\n    train,'),
         (
             "line 12: the last are clean",
             "clean[: len(step.clean)] = True",
@@ -184,8 +239,8 @@ MUTANTS = [
         ),
         (
             "line 16: always the mean",
-            'per_pair.mean() if config.reduction == "mean" else per_pair.sum()',
-            "per_pair.mean()",
+            'torch.mean if config.reduction == "mean" else torch.sum',
+            "torch.mean",
         ),
         (
             "line 16: clean pairs' labels aren't kept",
@@ -201,7 +256,7 @@ MUTANTS = [
         ("line 4: δ is a half", "likely[rows] > config.delta", "likely[rows] > 0.5"),
         (
             "line 6: division by L_w",
-            "found[rows] = l_sct(look, None, chosen, config)",
+            "found[rows] = l_sct(look, None, chosen, config, bank, near).cpu()",
             "found[rows] = noisy_pairs.hardest(look, config.margin).cpu()",
         ),
         (
@@ -214,7 +269,7 @@ MUTANTS = [
             "coteaching.posterior(mixtures.BetaMixture(), found)",
             "coteaching.posterior(mixtures.GaussianMixture(), found)",
         ),
-        ("batches of one part", "divide, parts=True)", "divide)"),
+        ("batches of one part", "    parts=True,\n    bank=", "    bank="),
         (
             "notes: L_inter added",
             'replace(FULL, sign=-1, reduction="sum")',

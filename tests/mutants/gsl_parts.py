@@ -101,7 +101,7 @@ MUTANTS += [
 ]
 
 MUTANTS += [
-    (name, "papers/gsl/backbone.py", snippet, replacement, "test_backbone.py")
+    (name, "core/sgraf.py", snippet, replacement, "test_sgraf.py")
     for name, snippet, replacement in [
         # The sides.
         (

@@ -8,13 +8,13 @@ MUTANTS = [
         # What a network sees.
         (
             "look: images of the clean index",
-            "images = self.index[chosen]",
-            "images = chosen // self.each",
+            "self.rows[self.index[chosen]], self.regions)",
+            "self.rows[chosen // self.each], self.regions)",
         ),
         (
             "look: every pair an image of its own",
-            "torch.from_numpy(images).to(device)",
-            "torch.from_numpy(chosen).to(device)",
+            "images = torch.from_numpy(self.index[chosen])",
+            "images = torch.from_numpy(chosen)",
         ),
         ("glance: with dropout", "        network.eval()\n        found", "        found"),
         (
@@ -96,7 +96,7 @@ MUTANTS = [
             "if len(step.noisy):\n            parts.append(step.noisy)\n            p =",
         ),
         ("parts: whole margins", "soft_margin(y, step.config.margin)", "step.config.margin"),
-        ("parts: the last alone", "total = total + hardest(", "total = hardest("),
+        ("parts: the last alone", "return sum(found)", "return found[-1]"),
         # BiCro.
         ("BiCro: warm-up on 70 %", "share: float = 0.3", "share: float = 0.7"),
         (
@@ -218,15 +218,11 @@ MUTANTS = [
         ),
         (
             "trivial: samples count",
-            "        if self.equal:\n            return",
+            "        if self.mixed:\n            return",
             "        if False:\n            return",
         ),
-        ("trivial: labels are kept", "if not self.equal:", "if True:"),
-        (
-            "trivial: scores as they are",
-            "scores=torch.zeros_like(self.scores)",
-            "scores=self.scores",
-        ),
+        ("trivial: labels are kept", "if not self.mixed:", "if True:"),
+        ("trivial: scores as they are", "scores=self.scores.roll(1, 1)", "scores=self.scores"),
         (
             "warm-up: one epoch of many",
             "total = per_epoch * config.warm_up_epochs",
@@ -244,7 +240,7 @@ MUTANTS = [
         ),
         (
             "frame: networks begin alike",
-            "        backbone.build(config.similarity",
+            "        sgraf.build(config.similarity",
             "        torch.manual_seed(7) and sgr.build(config.similarity",
         ),
         ("frame: both warm up on one batch", "[seed, epoch, k, 0]", "[seed, epoch, 0]"),
@@ -291,11 +287,7 @@ MUTANTS = [
             "range(lessons.total, lessons.total + 1)",
         ),
         ("frame: divided once", "if i == 0 and self.method", "if step == 0 and self.method"),
-        (
-            "frame: one network trains",
-            "loss_of(0, epoch, i) + self.loss_of(1, epoch, i)",
-            "loss_of(0, epoch, i) + self.loss_of(0, epoch, i)",
-        ),
+        ("frame: one network trains", "return of_a + of_b", "return of_a + of_a"),
         (
             "frame: the rate falls with warm-up counted",
             "method.decay(step, self.total)",
@@ -308,8 +300,38 @@ MUTANTS = [
         ),
         (
             "frame: the last of equal epochs",
-            "found.rsum > known.max()",
-            "found.rsum >= known.max()",
+            "found.rsum > known.nan_to_num(-1).max()",
+            "found.rsum >= known.nan_to_num(-1).max()",
+        ),
+        (
+            "frame: the warm-up is no candidate",
+            "if config.warm_up_epochs and not training.are_whole(folder):",
+            "if False:",
+        ),
+        (
+            "bank: by the network's own division",
+            "self.parts(epoch, self.judge(k))[0]",
+            "self.parts(epoch, k)[0]",
+        ),
+        (
+            "bank: filled once",
+            "for k in range(2) if self.method.bank(config) else ():",
+            "for k in range(2) if self.method.bank(config) and not epoch else ():",
+        ),
+        (
+            "bank: with dropout",
+            "parts = network.training, []\n        network.eval()",
+            "parts = network.training, []",
+        ),
+        (
+            "curve: of all pairs",
+            "return loss, step.told[0] if step.told else loss.detach()",
+            "return loss, loss.detach()",
+        ),
+        (
+            "cost: noisy pairs are predicted in late epochs alone",
+            "predicting = own.predicts *",
+            "predicting = 0 *",
         ),
         (
             "frame: better than the last epoch",

@@ -35,3 +35,11 @@ MUTANTS = [
         ),
     ]
 ]
+MUTANTS += [
+    (name, "world/mentions.py", snippet, replacement, "test_world_mentions.py")
+    for name, snippet, replacement in [
+        ("a phrase begins with the sentence", "if word not in DESCRIBING:", "if False:"),
+        ("a plural speaks of the first", "if thing.shape == shape and", "if not i and"),
+        ("bare relations keep their articles", "if word not in EMPTY", ""),
+    ]
+]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from alignbook.papers.chan import show
-from alignbook.papers.covalign import show as covalign_sheet
+from alignbook.papers.covalign.show import maps_figure
 from alignbook.papers.gsl import identified
 from alignbook.show import figures, kernel_benchmark
 from alignbook.workbook import execute
@@ -270,6 +270,7 @@ def test_maps_of_arms_share_one_scale_of_colours():
                     "picture": 0,
                     "phrase": "a star",
                     "caption": "a star",
+                    "box": "",
                     "projection": arm,
                     "region": 0,
                     "cosine": 0.5,
@@ -283,7 +284,7 @@ def test_maps_of_arms_share_one_scale_of_colours():
             for arm, most in (("shared", 0.9), ("separate", 0.3))
         ]
     )
-    figure = covalign_sheet.maps_figure(SimpleNamespace(images=images), maps, "n")
+    figure = maps_figure(SimpleNamespace(images=images), maps, "n")
     assert colour_limits(figure.axes[1:3]) == {(0.0, 90.0)}
 
     words = pd.DataFrame(
@@ -304,3 +305,18 @@ def test_maps_of_arms_share_one_scale_of_colours():
     figure, data = show.sheet(dataset, words, codings, boxes)
     assert colour_limits(figure.axes[1:3]) == {(0, 100)}
     assert list(data["best share"]) == [100, 60]
+
+
+def test_controls_far_off_stand_at_the_edge_and_the_others_set_the_axis():
+    control = pd.DataFrame([("permuted", 9.0, 8.0, 10.0, [9.0], np.nan)], columns=DOTS.columns)
+    lines = pd.concat([DOTS, control], ignore_index=True)
+    plain, off = (
+        figures.dots(lines, "t", "n", beyond=beyond).axes[0] for beyond in ((), ("permuted",))
+    )
+    low, high = off.get_xlim()
+    known = lines["mean"].dropna().drop(lines.index[-1])
+    assert plain.get_xlim()[0] < 9 < low < known.min() and known.max() < high
+    assert "← 9.0" in [text.get_text() for text in off.texts]
+    assert not any("←" in text.get_text() for text in plain.texts)
+    near = figures.dots(lines.assign(mean=known.mean()), "t", "n", beyond=("permuted",)).axes[0]
+    assert not any("←" in text.get_text() for text in near.texts)

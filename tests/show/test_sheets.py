@@ -135,11 +135,11 @@ def test_models_and_their_intervals():
         ("base-models", name, column, value - (20 if column == "B RSUM" else 0), seed)
         for name, three in values.items()
         for seed, value in enumerate(three)
-        for column in ("RSUM", "B RSUM", "svo verb")
+        for column in ("RSUM", "B RSUM", "A svo verb")
     ]
     metrics = pd.DataFrame(rows, columns=["exhibit", "row", "column", "value", "seed"])
     table = base_models.models_table(metrics).set_index("base model")
-    assert list(table.columns) == ["RSUM", "RSUM ±", "B RSUM", "B RSUM ±", "svo verb", "seeds"]
+    assert list(table.columns) == ["RSUM", "RSUM ±", "B RSUM", "B RSUM ±", "A svo verb", "seeds"]
     mean, low, high = t_interval(values["b"])
     assert table.loc["b", "RSUM"] == pytest.approx(mean)
     assert table.loc["b", "RSUM ±"] == pytest.approx((high - low) / 2)
@@ -149,7 +149,7 @@ def test_models_and_their_intervals():
     figure, data = base_models.models_figure(metrics)
     (dots,) = figure.axes[0].collections
     drawn = {(*at, to_hex(colour).upper()) for at, colour in zip(dots.get_offsets(), dots.get_fc())}
-    colours = {"RSUM": figures.OURS, "B RSUM": figures.PAPER}
+    colours = {"RSUM": figures.OURS, "B RSUM": figures.ACCENT}
     rows = {"b": 0, "a": 1}  # the first is on top
     assert drawn == {(x.value, rows[x.row], colours[x.column]) for x in data.itertuples()}
-    assert "marked: A, as trained, B, never seen" in figures.describe(figure)
+    assert "marked: W, as trained, B, never seen" in figures.describe(figure)

@@ -19,8 +19,7 @@ import pytest
 import torch
 from alignbook.backbones import base, bert, pretrained, towers
 from alignbook.datasets import aro, by_name, coco, conllu, noise_index
-from alignbook.papers.comalign.components import detector, image, parser, vectors
-from alignbook.papers.comalign.components import probes as brought
+from alignbook.papers.comalign.components import detector, image, parser, probes, vectors
 from alignbook.papers.covalign import two_towers
 from alignbook.papers.gsl.noisy_pairs import GivenNoise
 from alignbook.store import runs
@@ -245,7 +244,7 @@ def saved_probes(folder: Path) -> Path:
 
 def asked(source):
     pictured = SimpleNamespace(images=PICTURES)
-    (found,) = brought.of_files(source, pictured, image.grid(3))
+    (found,) = probes.of_files(source, pictured, image.grid(3))
     return [
         *found.pictures.ravel(),
         *"".join([*found.table.caption, *found.table.negative]).encode(),
@@ -409,7 +408,7 @@ ROWS = {
     ),
     "probes": Row(
         saved_probes,
-        brought.Brought,
+        probes.Brought,
         asked,
         {
             "aro/visual_genome_relation.json": word("a mat on a cat", "a hat on a cat"),

@@ -158,7 +158,7 @@ def test_saved_tables_and_pages_of_the_report_show_text(tmp_path, monkeypatch):
         )
     )
     book = SimpleNamespace(
-        out=tmp_path, kind="flickr8k", profile=SimpleNamespace(name="smoke", seeds=1)
+        out=tmp_path, kind="flickr8k", profile=SimpleNamespace(name="smoke", seeds=1, seeds_most=1)
     )
     told = tables.plain(start.circumstances(book)).to_html()
     page = rendered(f"# Title\n\n{saved}\n\n{told}", tmp_path)

@@ -3103,7 +3103,7 @@ CASES = {
             words("--set chan_step=5"),
             "",
             "unknown setting 'chan_step'",
-            "there are: seeds, train_images",
+            "there are: seeds, seeds_most",
         ),
         Row(
             "a setting of another type",

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from alignbook.backbones import pretrained
 from alignbook.datasets import precomp
-from alignbook.datasets import prepared as store
+from alignbook.datasets.prepared import decode
 from alignbook.errors import DataError
 from alignbook.show import datasheet
 from alignbook.store import runs
@@ -104,7 +104,7 @@ def test_photographs_are_prepared_as_the_model_prepares_them(realdata, tmp_path)
     apart = {}
     for fit in ("crop", "squash"):
         prepared = np.zeros((len(names), 224, 224, 3), np.uint8)
-        store.decode(images, [str(p.relative_to(images)) for p in names], prepared, fit=fit)
+        decode(images, [str(p.relative_to(images)) for p in names], prepared, fit=fit)
         ours = [transform(Image.fromarray(picture)) for picture in prepared]
         own = [transform(Image.open(p).convert("RGB")) for p in names]
         apart[fit] = np.mean([(a - b).abs().mean().item() for a, b in zip(ours, own, strict=True)])

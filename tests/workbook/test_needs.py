@@ -91,9 +91,9 @@ def test_bert_arms_are_reckoned_with_their_own_batches():
         "coco_precomp",
         {"seeds": "2", "chan_trials": "3", "chan_steps": "100", "chan_batch": "256"},
     )
-    # Four matchers of five runs, and one official arm, with either text encoder.
+    # Four matchers of five runs, and one official arm, with either text encoder; SGR and SAF once.
     basis = needs.cost("chan-T1", profile, "coco_precomp")[1]
-    assert "21 trainings with BiGRU × 100 steps" in basis
+    assert "23 trainings with BiGRU × 100 steps" in basis
     assert "21 trainings with BERT × 200 steps" in basis
 
 

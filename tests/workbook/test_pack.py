@@ -555,7 +555,7 @@ ALTERED = [
         "a module of another name in the manifest",
         r"module is .*chan\.model', the manifest",
         lambda m: with_manifest(
-            m, lambda manifest: manifest["runs"][ARM].update(module="alignbook.papers.gsl.backbone")
+            m, lambda manifest: manifest["runs"][ARM].update(module="alignbook.papers.gsl.model")
         ),
     ),
     (

@@ -27,7 +27,7 @@ import alignbook.papers.comalign.model, alignbook.papers.comalign.components.tex
 import alignbook.datasets, alignbook.papers.gsl.model, alignbook.evidence.statistics, alignbook.evidence.rounding
 import alignbook.core.kernels, alignbook.core.losses, alignbook.papers.gsl.mixtures, alignbook.papers.gsl.noise
 import alignbook.papers.gsl.coteaching, alignbook.workbook.profiles, alignbook.evidence.printed_tables, alignbook.core.retrieval
-import alignbook.store.runs, alignbook.papers.gsl.backbone, alignbook.core.similarity, alignbook.backbones.towers, alignbook.workbook.workbook
+import alignbook.store.runs, alignbook.core.sgraf, alignbook.core.similarity, alignbook.backbones.towers, alignbook.workbook.workbook
 import alignbook.world
 from alignbook import world
 from alignbook.backbones import towers

@@ -152,12 +152,13 @@ def test_the_map_says_what_is_computed(tmp_path, monkeypatch):
     folder = tmp_path / "results/world-smoke"
     (folder / "metrics.csv").write_text("exhibit,value\nchan-T3,1\nchan-T3,2\n")
     (folder / "claims.csv").write_text(
-        "claim,exhibit,verdict\ngsl-robust,gsl-F1,undecided\nchan-codings,chan-T3,reproduced\n"
+        "claim,exhibit,verdict\ngsl-against-ncr,gsl-F1,undecided\n"
+        "chan-hard-coding,chan-T3,reproduced\n"
         "c,chan-T3,undecided\nd,chan-T3,not run\n"
     )
     (folder / "contrasts.csv").write_text(
-        "claim,contrast,unit,value,low,high,query_low,query_high\nchan-codings,x,AUC,2,1,3,,\n"
-        "gsl-robust,y,points,5,-1,11,0,9\ngsl-robust,z,points,7,1,2,3,4\n"
+        "claim,contrast,unit,value,low,high,query_low,query_high\nchan-hard-coding,x,AUC,2,1,3,,\n"
+        "gsl-against-ncr,y,points,5,-1,11,0,9\ngsl-against-ncr,z,points,7,1,2,3,4\n"
     )
     found = start.computed(tmp_path / "results")
     of = len(exhibits.NOTEBOOKS) - 1  # the map itself counts for nothing

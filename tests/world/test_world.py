@@ -16,6 +16,7 @@ CONFIGS = {domain: world.Config(domain=domain) for domain in world.DOMAINS}
 PINNED = {
     "A": "2629008f65c2f32bf9bd70e9df7c7a9a93b28366e4c60d3c6bb1afede5e03886",
     "B": "92cfa2fcae7b2cac79333c1edbc912a8aa5f492c06b83a31970aaac357389c03",
+    "W": "92649b6d7772e5a0ba32158b80497cedd1dd17dc32c9f749b3aa322ec5f73c02",
 }
 
 
@@ -205,7 +206,10 @@ def test_actions_show_and_point_from_subject_to_object(made, name):
 
 
 def test_domains_differ_as_they_say():
-    """B: other backgrounds, skewed shapes, turned things, other words and passives more often."""
+    """B: other backgrounds, skewed shapes, turned things, other words and passives more often.
+
+    W: backgrounds that are new to both, slightly turned things, words and passives between.
+    """
     share = {}
     for domain, config in CONFIGS.items():
         some = [world.scene(config, "train", i) for i in range(600)]
@@ -227,12 +231,14 @@ def test_domains_differ_as_they_say():
             set(text),
         )
         assert set(counts) == set(world.SHAPES)
-    a, b = share["A"], share["B"]
-    assert len(a[0]) == len(b[0]) == 8 and not a[0] & b[0]
-    assert a[1] < 1.5 and b[1] > 3
-    assert a[2] == {0} and b[2] >= {-28, 28}
+    a, b, w = share["A"], share["B"], share["W"]
+    assert len(a[0] | b[0] | w[0]) == len(world.BACKGROUNDS) == 8 + 8 + 8
+    assert a[1] < 1.5 and b[1] > 3 and 0.3 < w[1] < 0.8
+    assert a[2] == {0} and b[2] >= {-28, 28} and {7, -7, 14, -14} <= w[2] <= set(range(-14, 15))
     assert b[3] > 1.8 * a[3] and b[4] > 4 * a[4] > 0
+    assert a[3] < w[3] < b[3] and 2 * a[4] < w[4] < b[4]
     assert len(a[5] ^ b[5]) < 12  # rare words of either: one lexicon
+    assert len(w[5] ^ (a[5] | b[5])) < 12
 
 
 @pytest.mark.parametrize("domain", world.DOMAINS)

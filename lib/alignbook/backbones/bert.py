@@ -1,7 +1,8 @@
 """BERT as a text encoder: word pieces, BERT's last layer, one fully-connected layer (CHAN §3.3).
 
-The paper takes a pretrained BERT. Where none can be had, a small one is pretrained here on the
-training captions alone, by masked language modelling over word pieces of its own [A]. One of your
+The paper takes a pretrained BERT, which has read other text than the paper's captions. Where none
+can be had, a small one is pretrained here by masked language modelling over word pieces of its own
+[A]: in the world on the training captions of domain W, on photographs on their own. One of your
 own is a folder, or a name under data/weights (`Pretrained`); nothing is ever downloaded.
 """
 
@@ -146,7 +147,7 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
         )
 
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
+        model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
     )
     schedule = training.warmup_cosine(optimizer, config.steps)
     descent = training.Descent(optimizer, schedule, config.steps, clip=1.0)
@@ -204,24 +205,21 @@ def mask(ids, lengths, share: float, pieces: int, rng) -> tuple[torch.Tensor, to
 # --- loading -------------------------------------------------------------------------------------
 
 
-def load(source, dataset) -> tuple[nn.Module, WordPieces]:
+def load(source, dataset=None) -> tuple[nn.Module, WordPieces]:
     """BERT of a run or of a `Pretrained`, in evaluation mode, and its word pieces.
+
+    A run brings its own word pieces: the `dataset` that it is to read makes no difference. The
+    world's is pretrained on domain W, of which no scene is in another domain's dev or test.
 
     Raises
     ------
     DataError
-        A run on other captions than those of `dataset`: some may be test captions here. Or what
-        `Pretrained.problems` says.
+        What `Pretrained.problems` says.
     """
     from transformers import BertModel
 
     if isinstance(source, Pretrained):
         return source.load()
-    if source.record["inputs"] != [dataset.fingerprint]:
-        raise DataError(
-            f"BERT of run {source.key}: pretrained on other captions than those of "
-            f"{dataset.name}; expected the run made on the same data set"
-        )
     config = Config(**source.config)
     pieces = WordPieces(Tokenizer.from_file(f"{source.folder}/tokenizer.json"), config.positions)
     model = BertModel(architecture(config, len(pieces)), add_pooling_layer=False)

@@ -1,9 +1,10 @@
 """What a trained base model does beyond its own test split: another domain, and swaps.
 
-Zero-shot transfer is ComAlign's setting: training on domain A of the world, testing on B, with
-A's vocabulary. The probes are those of its Table II in the world: a caption against the same with
-attributes or roles exchanged (ARO), and a picture against one in which subject, verb or object
-differs (SVO-Probes). Chance is 50 % on every probe.
+Zero-shot transfer is ComAlign's setting: the base has seen neither of the data sets that heads are
+trained and tested on. In the world it is trained on domain W and tested on A and B, with W's
+vocabulary. The probes are those of its Table II: a caption against the same with attributes or roles
+exchanged (ARO), and a picture against one in which subject, verb or object differs (SVO-Probes).
+Chance is 50 % on every probe.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from alignbook.backbones import base
+from alignbook.backbones import base, grounding
 from alignbook.core import compositional, retrieval
 from alignbook.datasets import swaps
 from alignbook.store import progress
@@ -20,9 +21,9 @@ from alignbook.store import progress
 
 @dataclass(frozen=True)
 class Config:
-    """Recalls on the other domain, and accuracies on the probes of both, are measured."""
+    """Recalls on other domains than the base model's own, and accuracies on their probes."""
 
-    split: str = "test"  # of the other domain [A]
+    split: str = "test"  # of the other domains [A]
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""
@@ -30,22 +31,29 @@ class Config:
 
 
 def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
-    """The metrics of a base run, those of domain B ("B test RSUM", …) and of the probes added."""
-    run, home, away = inputs
+    """The metrics of a base run, those of other domains ("B test RSUM", …) and their probes added,
+    and what it makes of components there (`grounding`).
+
+    The inputs are the run, the data set it was trained on, and those of the other domains.
+    """
+    run, home, *away = inputs
     torch.set_num_threads(1)
     model, vocabulary = base.load(run, home)
     model.to(device)
-    scores = base.similarity(model, vocabulary, away, config.split)
-    found = retrieval.evaluate(scores, away.captions_per_image).named(f"B {config.split}")
-    images, captions = scores.shape
-    queries = {"i2t": images, "t2i": captions, "RSUM": images + captions}
-    asked = {name: queries[name.split()[2]] for name in found}
-    progress.show("transfer and probes", 1, 3)
-    for part, (prefix, dataset) in enumerate((("", home), ("B ", away)), 2):
-        for name, (value, n) in probes(model, vocabulary, dataset).items():
-            found[f"{prefix}{config.split} {name}"] = value
-            asked[f"{prefix}{config.split} {name}"] = n
-        progress.show("transfer and probes", part, 3)
+    found, asked = {}, {}
+    for part, dataset in enumerate(away, 1):
+        test = f"{dataset.meta['domain']} {config.split}"
+        scores = base.similarity(model, vocabulary, dataset, config.split)
+        recalls = retrieval.evaluate(scores, dataset.captions_per_image).named(test)
+        images, captions = scores.shape
+        queries = {"i2t": images, "t2i": captions, "RSUM": images + captions}
+        asked |= {name: queries[name.split()[2]] for name in recalls}
+        swapped = probes(model, vocabulary, dataset).items()
+        asked |= {f"{test} {name}": n for name, (_, n) in swapped}
+        found |= recalls | {f"{test} {name}": value for name, (value, _) in swapped}
+        parts = grounding.components(model, vocabulary, dataset, config.split)
+        found |= {f"{test} {name}": value for name, value in parts.items()}
+        progress.show("transfer and probes", part, len(away))
     return run.metrics | found | {"asked": asked}
 
 

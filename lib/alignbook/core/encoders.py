@@ -2,8 +2,8 @@
 
 import torch
 from torch import nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from alignbook.core import gru
 from alignbook.core.vocabulary import PAD, UNKNOWN
 
 
@@ -27,14 +27,7 @@ class BiGRU(nn.Module):
         if self.training and self.word_dropout:
             lost = torch.rand(ids.shape, device=ids.device) < self.word_dropout
             ids = ids.masked_fill(lost, UNKNOWN)
-        packed = pack_padded_sequence(
-            self.vectors(ids), lengths.cpu(), batch_first=True, enforce_sorted=False
-        )
-        states, _ = pad_packed_sequence(
-            self.gru(packed)[0], batch_first=True, total_length=ids.shape[1]
-        )
-        forward, backward = states.chunk(2, dim=-1)
-        return (forward + backward) / 2
+        return gru.states(self.gru, self.vectors(ids), lengths).mean(0)
 
 
 class RegionEncoder(nn.Module):

@@ -15,7 +15,7 @@ from alignbook.store import allocator, durable, progress
 # Seconds between checkpoints; the tests that kill a run shorten them.
 CHECKPOINT_SECONDS = float(os.environ.get("ALIGNBOOK_CHECKPOINT_SECONDS", "15"))
 SKETCH_STEPS, SKETCH_SIZE = (0, 1, 3, 7, 15, 31), 2048
-DEV_LOOKS = 5  # points of a dev curve
+DEV_LOOKS = 5  # points of a dev curve, besides the one before the first step
 
 
 def epoch_order(n: int, seed: int, epoch: int) -> torch.Tensor:
@@ -53,12 +53,12 @@ def warmup_cosine(optimizer, steps: int, warmup: float = 0.1):
 
 
 def looks(steps: int) -> list[int]:
-    """After how many steps dev is looked at: each fifth of them, and so the last.
+    """After how many steps dev is looked at: before the first, and each fifth of them.
 
     >>> looks(12), looks(3)
-    ([3, 5, 8, 10, 12], [1, 2, 3])
+    ([0, 3, 5, 8, 10, 12], [0, 1, 2, 3])
     """
-    return sorted({-(-steps * k // DEV_LOOKS) for k in range(1, DEV_LOOKS + 1)})
+    return sorted({-(-steps * k // DEV_LOOKS) for k in range(DEV_LOOKS + 1)})
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,8 @@ def fit(
     dev_steps = looks(steps) if dev_steps is None else dev_steps
     model.train()
     began = saved = time.perf_counter()
+    if 0 in dev_steps and dev_at and not course.losses:
+        course.look(dev_at, 0)
     for step in range(len(course.losses), steps):
         loss = course.take(step, loss_at)
         if not np.isfinite(loss):

@@ -294,6 +294,7 @@ def _prepare_world(profile, root: Path, domain: str) -> Dataset:
         objects, relations = world.gold(scenes)
         objects.to_parquet(aside / "objects.parquet")
         relations.to_parquet(aside / "relations.parquet")
+        world.phrases(scenes).to_parquet(aside / "phrases.parquet")
         gold.write(aside / "gold", names, scenes, images)
 
     settings = {"domain": config.domain, "seed": config.seed}

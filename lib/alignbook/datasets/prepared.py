@@ -2,8 +2,8 @@
 
 A folder holds images.npy, captions.json, splits.json, names.json and meta.json, which states size
 and hash of all the others: a folder that is no longer as it was written is set aside and prepared
-again. The embedded world adds objects.parquet and relations.parquet, region features of one's own
-regions.npy. Of a precomp collection there are no images, and the features stay where they are.
+again. The embedded world adds objects, relations and phrases as .parquet, region features of one's
+own regions.npy. Of a precomp collection there are no images, and the features stay where they are.
 """
 
 from __future__ import annotations
@@ -155,6 +155,22 @@ class Dataset:
     def relations(self):
         """Gold relations, one row a relation (`world.gold`); None for photographs."""
         return self._frame("relations")
+
+    @cached_property
+    def phrases(self):
+        """Phrases of the captions with their objects (`world.phrases`); None for photographs."""
+        return self._frame("phrases")
+
+    @cached_property
+    def described(self):
+        """Which gold objects a caption of their picture speaks of, `(R,) bool` in the order of
+        `objects`; None for photographs. Who takes only these leaves out what nobody mentions.
+        """
+        if self.objects is None:
+            return None
+        told = self.phrases
+        said = {*zip(told.image, told.object), *zip(told.image, told.other)}
+        return np.array([each in said for each in zip(self.objects.image, self.objects.object)])
 
     @cached_property
     def meta(self) -> dict:

@@ -18,11 +18,16 @@ A claims.yaml names its ``paper`` and lists ``claims``, each of one exhibit and 
 A side of a pair is an arm, a list of arms (their mean), a number, or {arm: weight}. An arm may
 carry another exhibit (comalign-TIII / global) or a column of its own (clip @ VG-Relation).
 
+One claim of each file is ``primary: true``: a single contrast, named before the runs, on which the
+paper stands or falls. It is tested first and by itself (see `verdicts`). If it is greater, it may
+name a band, ``no_difference`` in percent of the mean of both sides or ``no_difference_points``:
+where the contrast surely lies within it either way, the arms do not differ by more.
+
 ``printed`` gives for each exhibit the row of the paper's table ("group | row") that is our arm's,
 ``printed_columns`` the table's column that is ours where it has another name.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -34,7 +39,8 @@ from alignbook.core.names import PROFILES
 from alignbook.evidence import printed_tables
 
 FLAT, COLLAPSE = 0.5, 5.0  # percent
-KEPT = ("id", "paper", "exhibit", "says", "where", "test", "least", "untestable", "print_only")
+KEPT = ("id", "paper", "exhibit", "says", "where", "test", "least")
+KEPT += ("untestable", "print_only", "primary")
 UNITS = {"seconds": "s", "diagonal": "cosine", "spread": "sides", "label AUC": "AUC"}  # else points
 DECIMALS = {"×": 2, "cosine": 3, "sides": 3, "AUC": 3}  # of values of a unit, else 1
 
@@ -111,7 +117,8 @@ class Claim:
     """One entry of a claims.yaml, its contrasts spelt out.
 
     ``need`` of the contrasts have to hold. ``untestable`` says why we cannot decide it; a claim
-    that is ``print_only`` is about the paper's own table and is not asked of our numbers.
+    that is ``print_only`` is about the paper's own table and is not asked of our numbers. ``same``
+    of a ``primary`` claim is its contrast, claimed to lie in the band of no difference.
     """
 
     id: str
@@ -125,6 +132,8 @@ class Claim:
     least: str = "laptop"
     untestable: str = ""
     print_only: bool = False
+    primary: bool = False
+    same: Contrast | None = None
 
 
 # --- Reading -------------------------------------------------------------------------------------
@@ -163,6 +172,12 @@ def _of(file: Path) -> list[Claim]:
             found.append(Entry(paper=file.parts[-3], **entry).claim())
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise ValueError(f"{_path(file)}, {name}: {error}") from None
+    first = [claim.id for claim in found if claim.primary]
+    if len(first) != 1:
+        raise ValueError(
+            f"{_path(file)}: expected primary: true at one claim, not at {len(first)} "
+            f"({', '.join(first) or 'none'}); name the one that the paper stands or falls by"
+        )
     return found
 
 
@@ -204,6 +219,9 @@ class Entry:
     least: str = "laptop"  # the first profile whose numbers may decide
     untestable: str = ""  # why the claim cannot be decided in this workbook
     print_only: bool = False  # about the print itself, and not asked of our numbers
+    primary: bool = False  # tested first, and by itself
+    no_difference: float | None = None  # percent of the mean of both sides, either way
+    no_difference_points: float | None = None  # the same in points, or the unit of the column
 
     def claim(self) -> Claim:
         """The claim; ValueError says what is wrong with the entry."""
@@ -217,8 +235,26 @@ class Entry:
         need = len(contrasts) if self.need is None else self.need
         if not isinstance(need, int) or not 1 <= need <= len(contrasts):
             raise ValueError(f"needs {need} of {len(contrasts)} contrasts")
+        if self.primary not in (True, False) or self.primary and len(contrasts) > 1:
+            raise ValueError(f"primary: true, of one contrast, not {self.primary!r} of {need}")
         kept = {name: getattr(self, name) for name in KEPT}
-        return Claim(contrasts=tuple(contrasts), need=need, **kept)
+        same = self._same(next(iter(contrasts)))
+        return Claim(contrasts=tuple(contrasts), need=need, same=same, **kept)
+
+    def _same(self, contrast: Contrast) -> Contrast | None:
+        """The contrast in its band of no difference, if the entry names one."""
+        percent, points = self.no_difference, self.no_difference_points
+        band = points if percent is None else percent
+        if band is None:
+            return None
+        if not self.primary or self.test != "greater" or self.or_equal:
+            raise ValueError("no_difference: of the primary claim, if it is greater")
+        if percent is not None and points is not None or not 0 < band < np.inf:
+            raise ValueError(
+                f"no_difference: expected one band above zero, not {percent}, {points}"
+            )
+        unit = contrast.unit if percent is None else "%"
+        return replace(contrast, unit=unit, low=-band, high=band)
 
     def _check(self, given: dict) -> None:
         """Raise for fields that go with no test, or not with this one."""
@@ -236,6 +272,8 @@ class Entry:
         _check(columns=self.columns, **given)
         if self.or_equal is not None and (self.test != "greater" or self.or_equal is not True):
             raise ValueError(f"or_equal: true, of greater, is all there is; not {self.or_equal!r}")
+        if self.primary and (self.print_only or self.untestable):
+            raise ValueError("primary: not of a claim that is print_only or untestable")
         if self.print_only is True and self.untestable or self.print_only not in (True, False):
             raise ValueError("print_only: true or false, and not of a claim that is untestable")
 
@@ -292,6 +330,9 @@ def _name(side: Side, exhibit: str, with_column: bool) -> str:
     """A side in words: its arms, and their exhibit where it is another."""
     if not side.terms:
         return f"{side.constant:g}"
+    rows = {(term.exhibit, term.row) for term, _ in side.terms}
+    if len(side.terms) > 1 and len(rows) == 1 and all(weight > 0 for _, weight in side.terms):
+        return f"{side.terms[0][0].row}, mean of {len(side.terms)} columns"
     if len(side.terms) > 1 and all(weight > 0 for _, weight in side.terms):
         return f"mean of {len(side.terms)} arms of {side.terms[0][0].exhibit}"
     text = ""

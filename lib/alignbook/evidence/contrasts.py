@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from alignbook.core.names import COLUMNS, TARGETS
-from alignbook.evidence import learnt, statistics
+from alignbook.evidence import learnt, looks, statistics, tuning_error
 from alignbook.evidence.claims import Claim, Contrast, Term
 
 LEVEL = 0.05
@@ -16,7 +16,8 @@ RECALLS = COLUMNS[:6]
 class Numbers:
     """Look-up of metrics and of images' shares by term, one value a seed."""
 
-    def __init__(self, metrics: pd.DataFrame, images: pd.DataFrame | None):
+    def __init__(self, metrics: pd.DataFrame, images=None, trials: pd.DataFrame | None = None):
+        self.choices = tuning_error.choice_variances(trials)
         self.values = {}  # {term: {seed: value}}
         named = metrics[["exhibit", "row", "column", "seed", "value"]]
         for exhibit, row, column, seed, value in named.itertuples(index=False):
@@ -47,13 +48,22 @@ class Numbers:
     def differences(self, contrast: Contrast) -> tuple[list, np.ndarray]:
         """Seeds, and the contrast's value for each, on the scale of its tests."""
         seeds = self.seeds(contrast)
+        sides = self._sides(contrast, seeds)
+        # Equal digits are equal: 433.4 - 418.6 and 333.4 - 318.6 differ in the 14th place only.
+        return seeds, np.round(np.broadcast_to(contrast.value(*sides), len(seeds)), 9)
+
+    def _sides(self, contrast: Contrast, seeds: list) -> tuple[np.ndarray, ...]:
+        """Values of both sides for some seeds."""
 
         def of_term(term):
             return np.array([self.values[term][seed] for seed in seeds], float)
 
-        sides = (np.asarray(side.value(of_term)) for side in (contrast.first, contrast.second))
-        # Equal digits are equal: 433.4 - 418.6 and 333.4 - 318.6 differ in the 14th place only.
-        return seeds, np.round(np.broadcast_to(contrast.value(*sides), len(seeds)), 9)
+        return tuple(np.asarray(s.value(of_term)) for s in (contrast.first, contrast.second))
+
+    def choice_variance(self, contrast: Contrast, seeds: list) -> float:
+        """What the arms' choices on dev add to the squared standard error of a contrast."""
+        first, second = (float(side.mean()) for side in self._sides(contrast, seeds))
+        return tuning_error.of_contrast(contrast, (first, second), self.choices)
 
     def per_image(self, contrast: Contrast, seeds: list) -> np.ndarray | None:
         """Each test image's share of a difference of recalls, mean over seeds; None for others."""
@@ -78,7 +88,11 @@ class Numbers:
 
 
 def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
-    """A contrast's mean, intervals and uncorrected p values; None if a number is missing."""
+    """A contrast's mean, intervals and uncorrected p values; None if a number is missing.
+
+    The interval is that of all seeds. p is the least over the looks, each at its share of the level
+    (`looks`); `path` has both sides' p after each. What the choice on dev adds is in all of them.
+    """
     if not all(term in numbers.values for term in contrast.terms):
         return None
     seeds, values = numbers.differences(contrast)
@@ -86,13 +100,10 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
         return None
     bottom, top = contrast.bounds()
     level = 1 - LEVEL if np.isinf(top) else 1 - 2 * LEVEL
-    mean, low, high = statistics.t_interval(values, level)
-    if np.isinf(top):
-        p = statistics.above_zero(values - bottom)
-        holds, reversed_ = (p, np.nan) if mean > bottom else (np.nan, p)
-    else:
-        holds, reversed_ = statistics.inside(values, bottom, top)
-        p = np.nanmin([holds, reversed_]) if np.isfinite(holds) else np.nan
+    choice = numbers.choice_variance(contrast, seeds)
+    mean, low, high = statistics.t_interval(values, level, choice)
+    path = looks.spend(values, partial(_sides, bottom=bottom, top=top, choice=choice))
+    _, holds, reversed_ = path[-1]
     query = (np.nan, np.nan)
     if (share := numbers.per_image(contrast, seeds)) is not None:
         query = statistics.image_bootstrap(share)
@@ -108,11 +119,14 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
         "low": contrast.shown(low),
         "high": contrast.shown(high),
         "spread": spread,
+        "choice": choice,
+        "half": statistics.t_interval(values, level)[2] - mean,  # what more seeds may change
         "from_low": mean - bottom,
         "from_high": top - mean,
+        "path": path,
         "p_holds": holds,
         "p_reversed": reversed_,
-        "p": p,
+        "p": float(np.fmin(holds, reversed_)),
         "query_low": query[0],
         "query_high": query[1],
         "holm": np.nan,
@@ -123,16 +137,28 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
     }
 
 
+def _sides(values, bottom: float, top: float, choice: float) -> tuple[float, float]:
+    """p that the mean lies in the claimed range, and p that it does not."""
+    if np.isfinite(top):
+        return statistics.inside(values, bottom, top, choice)
+    p = statistics.above_zero(values - bottom, choice)
+    return (p, np.nan) if values.mean() > bottom else (np.nan, p)
+
+
 def foresee(claim: Claim, lines: list[dict], level: float) -> None:
-    """Enter what these seeds could have found, if this claim is tested at a level."""
+    """Enter what these seeds could have found, if this claim is tested at a level.
+
+    Of the level what the last look may spend counts: what earlier looks find comes on top.
+    """
     to_hold, to_reverse = level / (len(lines) - claim.need + 1), level / claim.need
     for line in lines:
         if not line["spread"] > 0:
             continue
+        spent, choice = to_hold * looks.share(line["seeds"]), line["choice"]
         if np.isinf(line["from_high"]):
-            least = statistics.detectable(line["spread"], line["seeds"], to_hold)
+            least = statistics.detectable(line["spread"], line["seeds"], spent, extra=choice)
         elif np.isfinite(line["from_low"]):
-            least = statistics.confirmable(line["spread"], line["seeds"], to_hold)
+            least = statistics.confirmable(line["spread"], line["seeds"], spent, extra=choice)
         else:  # below a bound: no claim of ours
             least = np.nan
         line["detectable"] = np.exp(least) if line["unit"] == "×" else least
@@ -142,11 +168,24 @@ def foresee(claim: Claim, lines: list[dict], level: float) -> None:
 
 def _power(line: dict, to_hold: float, to_reverse: float):
     """Number of seeds → probability that a contrast is found where it was measured to lie."""
-    low, high, spread = -line["from_low"], line["from_high"], line["spread"]
-    beyond, level = max(low, -high), to_hold if is_right(line) else to_reverse
-    if np.isinf(high) or beyond > 0:
-        return partial(statistics.power, beyond, spread, level=level)
-    return partial(statistics.power_inside, 0, low, high, spread, level=level)
+    low, high = -line["from_low"], line["from_high"]
+    if np.isinf(high) or max(low, -high) > 0:
+        level = to_hold if is_right(line) else to_reverse
+        return partial(found_beyond, line, max(low, -high), level)
+    return partial(found_inside, line, 0.0, to_hold)
+
+
+def found_beyond(line: dict, distance: float, level: float, seeds: int) -> float:
+    """Probability that the last look at some seeds finds a mean so far beyond a bound."""
+    level, choice = level * looks.share(seeds), line["choice"]
+    return statistics.power(distance, line["spread"], seeds, level, choice)
+
+
+def found_inside(line: dict, shift: float, level: float, seeds: int) -> float:
+    """Probability that it finds a mean, so much higher than the measured one, between bounds."""
+    level, choice = level * looks.share(seeds), line["choice"]
+    bounds = -line["from_low"], line["from_high"]
+    return statistics.power_inside(shift, *bounds, line["spread"], seeds, level, choice)
 
 
 def is_right(line: dict) -> bool:

@@ -19,6 +19,8 @@ class Arm(NamedTuple):
     name : "row → target" shows its numbers in the row's columns of that target.
     seeds : "all" reporting seeds, the "first" alone, or the "first" alone "before overnight".
     tuned : "always", or from "overnight" on: before that the first candidate is taken.
+    later : not made in the laptop profile of the world, which buys seeds for few questions; in
+        smoke, to show that it runs, from overnight on, and on photographs.
     trained : whether anything is random; else every seed shows the same run.
     on : "world", "photographs", "features" (precomputed ones, without pictures).
     job : arms of one word share a process, which takes as long to start as such an arm to train;
@@ -28,6 +30,7 @@ class Arm(NamedTuple):
     name: str
     seeds: str = "all"
     tuned: str = "always"
+    later: bool = False
     trained: bool = True
     on: tuple[str, ...] = ("world", "photographs", "features")
     job: str = ""
@@ -85,9 +88,13 @@ class Exhibit:
         """The arm of a name."""
         return next(arm for arm in self.arms if arm.name == name)
 
-    def names(self, *on: str) -> tuple[str, ...]:
-        """Names of the arms on some kind of data, of all where none is told."""
-        return tuple(arm.name for arm in self.arms if not on or {*on} & {*arm.on})
+    def names(self, *on: str, profile: str = "") -> tuple[str, ...]:
+        """Names of the arms on some kind of data, of all where none is told; in a profile, if told."""
+        return tuple(
+            arm.name
+            for arm in self.arms
+            if (not on or {*on} & {*arm.on}) and not (arm.later and profile == "laptop")
+        )
 
 
 @dataclass(frozen=True)

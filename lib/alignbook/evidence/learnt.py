@@ -10,7 +10,10 @@ import numpy as np
 from alignbook.store.runs import Run, is_stored, stored
 
 DID_NOT_TRAIN, STILL_LEARNING, LEARNT = "did not train", "still learning", "learnt"
-SHARE = 0.9  # of the trivial loss, above which nothing was learnt
+SHARE = 0.9  # of the trivial loss, above which nothing was learnt, unless dev tells otherwise:
+# times what dev had before the first step. A loss of hardest negatives stands near its trivial level
+# wherever several captions fit a picture, however well the rest is ranked.
+RISE = 5.0
 GAIN = 0.02  # of the value on dev, above which the last fifth of the steps still taught something
 LONGER = "-long"  # ends the name of a control: the arm of that name with four times the steps
 MOVED = 0.05  # of an arm's value, above which such a control says that the arm had not learnt
@@ -65,18 +68,34 @@ def gain(dev) -> float:
     return float((dev[-1, 1] - early[-1, 1]) / dev[-1, 1])
 
 
+def rise(dev) -> float:
+    """How many times the value on dev before the first step the last one is.
+
+    NaN where nobody looked before the first step, or the value then was zero.
+
+    Examples
+    --------
+    >>> rise([(0, 12.0), (50, 90.0), (100, 120.0)])
+    10.0
+    """
+    dev = np.asarray(dev, float).reshape(-1, 2)
+    if not len(dev) or dev[0, 0] != 0 or not dev[0, 1] > 0:
+        return float("nan")
+    return float(dev[-1, 1] / dev[0, 1])
+
+
 def of_run(run: Run) -> str:
     """The state of what a run trained, or of what was trained for what it measured."""
     return state(*measured(run))
 
 
-def measured(run: Run) -> tuple[float, float]:
-    """`share` and `gain` of what a run trained, NaN where nothing was."""
+def measured(run: Run) -> tuple[float, float, float]:
+    """`share`, `gain` and `rise` of what a run trained, NaN where nothing was."""
     own = trained(run)
     if own is None:
-        return float("nan"), float("nan")
-    trivial = own.metrics.get("trivial loss", float("nan"))
-    return share(own.array("loss"), trivial), gain(own.array("dev"))
+        return float("nan"), float("nan"), float("nan")
+    trivial, dev = own.metrics.get("trivial loss", float("nan")), own.array("dev")
+    return share(own.array("loss"), trivial), gain(dev), rise(dev)
 
 
 def trained(run: Run) -> Run | None:
@@ -87,14 +106,18 @@ def trained(run: Run) -> Run | None:
     return next((each for each in found if each.has("loss")), None)
 
 
-def best(candidates: Sequence, trials: Sequence[Run]):
-    """The candidate whose trial has the largest RSUM on dev, of those that trained; a tie goes to the
-    first. Where none trained, of all.
+def best(candidates: Sequence, trials: Sequence[Sequence[Run]]):
+    """The candidate whose trials have the largest mean RSUM on dev, of those that trained; a tie goes
+    to the first. Where none trained, of all.
+
+    Parameters
+    ----------
+    trials : the runs of each candidate, one a tuning seed.
     """
-    allowed = [of_run(run) != DID_NOT_TRAIN for run in trials]
+    allowed = [all(of_run(run) != DID_NOT_TRAIN for run in own) for own in trials]
     scores = [
-        run.metrics["dev RSUM"] if may or not any(allowed) else -np.inf
-        for run, may in zip(trials, allowed)
+        np.mean([run.metrics["dev RSUM"] for run in own]) if may or not any(allowed) else -np.inf
+        for own, may in zip(trials, allowed)
     ]
     return candidates[int(np.argmax(scores))]
 
@@ -105,12 +128,12 @@ def worst(states) -> str:
     return next((each for each in (DID_NOT_TRAIN, STILL_LEARNING) if each in known), LEARNT)
 
 
-def state(loss_share: float, dev_gain: float) -> str:
-    """What a run's `share` and `gain` say; a number that is missing says nothing against it.
+def state(loss_share: float, dev_gain: float, dev_rise: float = float("nan")) -> str:
+    """What a run's `share`, `gain` and `rise` say; a number that is missing says nothing.
 
-    >>> state(0.95, 0.0), state(0.5, 0.1), state(0.5, 0.01), state(float("nan"), float("nan"))
-    ('did not train', 'still learning', 'learnt', 'learnt')
+    >>> state(0.95, 0.0), state(0.95, 0.0, 30.0), state(0.5, 0.1), state(0.5, 0.01)
+    ('did not train', 'learnt', 'still learning', 'learnt')
     """
-    if loss_share > SHARE:
+    if loss_share > SHARE and not dev_rise > RISE:
         return DID_NOT_TRAIN
     return STILL_LEARNING if dev_gain > GAIN else LEARNT

@@ -4,9 +4,12 @@ With three to ten seeds a percentile bootstrap over seeds covers far less than i
 interval covers what it says as long as the seeds' differences are roughly normal. The bootstrap
 here resamples test images instead: what another test set of the same kind would have changed.
 Student's t is `scipy.special`'s stdtr and stdtrit: `scipy.stats` is slow with single numbers.
+
+``extra`` is a variance of the mean that the seeds' own spread does not show, such as that of the
+candidate that all of them share; it is added to the squared standard error.
 """
 
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from scipy import optimize, special
@@ -14,7 +17,7 @@ from scipy import optimize, special
 MOST_SEEDS = 200  # beyond it, `seeds_needed` says "more than can be run"
 
 
-def t_interval(values, level: float = 0.95) -> tuple[float, float, float]:
+def t_interval(values, level: float = 0.95, extra: float = 0.0) -> tuple[float, float, float]:
     """Mean of the seeds' values and its t interval (n − 1 degrees of freedom).
 
     With a single seed the bounds are NaN: nothing is known of the spread.
@@ -28,7 +31,7 @@ def t_interval(values, level: float = 0.95) -> tuple[float, float, float]:
     mean = values.mean()
     if len(values) == 1:
         return float(mean), np.nan, np.nan
-    half = special.stdtrit(len(values) - 1, (1 + level) / 2) * _error(values)
+    half = special.stdtrit(len(values) - 1, (1 + level) / 2) * _error(values, extra)
     return float(mean), float(mean - half), float(mean + half)
 
 
@@ -45,7 +48,7 @@ def paired_difference(first, second, level: float = 0.95) -> tuple[float, float,
     return t_interval(first - second, level)
 
 
-def above_zero(values) -> float:
+def above_zero(values, extra: float = 0.0) -> float:
     """Two-sided p of the t test that the seeds' mean is zero; NaN without spread.
 
     >>> round(above_zero([1.0, 2.0, 3.0]), 4)  # t = 2 / (1 / √3), 2 degrees of freedom
@@ -54,10 +57,11 @@ def above_zero(values) -> float:
     values = _seeds(values)
     if len(values) < 2 or np.ptp(values) == 0:
         return np.nan
-    return float(2 * special.stdtr(len(values) - 1, -abs(values.mean()) / _error(values)))
+    t = abs(values.mean()) / _error(values, extra)
+    return float(2 * special.stdtr(len(values) - 1, -t))
 
 
-def inside(values, low: float, high: float) -> tuple[float, float]:
+def inside(values, low: float, high: float, extra: float = 0.0) -> tuple[float, float]:
     """p of the two one-sided tests that the mean lies between two bounds, and p that it does not.
 
     Returns
@@ -74,7 +78,7 @@ def inside(values, low: float, high: float) -> tuple[float, float]:
     values = _seeds(values)
     if len(values) < 2 or np.ptp(values) == 0:
         return np.nan, np.nan
-    error, freedom = _error(values), len(values) - 1
+    error, freedom = _error(values, extra), len(values) - 1
     over, under = (values.mean() - low) / error, (high - values.mean()) / error
     surely_inside = max(special.stdtr(freedom, -over), special.stdtr(freedom, -under))
     surely_outside = 2 * min(special.stdtr(freedom, over), special.stdtr(freedom, under))
@@ -112,37 +116,53 @@ def at_least(k: int, p) -> float:
     return float(min(1.0, (len(p) - k + 1) * p[k - 1]))
 
 
-def power(effect: float, spread: float, n: int, level: float = 0.05) -> float:
+def power(effect: float, spread: float, n: int, level: float = 0.05, extra: float = 0.0) -> float:
     """Probability that the two-sided t test over n seeds finds a true mean.
 
     Parameters
     ----------
     effect, spread : mean and standard deviation of the seeds' differences.
     """
-    shift, reach = abs(effect) / spread * np.sqrt(n), _reach(n, level / 2)
+    error, rest = _of_seeds(spread, n, extra)
+    shift, reach = abs(effect) / error, _reach(n, level / 2, rest)
     return float((special.ndtr(shift - reach) + special.ndtr(-shift - reach)).mean())
 
 
 def power_inside(
-    effect: float, low: float, high: float, spread: float, n: int, level: float = 0.05
+    effect: float,
+    low: float,
+    high: float,
+    spread: float,
+    n: int,
+    level: float = 0.05,
+    extra: float = 0.0,
 ) -> float:
     """Probability that two one-sided tests over n seeds find a true mean between two bounds."""
-    reach, scale = _reach(n, level), np.sqrt(n) / spread
-    found = special.ndtr((high - effect) * scale - reach)
-    found -= special.ndtr((low - effect) * scale + reach)
+    error, rest = _of_seeds(spread, n, extra)
+    reach = _reach(n, level, rest)
+    found = special.ndtr((high - effect) / error - reach)
+    found -= special.ndtr((low - effect) / error + reach)
     return float(np.maximum(found, 0).mean())
 
 
-@cache
-def _reach(n: int, tail: float) -> np.ndarray:
+def _of_seeds(spread: float, n: int, extra: float) -> tuple[float, float]:
+    """Standard error of the mean of n seeds, and the share of its square that is `extra`."""
+    squared = spread**2 / n + extra
+    return float(np.sqrt(squared)), extra / squared
+
+
+@lru_cache(maxsize=512)
+def _reach(n: int, tail: float, rest: float = 0.0) -> np.ndarray:
     """How far from zero a mean has to lie, in true standard errors, at the quantiles of what the
     seeds' spread is estimated to be. SciPy's noncentral t loses its digits at few seeds."""
     chi2 = 2 * special.gammaincinv((n - 1) / 2, (np.arange(2000) + 0.5) / 2000)  # its quantiles
-    s = np.sqrt(chi2 / (n - 1))
+    s = np.sqrt((1 - rest) * chi2 / (n - 1) + rest)
     return special.stdtrit(n - 1, 1 - tail) * s
 
 
-def detectable(spread: float, n: int, level: float = 0.05, wanted: float = 0.8) -> float:
+def detectable(
+    spread: float, n: int, level: float = 0.05, wanted: float = 0.8, extra: float = 0.0
+) -> float:
     """The smallest true mean that n seeds of this spread find with probability `wanted`.
 
     >>> round(detectable(1.0, 5), 2)
@@ -150,16 +170,18 @@ def detectable(spread: float, n: int, level: float = 0.05, wanted: float = 0.8) 
     """
     if n < 2 or not spread > 0:
         return np.nan
-    return spread * _detectable(n, level, wanted)
+    return spread * _detectable(n, level, wanted, extra / spread**2)
 
 
-@cache
-def _detectable(n: int, level: float, wanted: float) -> float:
+@lru_cache(maxsize=4096)
+def _detectable(n: int, level: float, wanted: float, extra: float) -> float:
     """`detectable` in standard deviations."""
-    return _smallest(lambda mean: power(mean, 1.0, n, level), wanted)
+    return _smallest(lambda mean: power(mean, 1.0, n, level, extra), wanted)
 
 
-def confirmable(spread: float, n: int, level: float = 0.05, wanted: float = 0.8) -> float:
+def confirmable(
+    spread: float, n: int, level: float = 0.05, wanted: float = 0.8, extra: float = 0.0
+) -> float:
     """Half the width of the narrowest band around zero that n seeds of this spread confirm.
 
     Confirmed by two one-sided tests with probability `wanted`, should the true mean be zero.
@@ -169,13 +191,13 @@ def confirmable(spread: float, n: int, level: float = 0.05, wanted: float = 0.8)
     """
     if n < 2 or not spread > 0:
         return np.nan
-    return spread * _confirmable(n, level, wanted)
+    return spread * _confirmable(n, level, wanted, extra / spread**2)
 
 
-@cache
-def _confirmable(n: int, level: float, wanted: float) -> float:
+@lru_cache(maxsize=4096)
+def _confirmable(n: int, level: float, wanted: float, extra: float) -> float:
     """`confirmable` in standard deviations."""
-    return _smallest(lambda w: power_inside(0, -w, w, 1.0, n, level), wanted)
+    return _smallest(lambda w: power_inside(0, -w, w, 1.0, n, level, extra), wanted)
 
 
 def _smallest(found, wanted: float) -> float:
@@ -232,9 +254,9 @@ def _drawn(n: int, resamples: int, seed: int) -> np.ndarray:
     return drawn.astype(float)
 
 
-def _error(values: np.ndarray) -> float:
+def _error(values: np.ndarray, extra: float = 0.0) -> float:
     """Standard error of the mean."""
-    return values.std(ddof=1) / np.sqrt(len(values))
+    return np.sqrt(values.var(ddof=1) / len(values) + extra)
 
 
 def _seeds(values) -> np.ndarray:

@@ -1,15 +1,19 @@
 """What the numbers say of the papers' claims: ours, and the papers' own.
 
 A claim is a set of contrasts, each with a t test over paired seeds, of which some (most often all)
-have to hold. Two p values follow for the claim: that as many hold, and that so many are reversed
-that it cannot be (partial conjunctions: the largest p if all have to hold, Bonferroni's for "any
-is reversed"). Holm's correction is over the claims of a paper that are judged together, at 5 %:
+have to hold. It is looked at after 3, 5, 8 and 12 seeds, and each look spends its share of the
+error (see `looks`). Two p values follow for the claim: that as many hold, and that so many are
+reversed that it cannot be (partial conjunctions: the largest p if all have to hold, Bonferroni's
+for "any is reversed"). A paper's primary claim is tested at 5 % by itself; Holm's correction is over
+its other claims that are judged together, at the 5 % that the primary leaves (see `families`):
 
 - reproduced: as many contrasts as it takes lie in their range;
 - contradicted: more contrasts than it can spare lie the other way;
 - trend only: neither, but as many as it takes point the right way, one or more of them
   significantly, and not more than it can spare are significantly reversed;
-- undecided: else, among it every claim whose arms do not differ.
+- no difference: the primary contrast surely lies in the band that its claim named beforehand;
+- undecided: else, among it every claim whose arms do not differ, and all others of a paper whose
+  primary claim is open.
 
 A claim that rests on an arm that did not train (see `learnt`) is "did not train"; one that rests on
 an arm which four times the steps move by more than 5 % is undecided. Neither is in a family.
@@ -23,30 +27,26 @@ import numpy as np
 import pandas as pd
 
 from alignbook.core.names import PROFILES
-from alignbook.evidence import claims, learnt, printed_tables, statistics
+from alignbook.evidence import claims, learnt, printed_tables
 from alignbook.evidence.claims import Claim, Contrast, Term
-from alignbook.evidence.contrasts import (
-    LEVEL,
-    RECALLS,
-    Numbers,
-    foresee,
-    is_right,
-    measured,
-    needed,
-)
+from alignbook.evidence.contrasts import RECALLS, Numbers, measured
+from alignbook.evidence.families import NO_DIFFERENCE, Family, Finding, Member
 from alignbook.store import progress
 
+NOT_RUN, NOT_TESTABLE = "not run", "not testable here"
+FEW_SEEDS = "at least two seeds in common are needed"
 VERDICTS = (
     "reproduced",
     "trend only",
+    NO_DIFFERENCE,
     "undecided",
     "contradicted",
     "did not train",
-    "not run",
-    "not testable here",
+    NOT_RUN,
+    NOT_TESTABLE,
     "on paper only",
 )
-JUDGED = VERDICTS[:4]
+JUDGED = VERDICTS[:5]
 CLAIM_COLUMNS = (  # of the first table that `judge` returns
     "claim",
     "paper",
@@ -55,8 +55,9 @@ CLAIM_COLUMNS = (  # of the first table that `judge` returns
     "test",
     "verdict",
     "why",
-    "seeds",
-    "p",  # of the claim, for the verdict it is nearer to
+    "seeds",  # that all of its arms have
+    "took",  # seeds of the look that decided it; 0 where none has
+    "p",  # of the claim, for the verdict it is nearer to, over all looks
     "holm",  # that p, corrected
     "needed",  # seeds that decide it with probability 0.8 if what was measured is the truth
 )
@@ -71,7 +72,7 @@ CONTRAST_COLUMNS = (  # of the second
     "low",  # with high, the t interval over seeds
     "high",
     "level",  # of the interval: 0.95; 0.90 for two bounds, as two one-sided tests go with it
-    "p",  # of this test alone
+    "p",  # of this test alone, over all looks: the interval is of the last one, and pays for none
     "holm",  # the level, over all claims of the family, at which the contrast reads as it does
     "reading",  # "holds", "reversed" or "open"
     "query_low",  # with query_high, the bootstrap over test images
@@ -81,17 +82,18 @@ CONTRAST_COLUMNS = (  # of the second
 )
 
 
-def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame | None = None):
+def judge(metrics: pd.DataFrame, profile: str, chosen=None, images=None, trials=None):
     """Verdicts on claims, and the contrasts behind them.
 
     Parameters
     ----------
     metrics : exhibit, row, column, seed, value, and learnt where it is known, as in metrics.csv.
     profile : the profile that made them; `smoke` decides nothing.
-    chosen : the claims to judge, all of `claims.load()` by default; Holm's correction is over the
-        claims of each paper among them that can be judged, its family.
+    chosen : the claims to judge, all of `claims.load()` by default; those of each paper among them
+        that can be judged are its family.
     images : exhibit, row, target ("" unless a row has several), seed, image and the six recalls
         of each test image, as in images.parquet, for the query bootstrap.
+    trials : what dev said of each candidate; what near ties add to the doubt (`tuning_error`).
 
     Returns
     -------
@@ -104,9 +106,10 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame
     `detectable` is the smallest true distance from the claimed bound that these seeds find with
     probability 0.8, each contrast by itself, a factor for "×". Of claims with two bounds it is half
     the width of a band around zero that they would confirm, should there be no difference. `needed`
-    is the seeds with which a contrast plays its part in the verdict. Both are at the level that
-    decides if no other claim of the family is: 5 % by the number of claims, and of n contrasts by
-    n - need + 1 to hold, by need to be reversed. Upper bounds, as Holm is kinder once one is.
+    is the seeds with which a contrast plays its part in the verdict. Both are at the share of the
+    last look, of the level that decides if no other claim of the family is: 5 %, but for the primary
+    claim by the number of claims, and of n contrasts by n - need + 1 to hold, by need to be
+    reversed. Upper bounds, as Holm is kinder once one is, and earlier looks find something too.
 
     Raises
     ------
@@ -119,28 +122,49 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images: pd.DataFrame
     if images is not None:
         _has(images, "images", ("exhibit", "row", "target", "seed", "image", *RECALLS))
     chosen = claims.load() if chosen is None else chosen
-    numbers = Numbers(metrics, images)
-    found, families, lines, above = {}, {}, [], {}
+    numbers = Numbers(metrics, images, trials)
+    found, families, lines = examined(chosen, profile, numbers)
+    for family in families.values():
+        found |= family.findings()[0]
+    verdicts = pd.DataFrame(
+        [
+            (c.id, c.paper, c.exhibit, c.says, c.test, *_noted(c, numbers, found[c.id]))
+            for c in chosen
+        ],
+        columns=CLAIM_COLUMNS,
+    )
+    return verdicts, pd.DataFrame(lines, columns=CONTRAST_COLUMNS)
+
+
+def examined(chosen, profile: str, numbers: Numbers):
+    """What there is to be judged.
+
+    Returns
+    -------
+    found : {claim: Finding} of claims that cannot be judged.
+    families : {paper: Family} of those that can.
+    lines : the contrasts of all claims, as measured.
+    """
+    found: dict[str, Finding] = {}
+    families: dict[str, Family] = {}
+    lines, above = [], {}
     for claim in chosen:
-        found[claim.id], own = _not_judged(claim, profile, numbers), []
+        own = []
         for contrast in () if claim.print_only else claim.contrasts:
             key = claim.paper, contrast.first, contrast.second, contrast.unit
             if line := measured(contrast, numbers):
                 same = above.setdefault(key, claim.id)
                 own.append({"claim": claim.id, "same_as": "" if same == claim.id else same} | line)
         lines += own
-        if found[claim.id] is None:
-            families.setdefault(claim.paper, []).append((claim, own))
-    for family in families.values():
-        found |= _judged(family)
-    verdicts = pd.DataFrame(
-        [
-            (c.id, c.paper, c.exhibit, c.says, c.test, *_noted(c, numbers, *found[c.id]))
-            for c in chosen
-        ],
-        columns=CLAIM_COLUMNS,
-    )
-    return verdicts, pd.DataFrame(lines, columns=CONTRAST_COLUMNS)
+        family = families.setdefault(claim.paper, Family())
+        if hindered := _not_judged(claim, profile, numbers):
+            found[claim.id] = hindered
+            if claim.primary and hindered.verdict not in (NOT_RUN, NOT_TESTABLE):
+                family.gate = f"the paper's primary contrast, {claim.id}, is open"
+        else:
+            same = measured(claim.same, numbers) if claim.same else None
+            family.members.append(Member(claim, own, same))
+    return found, families, lines
 
 
 def _has(table: pd.DataFrame, name: str, wanted: tuple) -> None:
@@ -151,19 +175,18 @@ def _has(table: pd.DataFrame, name: str, wanted: tuple) -> None:
         )
 
 
-def _not_judged(claim: Claim, profile: str, numbers: Numbers) -> tuple | None:
-    """Verdict and the rest of a claim that cannot be judged; None where nothing hinders."""
-    rest = 0, np.nan, np.nan, np.nan
+def _not_judged(claim: Claim, profile: str, numbers: Numbers) -> Finding | None:
+    """What is said of a claim that cannot be judged; None where nothing hinders."""
     if claim.print_only:
-        return "on paper only", "a claim about the numbers of the print, not about ours", *rest
+        return Finding("on paper only", "a claim about the numbers of the print, not about ours")
     if claim.untestable:
-        return "not testable here", claim.untestable, *rest
+        return Finding(NOT_TESTABLE, claim.untestable)
     if missing := _missing(claim, profile, numbers):
-        return "not run", missing, *rest
+        return Finding(NOT_RUN, missing)
     if idle := _of_state(claim, numbers, learnt.DID_NOT_TRAIN):
-        return learnt.DID_NOT_TRAIN, f"rests on what did not train: {', '.join(idle)}", *rest
+        return Finding(learnt.DID_NOT_TRAIN, f"rests on what did not train: {', '.join(idle)}")
     if moved := _moved(claim, numbers):
-        return "undecided", f"not trained: four times the steps move {', '.join(moved)}", *rest
+        return Finding("undecided", f"not trained: four times the steps move {', '.join(moved)}")
     return None
 
 
@@ -183,7 +206,7 @@ def _missing(claim: Claim, profile: str, numbers: Numbers) -> str:
             seed = broken[0]
             return f"{term.row}, seed {seed}: {term.column} is {values[seed]}"
     if min(len(numbers.seeds(contrast)) for contrast in claim.contrasts) < 2:
-        return "at least two seeds in common are needed"
+        return FEW_SEEDS
     for contrast in claim.contrasts:
         seeds, values = numbers.differences(contrast)
         if not np.isfinite(values).all():
@@ -199,10 +222,10 @@ def _of_state(claim: Claim, numbers: Numbers, state: str) -> list[str]:
     return list(dict.fromkeys(f"{term.exhibit} {term.row}" for term in found))
 
 
-def _noted(claim: Claim, numbers: Numbers, verdict: str, why: str, *rest) -> tuple:
-    """A verdict, and in its reason the rows that were still learning."""
-    early = _of_state(claim, numbers, learnt.STILL_LEARNING) if verdict in JUDGED else []
-    return verdict, why + (f"; still learning: {', '.join(early)}" if early else ""), *rest
+def _noted(claim: Claim, numbers: Numbers, found: Finding) -> Finding:
+    """A finding, and in its reason the rows that were still learning."""
+    early = _of_state(claim, numbers, learnt.STILL_LEARNING) if found.verdict in JUDGED else []
+    return found._replace(why=found.why + f"; still learning: {', '.join(early)}" * bool(early))
 
 
 def _moved(claim: Claim, numbers: Numbers) -> list[str]:
@@ -218,85 +241,6 @@ def _moved(claim: Claim, numbers: Numbers) -> list[str]:
             if abs(long - short) > learnt.MOVED * abs(short):
                 found.append(f"{term.exhibit} {term.row} by {100 * (long / short - 1):+.0f} %")
     return found
-
-
-def _judged(family: list[tuple[Claim, list[dict]]]) -> dict:
-    """Verdicts on the claims of a paper that are judged together; completes their contrasts."""
-    both = {}  # a contrast without spread over seeds has no p: it decides nothing
-    for claim, lines in family:
-        spare = len(lines) - claim.need
-        both[claim.id] = (
-            statistics.at_least(claim.need, [line["p_holds"] for line in lines]),
-            statistics.at_least(spare + 1, [line["p_reversed"] for line in lines]),
-        )
-    corrected = statistics.holm([min(both[claim.id]) for claim, _ in family])
-    found = {}
-    for (claim, lines), holm in zip(family, corrected):
-        holds, reversed_ = both[claim.id]
-        side = "holds" if holds < reversed_ else "reversed"
-        _read(claim, lines, side, holm, len(family))
-        foresee(claim, lines, LEVEL / len(family))
-        found[claim.id] = (
-            *_verdict(claim, lines, side if holm <= LEVEL else "open"),
-            min(line["seeds"] for line in lines),
-            min(holds, reversed_),
-            holm,
-            needed(claim, lines),
-        )
-    return found
-
-
-def _read(claim: Claim, lines: list[dict], side: str, holm: float, claims_judged: int) -> None:
-    """Enter at which level each contrast is decided, by itself or with its claim, and how."""
-    own = statistics.holm(np.nan_to_num([line["p"] for line in lines], nan=1.0)) * claims_judged
-    k = claim.need if side == "holds" else len(lines) - claim.need + 1
-    decisive = sorted(np.nan_to_num([line[f"p_{side}"] for line in lines], nan=1.0))[k - 1]
-    for line, p in zip(lines, own):
-        line["holm"] = min(1.0, p, holm if line[f"p_{side}"] <= decisive else 1.0)
-        if line["holm"] <= LEVEL:
-            line["reading"] = "holds" if line["p_holds"] == line["p"] else "reversed"
-
-
-def _verdict(claim: Claim, lines: list[dict], decided: str) -> tuple[str, str]:
-    """The verdict on a claim whose contrasts are all read, and the reason in words.
-
-    `decided` is the side that the claim's own test has found, "holds", "reversed" or "open".
-    """
-    n = len(lines)
-    against = [line["contrast"] for line in lines if line["reading"] == "reversed"]
-    holds = sum(line["reading"] == "holds" for line in lines)
-    right = sum(map(is_right, lines))
-    also = f"; {_names(against)} significantly the other way" if against else ""
-    if decided == "holds":
-        return "reproduced", _count(holds, n, "hold") + also
-    if decided == "reversed":
-        said = _count(len(against), n, "significantly the other way")
-        return "contradicted", said + (f": {_names(against)}" if n > 1 else "")
-    if right >= claim.need and len(against) <= n - claim.need and holds:
-        others = "the others" if right == n else f"{right - holds} more"
-        same = f"; {others} point the same way" if right > holds else ""
-        return "trend only", _count(holds, n, "hold") + same + also
-    if still := [line["contrast"] for line in lines if np.isnan(line["p"])]:
-        return "undecided", f"every seed gave the same {still[0]}: no spread to judge by" + also
-    return "undecided", _count(right, n, "point the right way") + (
-        f", {holds} significantly" if holds else ", none significantly"
-    ) + also
-
-
-def _names(contrasts: list[str]) -> str:
-    """Some contrasts by name, the first three where there are many."""
-    rest = [f"{len(contrasts) - 3} more"] if len(contrasts) > 3 else []
-    return "; ".join(contrasts[:3] + rest)
-
-
-def _count(k: int, n: int, what: str) -> str:
-    return (
-        f"{k} of {n} contrasts {what}"
-        if n > 1
-        else what.replace("hold", "it holds").replace(
-            "point the right way", "it points the right way" if k else "it points the other way"
-        )
-    )
 
 
 def rehearse(effect: float, spread: float, seeds: int, times: int = 200) -> pd.Series:

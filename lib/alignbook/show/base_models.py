@@ -10,6 +10,10 @@ from alignbook.evidence.statistics import t_interval
 from alignbook.show import figures
 from alignbook.show.datasheet import wrapped
 
+RECALLS = {"RSUM": "W, as trained", "A RSUM": "A, never seen", "B RSUM": "B, never seen"}
+PROBES = ("attribute swap", "relation swap", "svo subject", "svo verb", "svo object")
+FINDS = (" finds its box", ", chance")
+
 
 def loss_curve(run):
     """The training loss by step, smoothed over 10 steps, and its data."""
@@ -91,24 +95,16 @@ def region_sheet(dataset, feature_run, split: str, n: int, regions: int):
 
 
 def models_table(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Base models by recall on A and B and accuracy on swaps: mean over seeds, in percent.
+    """Base models by recall on W, A and B and accuracy on A's swaps: mean over seeds, in percent.
 
-    From two seeds on with half the width of RSUM's 95 % t interval over seeds.
+    W is what they were trained on. From two seeds on with half the width of RSUM's 95 % t interval over seeds.
     """
     mine = metrics[metrics.exhibit == "base-models"]
     table = mine.pivot_table(index="row", columns="column", values="value", sort=False)
-    shown = [
-        "RSUM",
-        "B RSUM",
-        "attribute swap",
-        "relation swap",
-        "svo subject",
-        "svo verb",
-        "svo object",
-    ]
+    shown = [*RECALLS, *(f"A {probe}" for probe in PROBES)]
     found = table[[name for name in shown if name in table]]
     found = found.assign(seeds=mine[mine.column == "RSUM"].groupby("row").seed.count())
-    for column in ("RSUM", "B RSUM"):
+    for column in RECALLS:
         if column in found and found.seeds.min() > 1:
             values = mine[mine.column == column].groupby("row").value
             mean, _, high = zip(
@@ -119,21 +115,20 @@ def models_table(metrics: pd.DataFrame) -> pd.DataFrame:
 
 
 def models_figure(metrics: pd.DataFrame):
-    """RSUM of each base model on A and on B, a dot a seed, and its data."""
+    """RSUM of each base model on each domain, a dot a seed, and its data."""
     import matplotlib.pyplot as plt
     import seaborn
 
     figures.use_style()
-    domains = {"RSUM": "A, as trained", "B RSUM": "B, never seen"}
-    mine = metrics[(metrics.exhibit == "base-models") & metrics.column.isin(domains)]
+    mine = metrics[(metrics.exhibit == "base-models") & metrics.column.isin(RECALLS)]
     names = list(dict.fromkeys(mine.row))[::-1]
     figure, axis = plt.subplots(figsize=(6.4, 0.5 * len(names) + 1.1))
     seaborn.scatterplot(
         x=mine.value,
         y=mine.row.map(names.index),
-        hue=mine.column.map(domains),
-        palette=dict(zip(domains.values(), (figures.OURS, figures.PAPER))),
-        hue_order=[each for column, each in domains.items() if column in set(mine.column)],
+        hue=mine.column.map(RECALLS),
+        palette=dict(zip(RECALLS.values(), (figures.OURS, figures.PAPER, figures.ACCENT))),
+        hue_order=[each for column, each in RECALLS.items() if column in set(mine.column)],
         s=50,
         linewidth=0,
         ax=axis,
@@ -157,30 +152,40 @@ def swaps_figure(metrics: pd.DataFrame, prior: pd.Series):
     import matplotlib.pyplot as plt
 
     figures.use_style()
-    probes = ["attribute swap", "relation swap", "svo subject", "svo verb", "svo object"]
-    mine = metrics[(metrics.exhibit == "base-models") & metrics.column.isin(probes)]
+    mine = metrics[metrics.exhibit == "base-models"]
+    mine = mine.assign(column=mine.column.str.removeprefix("A "))[
+        mine.column.isin([f"A {probe}" for probe in PROBES])
+    ]
     data = mine.groupby(["row", "column"], sort=False)[["value", "n"]].mean().reset_index()
     names = list(dict.fromkeys(data.row))
     figure, axis = plt.subplots(figsize=(7.6, 2.9))
     colours = (figures.OURS, figures.PAPER, figures.ACCENT, "#CC79A7")
     for i, (name, colour) in enumerate(zip(names, colours, strict=False)):
-        own = data[data.row == name].set_index("column").reindex(probes)
+        own = data[data.row == name].set_index("column").reindex(PROBES)
         values, spread = own.value, 1.96 * 50 / np.sqrt(own.n)
-        places = np.arange(len(probes)) + (i - (len(names) - 1) / 2) * 0.19
+        places = np.arange(len(PROBES)) + (i - (len(names) - 1) / 2) * 0.19
         axis.bar(places, values - 50, 0.17, bottom=50, color=colour, label=name)
         axis.errorbar(places, values, spread, fmt="none", ecolor=figures.INK, lw=0.7)
     axis.axhline(50, color=figures.INK, lw=0.8)
     for kind, value in prior.items():
-        place = probes.index(f"svo {kind}")
+        place = PROBES.index(f"svo {kind}")
         label = "without words" if kind == prior.index[0] else None
         axis.hlines(
             value, place - 0.42, place + 0.42, color=figures.INK, ls="--", lw=1, label=label
         )
-    axis.annotate("chance", (len(probes) - 0.5, 50), (2, 2), textcoords="offset points", fontsize=8)
-    axis.set_xticks(range(len(probes)), probes), axis.grid(axis="x", visible=False)
+    axis.annotate("chance", (len(PROBES) - 0.5, 50), (2, 2), textcoords="offset points", fontsize=8)
+    axis.set_xticks(range(len(PROBES)), PROBES), axis.grid(axis="x", visible=False)
     axis.set_ylabel("right, %"), axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
     axis.set_title("Which of two fits? Domain A, test")
     return figure, data
+
+
+def components_table(run) -> pd.DataFrame:
+    """What a measured base model makes of phrases and gold boxes by themselves, a line a domain."""
+    asked = [f"{phrase}{what}" for phrase in ("full phrase", "bare noun") for what in FINDS]
+    asked.append("entities alone R@1")
+    lines = [(domain, *(run.metrics[f"{domain} test {name}"] for name in asked)) for domain in "AB"]
+    return pd.DataFrame(lines, columns=["domain", *asked])
 
 
 def overlap_table(dataset, scores: np.ndarray, split: str) -> pd.DataFrame:

@@ -186,7 +186,11 @@ BUTT = {"artist_kws": {"capstyle": "butt"}}  # seaborn's bars end where interval
 
 
 def dots(
-    lines: pd.DataFrame, title: str, note: str, label: str = "RSUM on test (sum of six recalls, %)"
+    lines: pd.DataFrame,
+    title: str,
+    note: str,
+    label: str = "RSUM on test (sum of six recalls, %)",
+    beyond: tuple[str, ...] = (),
 ):
     """One line an arm: ours with seeds and interval on the left, the paper's value on the right.
 
@@ -194,6 +198,8 @@ def dots(
     ----------
     lines : label, mean, low, high, values (one a seed), paper; top to bottom. What is NaN is left
         out; a line without any number is a heading.
+    beyond : labels of lines, such as controls at chance, that do not set the axis: where one lies
+        outside it, an arrow says its value.
     """
     import seaborn.objects as so
 
@@ -209,11 +215,26 @@ def dots(
         .add(so.Dot(color=OURS, pointsize=6.6))
     )
     note = "Small dots: seeds. " * bool(len(seeds)) + note
-    figure, _, right = _beside_the_paper(
+    figure, left, right = _beside_the_paper(
         ours, lines.assign(name=lines.label), (8.6, 1.3), 1.25, title, note, label, "{:.1f}"
     )
     right.locator_params(axis="x", nbins=5)  # values close to each other have long labels
+    _arrows(left, lines, lines.label.isin(beyond))
     return figure
+
+
+def _arrows(axis, lines: pd.DataFrame, beyond: pd.Series) -> None:
+    """Let the lines that are not `beyond` set the axis; tell at its edge where the others lie."""
+    known = lines.loc[~beyond, ["mean", "low", "high"]].stack().dropna()
+    if known.empty or not beyond.any():
+        return
+    room = 0.2 * np.ptp(known) or 1.0
+    low, high = known.min() - room, known.max() + room
+    axis.set_xlim(low, high)
+    for each in lines[beyond & ~lines["mean"].fillna(low).between(low, high)].itertuples():
+        at, said = (0.01, "← {:.1f}") if each.mean < low else (0.9, "{:.1f} →")
+        place = dict(xycoords=("axes fraction", "data"), va="center", fontsize=8, color=OURS)
+        axis.annotate(said.format(each.mean), (at, each.y), **place)
 
 
 def _beside_the_paper(ours, lines, size, wide, title: str, note: str, label: str, form: str):
@@ -305,6 +326,7 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str, places: 
 
 
 MARKS = (("o", OURS), ("s", PAPER), ("^", ACCENT), ("D", INK), ("v", "#CC79A7"), ("P", "#56B4E9"))
+MORE = (("X", "#777777"), ("*", "#999933"))  # where marks of their own tell as well
 
 
 def curves(lines: pd.DataFrame, x: str, x_label: str, y_label: str, note: str, zero: float = 0):
@@ -317,8 +339,34 @@ def curves(lines: pd.DataFrame, x: str, x_label: str, y_label: str, note: str, z
     """
     use_style()
     figure, axis = plt.subplots(figsize=(6.6, 3.6))
+    _curves_on(axis, lines.assign(**{x: lines[x].where(lines[x] > 0, zero)}), x, zero)
+    axis.set_xlabel(x_label), axis.set_ylabel(y_label)
+    axis.legend()
+    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
+    figure.tight_layout(rect=(0, 0.04, 1, 1))
+    return figure
+
+
+def panels(lines: pd.DataFrame, x_label: str, note: str):
+    """Curves as in `curves`, a panel for each name in the first column, on one scale of values.
+
+    `lines` : a panel, a name, x, the value, low, high, in this order; bounds may be NaN.
+    """
+    use_style()
+    panel, _, x, value = lines.columns[:4]
+    names = lines[panel].unique()
+    figure, axes = plt.subplots(1, len(names), figsize=(9.6, 3.2), sharey=True, squeeze=False)
+    for name, axis in zip(names, axes[0]):
+        _curves_on(axis, lines[lines[panel] == name].drop(columns=panel), x)
+        axis.set(title=name, xlabel=x_label)
+    axes[0][0].set_ylabel(value), axes[0][0].legend(fontsize=8)
+    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
+    figure.tight_layout(rect=(0, 0.05, 1, 1))
+    return figure
+
+
+def _curves_on(axis, lines: pd.DataFrame, x: str, zero: float = 0) -> None:
     name, value = lines.columns[0], lines.columns[2]
-    lines = lines.assign(**{x: lines[x].where(lines[x] > 0, zero)})
     for (label, curve), (mark, colour) in zip(lines.groupby(name, sort=False), MARKS):
         curve = curve.sort_values(x)
         axis.plot(curve[x], curve[value], marker=mark, color=colour, label=label)
@@ -327,11 +375,6 @@ def curves(lines: pd.DataFrame, x: str, x_label: str, y_label: str, note: str, z
     places = sorted(lines[x].unique())
     axis.set_xticks(places, ["0" if each == zero else f"{each:g}" for each in places])
     axis.minorticks_off()
-    axis.set_xlabel(x_label), axis.set_ylabel(y_label)
-    axis.legend()
-    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
-    figure.tight_layout(rect=(0, 0.04, 1, 1))
-    return figure
 
 
 def matrices(found: dict, title: str, note: str):
@@ -418,7 +461,7 @@ def trade_off(lines: pd.DataFrame, value: str, costs: list[str], note: str):
     joined = "curve" in lines
     for axis, cost in zip(np.atleast_1d(axes), costs):
         groups = lines.groupby("curve" if joined else "row", sort=False)
-        for (name, own), (mark, colour) in zip(groups, MARKS, strict=False):
+        for (name, own), (mark, colour) in zip(groups, MARKS + MORE, strict=False):
             means = own.groupby("row", sort=False)[[cost, value]].mean()
             axis.scatter(own[cost], own[value], s=10, color=INK, alpha=0.5, linewidths=0, zorder=3)
             axis.plot(means[cost], means[value], marker=mark, color=colour, label=name)

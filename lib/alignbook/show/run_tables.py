@@ -1,5 +1,7 @@
 """What the notebooks show of an exhibit's runs: effort, trials, verdicts, lines of a figure."""
 
+import json
+
 import numpy as np
 import pandas as pd
 
@@ -36,7 +38,9 @@ def effort_table(arms: pd.DataFrame) -> pd.DataFrame:
     """
     lines = []
     for arm, group in arms.groupby("arm", sort=False):
-        found = [runs.stored(key) for key in group[group.role == "report"].key]
+        listed = [runs.stored(key) for key in group[group.role == "report"].key]
+        # a run that measures another has no batches of its own
+        found = [run if "batch" in run.config else learnt.trained(run) or run for run in listed]
         metrics, config = found[0].metrics, found[0].config
         seconds = np.mean(
             [
@@ -64,8 +68,8 @@ def effort_table(arms: pd.DataFrame) -> pd.DataFrame:
 
 def _learnt(found: list[runs.Run]) -> tuple[float, float, str]:
     """Mean share and gain of an arm's runs in percent, and the worst state."""
-    shares, gains = zip(*map(learnt.measured, found))
-    said = learnt.worst(map(learnt.state, shares, gains))
+    shares, gains, rises = zip(*map(learnt.measured, found))
+    said = learnt.worst(map(learnt.state, shares, gains, rises))
     return 100 * np.mean(shares), 100 * np.mean(gains), said
 
 
@@ -104,6 +108,8 @@ def with_the_rest(printed: pd.DataFrame, rows: tuple) -> tuple:
 
 def note_of(book, seeds: int = 0) -> str:
     """What stands by a table or figure of means: the seeds, and what may be compared."""
+    if not seeds and book.profile.seeds_most > book.profile.seeds:
+        return note_by_row(book)
     seeds = seeds or book.profile.seeds
     what = f"Mean of {seeds} seeds, 95 % interval. " if seeds > 1 else "One seed. "
     return what + comparable(book)
@@ -125,16 +131,18 @@ def comparable(book) -> str:
 
 
 def trials_table(arms: pd.DataFrame) -> pd.DataFrame:
-    """Settings and dev RSUM of every trial; the arm's chosen one is marked.
+    """Settings of every candidate, its mean dev RSUM and standard deviation over tuning seeds; the
+    arm's chosen one is marked.
 
     Learning rate and the share of steps with all violations are there if some trial varies them.
     """
     lines = []
     for arm, group in arms.groupby("arm", sort=False):
         chosen = runs.stored(group[group.role == "report"].key.iloc[0]).config
-        for key in group[group.role == "trial"].key:
-            run = runs.stored(key)
-            c = run.config
+        trials = [runs.stored(key) for key in group[group.role == "trial"].key]
+        for said in dict.fromkeys(json.dumps(run.config) for run in trials):
+            c = json.loads(said)
+            dev = [run.metrics["dev RSUM"] for run in trials if run.config == c]
             lines.append(
                 (
                     arm,
@@ -143,14 +151,15 @@ def trials_table(arms: pd.DataFrame) -> pd.DataFrame:
                     c.get("temperature") or np.nan,
                     c["learning_rate"],
                     c["all_violations"],
-                    run.metrics["dev RSUM"],
+                    np.mean(dev),
+                    np.std(dev, ddof=1) if len(dev) > 1 else np.nan,
                     "←" if c == chosen else "",
                 )
             )
-    columns = ["arm", "λ", "margin", "τ", "learning rate", "all violations", "dev RSUM", "chosen"]
-    found = pd.DataFrame(lines, columns=columns)
+    columns = ["arm", "λ", "margin", "τ", "learning rate", "all violations", "dev RSUM", "sd"]
+    found = pd.DataFrame(lines, columns=[*columns, "chosen"])
     same = [name for name in ("learning rate", "all violations") if found[name].nunique() < 2]
-    return found.drop(columns=same)
+    return found.drop(columns=[*same, "sd"] if found.sd.isna().all() else same)
 
 
 def verdict_table(verdicts: pd.DataFrame, on_paper: pd.DataFrame) -> pd.DataFrame:
@@ -175,10 +184,11 @@ def verdict_table(verdicts: pd.DataFrame, on_paper: pd.DataFrame) -> pd.DataFram
             "exhibit": merged.exhibit,
             "test": merged.test,
             "the paper's own table": merged["its own table"],
-            "ours": merged.verdict,
+            "ours": merged.verdict.replace("no difference", "no difference beyond the band"),
             "because": merged.why,
             "seeds": merged.seeds,
-            "seeds that would decide": enough.mask(merged.verdict == "reproduced", ""),
+            "decided after": merged.took.astype(str).mask(merged.took == 0, ""),
+            "seeds that would decide": enough.mask(merged.took > 0, ""),
         }
     )
 

@@ -30,6 +30,7 @@ def beside_paper(
     rows: tuple,
     prefix: str = "",
     columns: tuple = COLUMNS,
+    claimed: tuple = (),
 ) -> pd.DataFrame:
     """Recalls of an exhibit in the paper's layout, ours beside the print.
 
@@ -40,11 +41,12 @@ def beside_paper(
     rows : (group, the paper's row, our arm) triples in reading order; None where one side has none.
     prefix : of the columns that are wanted, such as "5K ", where a table has several test sets.
     columns : recalls, or what else a table has.
+    claimed : those of the recalls that a claim rests on, which have an interval too.
 
     Returns
     -------
     DataFrame, a line each; for every column `paper` and `ours`, and half the width of ours' 95 %
-    interval (NaN with one seed): for RSUM, without recalls for every column.
+    interval (NaN with one seed): for RSUM and what is `claimed`, without recalls for every column.
     """
     ours = summary.set_index(["row", "column"])
     states = summary.groupby("row")["learnt"].agg(learnt.worst) if "learnt" in summary else {}
@@ -55,7 +57,7 @@ def beside_paper(
         for column in columns:
             line[column, "paper"] = paper.get((group, label, prefix + column), np.nan)
             line[column, "ours"] = ours["mean"].get((arm, prefix + column), np.nan)
-            if column not in COLUMNS[:-1]:
+            if column in claimed or column not in COLUMNS[:-1]:
                 low, high = (ours[b].get((arm, prefix + column), np.nan) for b in ("low", "high"))
                 line[column, "±"] = (high - low) / 2
         line["", "seeds"] = ours["seeds"].get((arm, prefix + columns[-1]), 0)

@@ -26,6 +26,7 @@ ROOMS = {
             "losses",
             "kernels",
             "encoders",
+            "sgraf",
             "vocabulary",
             "retrieval",
             "compositional",
@@ -38,7 +39,18 @@ ROOMS = {
     "Data": ("datasets.by_name", "datasets.prepared", "world"),
     "Evidence": tuple(
         f"evidence.{name}"
-        for name in ("printed_tables", "claims", "verdicts", "statistics", "rounding")
+        for name in (
+            "printed_tables",
+            "claims",
+            "learnt",
+            "looks",
+            "families",
+            "sequential",
+            "tuning_error",
+            "verdicts",
+            "statistics",
+            "rounding",
+        )
     ),
     "Runs": ("store.runs", "store.home", "workbook.profiles", "workbook.workbook"),
 }

@@ -1,17 +1,121 @@
-"""What the runs were planned to take, by data/budget.csv, and what they took."""
+"""What the runs were planned to take, by data/budget.csv, and what they took.
+
+Of the plan, seconds a step are measured and stand in the file; arms, runs and steps follow from the
+profiles. `python -m alignbook.workbook.budget` writes them anew.
+"""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from alignbook import ROOT
-from alignbook.core.names import BASE_MODEL
-from alignbook.workbook import chapters
+from alignbook.core.names import BASE_MODEL, row_and_target
+from alignbook.core.protocol import TUNING_SEED
+from alignbook.evidence import claims
+from alignbook.store import durable
+from alignbook.workbook import chapters, exhibits, profiles
 from alignbook.workbook.exhibits import EXHIBITS
 
 # Core-seconds of a laptop run, by chapter.
 ALLOWED = {"base": 600} | {paper: each.ALLOWED for paper, each in chapters.HOURS.items()}
+FILE = ROOT / "data" / "budget.csv"
+COLUMNS = ["profile", "data", "exhibit", "arms", "runs", "steps", "seconds_a_step", "core_seconds"]
+EXPECTED = 6  # reporting seeds of a claim that seeds are bought for, in the mean
+
+
+def planned(profile, data: str) -> pd.DataFrame:
+    """Arms, runs and mean steps a run of each exhibit, and of the seeds that are bought for a paper.
+
+    A run that several exhibits show counts for the first of them. `<paper>-seeds` are the runs of
+    the paper's primary claim from the first look to `EXPECTED` seeds.
+    """
+    seen, lines = set(), []
+    for exhibit in EXHIBITS:
+        names = exhibits.arms(exhibit, data, profile)
+        new = {
+            which: steps
+            for name in names
+            for which, steps in _trainings(
+                exhibit, name, profile, data, range(profile.seeds)
+            ).items()
+            if which not in seen
+        }
+        seen |= new.keys()
+        if new:
+            lines.append((exhibit, len(names), len(new), np.mean(list(new.values()))))
+    for paper in chapters.PAPERS if profile.seeds_most > profile.seeds else ():
+        more = range(profile.seeds, min(EXPECTED, profile.seeds_most))
+        rows = {
+            (t.exhibit, t.row) for c in _primary(paper) for each in c.contrasts for t in each.terms
+        }
+        arms = [
+            (exhibit, name)
+            for exhibit in EXHIBITS
+            for name in exhibits.arms(exhibit, data, profile)
+            if (exhibit, row_and_target(name)[0]) in rows
+        ]
+        new = {}
+        for exhibit, name in arms:
+            new |= _trainings(exhibit, name, profile, data, more, trials=False)
+        if new:
+            lines.append((f"{paper}-seeds", len(arms), len(new), np.mean(list(new.values()))))
+    return pd.DataFrame(lines, columns=["exhibit", "arms", "runs", "steps"])
+
+
+def _primary(paper: str) -> list:
+    return [each for each in claims.load() if each.paper == paper and each.primary]
+
+
+def _trainings(
+    exhibit: str, name: str, profile, data: str, seeds, trials: bool = True
+) -> dict[tuple, int]:
+    """The steps of each training of an arm, by what tells it from others; none of an untrained arm.
+
+    What dev chooses is not known: the first candidate stands for it.
+    """
+    if exhibit == "base-models":
+        from alignbook.backbones import base
+
+        config = base.configure(profile, "" if name == BASE_MODEL else name)
+        images = profile.train_images or profiles.TRAINING_CAPTIONS[data] // 5
+        steps = config.epochs * (images // config.batch)
+        return {(repr(config), seed): steps for seed in range(profile.base_seeds)}
+    own = EXHIBITS[exhibit].arm(name) if name != BASE_MODEL else None
+    if own is None or not own.trained:
+        return {}
+    candidates, changes = chapters.arms_of(exhibit).arms(exhibit, profile)[name]
+    tried = []
+    if trials and len(candidates) > 1 and not own.untuned(profile.name):
+        tried = [(c, TUNING_SEED + i) for c in candidates for i in range(profile.tuning_seeds)]
+    reported = list(seeds)[: 1 if own.single(profile.name) else None]
+    tried += [(replace(candidates[0], **changes), seed) for seed in reported]
+    hours = chapters.HOURS[exhibits.paper(exhibit)]
+    return {
+        (repr(config), seed, hours.place(exhibit, name)): hours.steps(config)
+        for config, seed in tried
+        if hours.steps(config)
+    }
+
+
+def written(kept: pd.DataFrame) -> pd.DataFrame:
+    """The plan's table anew, with the seconds a step that it has; a new line takes its chapter's.
+
+    Of a chapter that has none on some data nothing is planned.
+    """
+    lines = []
+    for (name, data), own in kept.groupby(["profile", "data"], sort=False):
+        pace = own.set_index("exhibit")["seconds_a_step"]
+        of_chapter = pace.groupby(pace.index.map(exhibits.paper)).median()
+        for line in planned(profiles.get(name, data), data).itertuples(index=False):
+            seconds = pace.get(line.exhibit, of_chapter.get(exhibits.paper(line.exhibit)))
+            if seconds is None:
+                continue
+            spent = round(line.runs * line.steps * seconds)
+            which = name, data, line.exhibit, line.arms, line.runs, round(line.steps)
+            lines.append((*which, seconds, spent))
+    return pd.DataFrame(lines, columns=COLUMNS)
 
 
 def budget_table(book, timings: pd.DataFrame) -> pd.DataFrame:
@@ -29,7 +133,7 @@ def budget_table(book, timings: pd.DataFrame) -> pd.DataFrame:
         the ratio of the core-seconds, and a remark where it is above 1.5; NaN for what is on one
         side only.
     """
-    planned = pd.read_csv(ROOT / "data" / "budget.csv")
+    planned = pd.read_csv(FILE)
     planned = planned[(planned.profile == book.profile.name) & (planned.data == book.kind)]
     own = timings[(timings.row != BASE_MODEL) | (timings.exhibit == "base-models")]
     own = own.sort_values("exhibit", key=lambda each: each.map(list(EXHIBITS).index), kind="stable")
@@ -57,7 +161,7 @@ def budget_table(book, timings: pd.DataFrame) -> pd.DataFrame:
 
 def chapter_budget() -> pd.DataFrame:
     """Core-seconds that the laptop profile's chapters plan in the world, and what they may take."""
-    planned = pd.read_csv(ROOT / "data" / "budget.csv")
+    planned = pd.read_csv(FILE)
     planned = planned[(planned.profile == "laptop") & (planned.data == "world")]
     spent = planned.groupby(planned.exhibit.str.partition("-")[0]).core_seconds.sum()
     return pd.DataFrame(
@@ -84,3 +188,7 @@ def made_with(runs: pd.DataFrame) -> pd.DataFrame:
         ("runs finished", f"{runs.finished.min()} to {runs.finished.max()}"),
     ]
     return pd.DataFrame(lines, columns=["what", "found"])
+
+
+if __name__ == "__main__":
+    durable.write(FILE, written(pd.read_csv(FILE)).to_csv(index=False))

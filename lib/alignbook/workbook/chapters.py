@@ -71,6 +71,12 @@ class Hours(Protocol):
     ) -> tuple[float, str]:
         """GPU hours of an exhibit with some arms, and what they are reckoned from."""
 
+    def steps(self, config: Any) -> int:
+        """The optimiser steps of a run, 0 where nothing is trained."""
+
+    def place(self, exhibit: str, arm: str) -> Any:
+        """What the runs of an arm start from, as far as their settings do not say it."""
+
 
 class Settings(Protocol):
     """What a paper's `settings` offers, which name files."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import difflib
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alignbook import ROOT
+from alignbook.evidence.exhibit import PICTURES
 from alignbook.store import verbatim
 from alignbook.workbook import chapters, exhibits, folders, profiles
 
@@ -161,15 +163,17 @@ def asked_of_data(
     return Asked(made, used, regions, first)
 
 
-def check_data(spec: str, asked: by_name.Asked | None = None) -> str:
-    """A data set's spec with its folder made absolute, once nothing speaks against it."""
+def check_data(spec: str, asked: by_name.Asked | None = None, option: str = "--data ") -> str:
+    """A data set's spec with its folder made absolute, once nothing speaks against it; `option` is
+    what it was given by.
+    """
     from alignbook.datasets import by_name
 
     name, equals, folder = spec.partition("=")
     if equals and folder:
         spec = f"{name}={Path(folder).expanduser().resolve()}"
     if problems := by_name.check(spec, asked):
-        raise Refused("\n  ".join([f"--data {spec}:", *problems]))
+        raise Refused("\n  ".join([f"{option}{spec}:", *problems]))
     return spec
 
 
@@ -210,7 +214,8 @@ def check_components(
         if profile == "paper" and kind in usual:
             overrides.setdefault(name, f"{usual[kind]}={ROOT / 'data' / usual[kind]}")
         if name in overrides:
-            overrides[name] = check_source(name, overrides[name], kind)
+            made = profiles.get(profile, kind, overrides)
+            overrides[name] = check_source(name, overrides[name], kind, made)
     made = profiles.get(profile, kind, overrides)
     left = {}
     for field in sorted(fields):
@@ -229,8 +234,12 @@ def check_components(
     return [name for name in notebooks if name not in left]
 
 
-def check_source(name: str, spec: str, target: str) -> str:
-    """The data to train on, made absolute, that a setting names; they must not hold the target."""
+def check_source(name: str, spec: str, target: str, made: profiles.Profile) -> str:
+    """The data to train on, made absolute, that a setting names; they must not hold the target, and
+    have what a profile takes of them: images enough, pictures, and boxes.
+    """
+    from alignbook.datasets import by_name
+
     source = spec.partition("=")[0]
     if target == "world":
         raise Refused(
@@ -242,7 +251,19 @@ def check_source(name: str, spec: str, target: str) -> str:
             f"--set {name}={spec}: Flickr8k's photographs are among Flickr30K's, "
             "so that what is trained on the one has seen the other: take coco=DIR"
         )
-    return check_data(spec)
+    if source in by_name.NAMES and source not in PICTURES:
+        raise Refused(
+            f"--set {name}={spec}: {source} has region features and no pictures, expected one of "
+            f"{', '.join(f'{each}=DIR' for each in PICTURES[1:])}: heads are trained on crops"
+        )
+    there = replace(made, boxes=profiles.get(made.name, source).boxes)
+    own = tuple(field for field in vars(made) if field.startswith(name.partition("_")[0]))
+    spec = check_data(spec, by_name.Asked(there, own), f"--set {name}=")
+    # Other boxes need nothing of the source's own, and are asked of the target.
+    said = chapters.settings_of("boxes").problem("boxes", there, spec)
+    if said and there.boxes == "instances":
+        raise Refused(f"--set {name}={spec}: {said}")
+    return spec
 
 
 def check_base(spec: str) -> tuple[str, int]:

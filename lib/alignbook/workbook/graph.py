@@ -121,6 +121,8 @@ def title(words: list[str]) -> str:
 
     >>> title(["notebook", "02_data"]), title(["arms", "chan-T3", "hard"])
     ('notebook 02_data', 'chan-T3 hard')
+    >>> title(["seeds", "chan", "chan-T3"])
+    'chan, more seeds'
     >>> title(["whole", "arms/chan-T3/hard.csv", "arms/chan-T3/soft.csv"])
     'chan, 2 arms'
     """
@@ -128,6 +130,8 @@ def title(words: list[str]) -> str:
     if kind == "whole":
         chapter = Path(names[0]).parent.name.partition("-")[0]
         return f"{chapter}, {len(names)} arm{'s' * (len(names) > 1)}"
+    if kind == "seeds":
+        return f"{names[0]}, more seeds"
     if kind == "arms":
         more = f" and {len(names) - 2} more" if len(names) > 2 else ""
         return " ".join(names[:2]) + more

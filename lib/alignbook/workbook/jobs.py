@@ -90,6 +90,19 @@ def arm(book: Workbook, exhibit: str, name: str) -> None:
     say(f"{exhibit} {name}, {headline} {mean:.1f}, {count}", began)
 
 
+def seeds(book: Workbook, paper: str, *names: str) -> None:
+    """Buy seeds for a paper's claims on some exhibits; leave the list of their runs."""
+    from alignbook.workbook import buying, results
+
+    began = time.monotonic()
+    bought = buying.buy(book, paper, list(names))
+    file = book.out / results.SEEDS / f"{paper}.csv"
+    durable.write(file, bought.to_csv(index=False), sealed=True)
+    arms_ = len(bought.drop_duplicates(["exhibit", "arm"]))
+    most = f", up to {bought.seed.max() + 1} seeds" if len(bought) else ""
+    say(f"{paper}: {len(bought)} more runs of {arms_} arms{most}", began)
+
+
 def notebook(book: Workbook, name: str) -> None:
     """Execute a notebook; its copy stays in notebooks/, with the error in it if it fails."""
     from alignbook.workbook import execute
@@ -161,7 +174,8 @@ def say(what: str, began: float, expected: float | None = None) -> None:
 
 
 KINDS = {
-    job.__name__: job for job in (data, base, whole, arms, efficiency, benchmark, notebook, collect)
+    job.__name__: job
+    for job in (data, base, whole, arms, seeds, efficiency, benchmark, notebook, collect)
 }
 
 

@@ -122,7 +122,7 @@ def keys_of(results: Path) -> set[str]:
         named = json.loads((results / "base.json").read_text()).values()
         keys.update(key for key in named if key and len(key) == 16)  # not a data set's fingerprint
     for file, column in [(results / "runs.csv", "run")] + [
-        (arm, "key") for arm in results.glob("arms/*/*.csv")
+        (listed, "key") for kind in ("arms/*", "seeds") for listed in results.glob(f"{kind}/*.csv")
     ]:
         if file.exists():
             with open(file, newline="") as lines:

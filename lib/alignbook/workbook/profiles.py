@@ -2,7 +2,7 @@
 
 A profile is a flat record of sizes, steps and seeds: what is said here, and each chapter's part,
 which its `catalogue` says. `smoke` shows that the plumbing holds, `laptop` is meant for two cores
-and three quarters of an hour, `overnight` runs every arm with five seeds, `gpu` a larger world, and
+and three quarters of an hour, `overnight` runs every arm, `gpu` a larger world, and
 `paper` the papers' own settings on the papers' own data.
 """
 
@@ -21,7 +21,9 @@ class Profile(*(each.Sizes for each in CATALOGUES)):
     """Every number a run depends on besides the data; `--set field=value` changes one of them."""
 
     name: str
-    seeds: int = Field(ge=1, le=1000)  # reporting seeds, 0 to n − 1
+    seeds: int = Field(ge=1, le=1000)  # reporting seeds, 0 to n − 1, before any is bought
+    seeds_most: int = Field(ge=1, le=1000)  # so many at most, where more seeds decide a claim
+    tuning_seeds: int = Field(ge=1, le=1000)  # on which every candidate is tried
     train_images: int = Field(ge=0, le=10_000_000)  # of the split, 0 for all there are
     dev_images: int = Field(ge=0, le=10_000_000)
     test_images: int = Field(ge=0, le=10_000_000)
@@ -47,6 +49,8 @@ def _profile(name: str, **own) -> Profile:
 
 _SMOKE = dict(
     seeds=1,
+    seeds_most=1,
+    tuning_seeds=1,
     train_images=300,
     dev_images=60,
     test_images=100,
@@ -62,6 +66,8 @@ _SMOKE = dict(
 )
 _LAPTOP = _SMOKE | dict(
     seeds=3,
+    seeds_most=12,
+    tuning_seeds=3,
     train_images=8000,
     dev_images=300,
     test_images=400,
@@ -69,9 +75,10 @@ _LAPTOP = _SMOKE | dict(
     base_batch=128,
     bert_steps=1000,
 )
-_OVERNIGHT = _LAPTOP | dict(seeds=5, dev_images=500, test_images=1000, base_epochs=16, base_seeds=3)
+_OVERNIGHT = _LAPTOP | dict(dev_images=500, test_images=1000, base_epochs=16, base_seeds=3)
 _GPU = _LAPTOP | dict(
     seeds=10,
+    seeds_most=10,
     train_images=40000,
     dev_images=1000,
     test_images=5000,
@@ -85,7 +92,7 @@ WORLD = {
     "overnight": _profile("overnight", **_OVERNIGHT),
     "gpu": _profile("gpu", **_GPU),
     # On the papers' own data: no world stands in for it.
-    "paper": _profile("paper", **_GPU | dict(bert="bert-base-uncased")),
+    "paper": _profile("paper", **_GPU | dict(bert="bert-base-uncased", tuning_seeds=1)),
 }
 TRAINING_CAPTIONS = {"coco": 566435, "flickr30k": 145000, "flickr8k": 30000}
 TRAINING_CAPTIONS |= {"coco_precomp": 566435, "f30k_precomp": 145000, "precomp": 145000}
@@ -93,7 +100,10 @@ TRAINING_CAPTIONS |= {"coco_precomp": 566435, "f30k_precomp": 145000, "precomp":
 # Photographs: all images of the official splits, a tower trained from scratch on 80 pixels.
 _TOWER = dict(size=80, base="photo-tower")
 _WHOLE = _TOWER | dict(train_images=0, dev_images=0, test_images=0, base_batch=64)
-PHOTOGRAPHS = {"smoke": _TOWER, "laptop": _WHOLE | dict(base_epochs=36)}
+PHOTOGRAPHS = {
+    "smoke": _TOWER,
+    "laptop": _WHOLE | dict(base_epochs=36, seeds_most=3, tuning_seeds=1),
+}
 PHOTOGRAPHS |= dict.fromkeys(("overnight", "gpu", "paper"), _WHOLE | dict(base_epochs=80))
 
 
@@ -121,6 +131,8 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
         )
     changes = {} if kind == "world" else _of_photographs(name, kind, overrides)
     profile = dataclasses.replace(WORLD[name], **changes)
+    if "seeds" in overrides:  # who says how many wants so many
+        overrides = {"seeds_most": overrides["seeds"]} | overrides
     parts = Profile, *(each.Sizes for each in CATALOGUES)
     fields = [name for part in parts for name in part.__annotations__ if name != "name"]
     for key, text in overrides.items():

@@ -121,6 +121,7 @@ def build(out: Path) -> Path:
     ValueError
         If there is no executed notebook, or no checkout with the report's style.
     """
+    sys.modules.setdefault("rfc3987_syntax", None)  # 2 s for a check of addresses, that none needs
     from alignbook.workbook import report_front
 
     home.needs_checkout("the report")
@@ -211,7 +212,7 @@ def write_pages(book, target: Path) -> None:
     """Write what Sphinx reads: notebooks, the one with the map as front page, and curves."""
     import nbformat
 
-    from alignbook.workbook import curves, report_front
+    from alignbook.workbook import report_curves, report_front
     from alignbook.workbook.start import MAP
 
     target.mkdir(parents=True)
@@ -228,5 +229,5 @@ def write_pages(book, target: Path) -> None:
             front = shown
         else:
             nbformat.write(shown, copy)
-    more = ["curves"] if curves.write_page(book.out, target) else []
+    more = ["curves"] if report_curves.write_page(book.out, target) else []
     nbformat.write(report_front.front(book, problems, front, more), target / "index.ipynb")

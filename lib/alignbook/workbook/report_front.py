@@ -4,8 +4,6 @@ import json
 from itertools import groupby
 from pathlib import Path
 
-import nbformat
-
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.show import run_tables
 from alignbook.store import progress, verbatim
@@ -35,6 +33,8 @@ def front(book, problems: dict[str, str], own, more: list[str] = ()):
     own : notebook 00 as the report shows it, None where it was not executed.
     more : further pages, listed below the notebooks.
     """
+    import nbformat
+
     cell = nbformat.v4.new_markdown_cell
     pages = [name for name in problems if name != MAP]
     parts = [f"**{title(book)}.** {computed(book.out)}"]

@@ -13,63 +13,99 @@ from alignbook.core.names import BASE_MODEL, COLUMNS, row_and_target, slug
 from alignbook.core.protocol import TUNING_SEED, Protocol
 from alignbook.core.retrieval import KS
 from alignbook.evidence import learnt
-from alignbook.evidence.exhibit import Exhibit
 from alignbook.evidence.statistics import t_interval
 from alignbook.store import runs
-from alignbook.workbook import chapters, exhibits, profiles
+from alignbook.workbook import chapters, exhibits
 
+LISTED = ["exhibit", "arm", "role", "seed", "key"]  # what is said of a run of an arm
+TEXTS = {name: str for name in ("exhibit", "arm", "role", "key")}
+SEEDS = "seeds"  # folder of a results folder: the runs that were bought, a file a paper
 PROBE = "the right one of two scores higher; a tie is wrong"
 
 
-def arm(book, exhibit: str, name: str) -> pd.DataFrame:
+def arm(book, exhibit: str, name: str, seeds: int = 0) -> pd.DataFrame:
     """Tune an arm on dev and run it for every reporting seed; what is stored is only looked up.
+
+    Parameters
+    ----------
+    seeds : how many reporting seeds, 0 for the profile's own number: those of the first look.
 
     Returns
     -------
-    DataFrame, a line a run: exhibit, arm, role ("trial" or "report"), seed, key.
+    DataFrame, a line a run: `LISTED`, the role being "trial" or "report".
     """
-    columns = ["exhibit", "arm", "role", "seed", "key"]
     if name == BASE_MODEL:
-        return pd.DataFrame([(exhibit, name, "report", 0, book.base().key)], columns=columns)
+        return pd.DataFrame([(exhibit, name, "report", 0, book.base().key)], columns=LISTED)
     if exhibit == "base-models":
         found = [(seed, book.measured(name, seed).key) for seed in book.base_seeds]
-        return pd.DataFrame([(exhibit, name, "report", *each) for each in found], columns=columns)
-    known = exhibits.EXHIBITS[exhibit]
-    own, chapter = known.arm(name), chapters.arms_of(exhibit)
+        return pd.DataFrame([(exhibit, name, "report", *each) for each in found], columns=LISTED)
+    own, chapter = exhibits.EXHIBITS[exhibit].arm(name), chapters.arms_of(exhibit)
     candidates, changes = chapter.arms(exhibit, book.profile)[name]
     inputs = chapter.inputs(book, exhibit, name)
-    chosen, trials = candidates[0], []
+    chosen, lines = candidates[0], []
     if len(candidates) > 1 and not own.untuned(book.profile.name):
         tuned = getattr(chapter, "tuning_inputs", chapter.inputs)(book, exhibit, name)
-        tried = [(config, TUNING_SEED) for config in candidates]
+        each = book.profile.tuning_seeds
+        tried = [(config, TUNING_SEED + i) for config in candidates for i in range(each)]
         trials = runs.several(tried, tuned, device=book.device)
-        chosen = learnt.best(candidates, trials)
+        grouped = [trials[i : i + each] for i in range(0, len(trials), each)]
+        chosen = learnt.best(candidates, grouped)
+        lines = [(exhibit, name, "trial", seed, run.key) for (_, seed), run in zip(tried, trials)]
     chosen = replace(chosen, **changes)
-    lines = [(exhibit, name, "trial", TUNING_SEED, run.key) for run in trials]
-    seeds = book.seeds[:1] if own.single(book.profile.name) else seeds_of(book, known)
-    wanted = [(chosen, seed if own.trained else 0) for seed in seeds]
-    for seed, run in zip(seeds, runs.several(wanted, inputs, device=book.device), strict=True):
+    reported = range(1 if own.single(book.profile.name) else seeds or book.profile.seeds)
+    wanted = [(chosen, seed if own.trained else 0) for seed in reported]
+    for seed, run in zip(reported, runs.several(wanted, inputs, device=book.device), strict=True):
         if measured := getattr(chapter, "measured", None):
             run = measured(book, exhibit, name, run, inputs)
         lines.append((exhibit, name, "report", seed, run.key))
-    return pd.DataFrame(lines, columns=columns)
+    return pd.DataFrame(lines, columns=LISTED)
 
 
-def seeds_of(book, known: Exhibit) -> range:
-    """Reporting seeds of an exhibit: the profile's, or more where it wants more and nobody said how
-    many.
+def arms(book, exhibit: str, seeds: dict[tuple[str, str], int] | None = None) -> pd.DataFrame:
+    """The runs of all arms of an exhibit, as `arm` lists them.
+
+    Parameters
+    ----------
+    seeds : how many reporting seeds of what (exhibit, arm), where these are not the profile's; by
+        default those that were bought for this results folder.
     """
-    own = profiles.WORLD[book.profile.name].seeds == len(book.seeds)
-    if book.profile.name == "smoke" or not own:
-        return book.seeds
-    return range(max(len(book.seeds), known.seeds))
+    names = exhibits.arms(exhibit, book.kind, book.profile)
+    found = [arm(book, exhibit, name, (seeds or {}).get((exhibit, name), 0)) for name in names]
+    listed = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=LISTED)
+    return with_bought(book, listed) if seeds is None else listed
 
 
-def arms(book, exhibit: str) -> pd.DataFrame:
-    """The runs of all arms of an exhibit, as `arm` lists them."""
-    none = pd.DataFrame(columns=["exhibit", "arm", "role", "seed", "key"])
-    found = [arm(book, exhibit, name) for name in exhibits.arms(exhibit, book.kind, book.profile)]
-    return pd.concat(found, ignore_index=True) if found else none
+def with_bought(book, listed: pd.DataFrame) -> pd.DataFrame:
+    """Some arms' runs of the first look, and those of the seeds that were bought for them.
+
+    A run of other settings or code than the arm's first is left out: seeds are bought anew then.
+    """
+    for paper in dict.fromkeys(map(exhibits.paper, listed.exhibit)):
+        file = book.out / SEEDS / f"{paper}.csv"
+        if file.exists():
+            listed = pd.concat([listed, _of_now(listed, pd.read_csv(file, dtype=TEXTS))])
+    return listed.reset_index(drop=True)
+
+
+def _of_now(listed: pd.DataFrame, bought: pd.DataFrame) -> pd.DataFrame:
+    """Those of the bought runs that differ from an arm's listed runs by their seed alone."""
+    reported = listed[listed.role == "report"]
+    first = reported.drop_duplicates(["exhibit", "arm"]).set_index(["exhibit", "arm"])["key"]
+    known = {*zip(reported.exhibit, reported.arm, reported.seed)}
+    kept = []
+    for line in bought.itertuples():
+        of_arm = first.get((line.exhibit, line.arm))
+        new = (line.exhibit, line.arm, line.seed) not in known
+        kept.append(new and of_arm is not None and _same_but_seed(of_arm, line.key))
+    return bought[np.array(kept, bool)]
+
+
+def _same_but_seed(one: str, other: str) -> bool:
+    """Whether two runs, by their keys, are stored and of the same settings and code."""
+    if not (runs.is_stored(one) and runs.is_stored(other)):
+        return False
+    first, second = (runs.stored(key).record for key in (one, other))
+    return all(first.get(name) == second.get(name) for name in ("config", "code"))
 
 
 def there(book, exhibit: str) -> pd.DataFrame:
@@ -80,9 +116,8 @@ def there(book, exhibit: str) -> pd.DataFrame:
     files = [
         folder / f"{slug(name)}.csv" for name in exhibits.arms(exhibit, book.kind, book.profile)
     ]
-    texts = {name: str for name in ("exhibit", "arm", "role", "key")}
     found = [
-        pd.read_csv(file, dtype=texts)
+        pd.read_csv(file, dtype=TEXTS)
         for file in files
         if file.exists() and file.stat().st_mtime >= settings.stat().st_mtime
     ]
@@ -92,8 +127,8 @@ def there(book, exhibit: str) -> pd.DataFrame:
         and len(found) == len(files)
         and all(runs.is_stored(key) and runs.is_of_this_code(runs.stored(key)) for key in keys)
     ):
-        return pd.concat(found, ignore_index=True)
-    return pd.DataFrame(columns=["exhibit", "arm", "role", "seed", "key"])
+        return with_bought(book, pd.concat(found, ignore_index=True))
+    return pd.DataFrame(columns=LISTED)
 
 
 def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -161,6 +196,28 @@ PROVENANCE = [
 ]
 
 
+def trials(made: pd.DataFrame) -> pd.DataFrame:
+    """What dev said of each candidate: exhibit, row, target, candidate, seed, dev_rsum.
+
+    Parameters
+    ----------
+    made : runs.csv, as `gather` returns it. Candidates are numbered in the order of their settings.
+    """
+    own = made[made.role == "trial"]
+    named = [row_and_target(arm) for arm in own.row]
+    number = own.groupby(["exhibit", "row"])["config"].transform(lambda all_: pd.factorize(all_)[0])
+    return pd.DataFrame(
+        {
+            "exhibit": own.exhibit,
+            "row": [row for row, _ in named],
+            "target": [target for _, target in named],
+            "candidate": number.astype(int),
+            "seed": own.seed,
+            "dev_rsum": own.dev_rsum.astype(float),
+        }
+    ).reset_index(drop=True)
+
+
 def _timing(row, run) -> tuple:
     """A line of `TIMINGS`."""
     spent = run.metrics["steps"], run.metrics["training seconds"], run.record["seconds"]
@@ -175,23 +232,23 @@ def _provenance(row, run) -> tuple:
     return row.exhibit, row.arm, row.role, row.seed, row.key, *found, *said, *made
 
 
-def _protocols(book, row, run) -> tuple[Protocol, Protocol]:
-    """What an arm's recalls were measured on, and the same on domain B."""
+def _protocol(book, run, domain: str) -> Protocol:
+    """What an arm's recalls were measured on; the world's domains but A are named."""
     dataset = book.dataset()
     shown = run.config.get("test_images") or len(dataset.splits["test"])  # GSL: the first so many
-    here = Protocol(dataset.name, "test", dataset.captions_per_image, images=shown)
-    elsewhere = replace(here, dataset=f"{dataset.name} B")
-    return (elsewhere if _is_on_b(book, row) else here), elsewhere
+    name = dataset.name if domain == "A" else f"{dataset.name} {domain}"
+    return Protocol(name, "test", dataset.captions_per_image, images=shown)
 
 
-def _is_on_b(book, row) -> bool:
+def _domain(book, row) -> str:
+    """The domain that an arm was tested on: of data that are not the world's "A"."""
     target = row_and_target(row.arm)[1] or exhibits.EXHIBITS[row.exhibit].domain
-    return book.kind == "world" and target in ("f30k", "B")
+    return {"coco": "A", "f30k": "B"}.get(target, target) if book.kind == "world" else "A"
 
 
 def _recalls(book, row, run) -> list[tuple]:
     """Lines of `METRICS`: the recalls on the test split, by folds where an exhibit has them."""
-    (arm, target), (here, _) = row_and_target(row.arm), _protocols(book, row, run)
+    (arm, target), here = row_and_target(row.arm), _protocol(book, run, _domain(book, row))
     versions = {f"{target} " if target else "": ("test", here)}
     if exhibits.EXHIBITS[row.exhibit].folds:
         versions = {"5K ": versions[""], "1K ": ("test 1K", replace(here, folds=5))}
@@ -208,19 +265,17 @@ def _recalls(book, row, run) -> list[tuple]:
 
 
 def _asked(book, row, run) -> list[tuple]:
-    """Lines of `METRICS`: what a run asked besides, on domain B, probes and the like."""
+    """Lines of `METRICS`: what a run asked besides, on other domains, probes and the like."""
     arm, _ = row_and_target(row.arm)
-    _, elsewhere = _protocols(book, row, run)
     split, lines = run.metrics.get("asked of", "test"), []
     for metric, n in run.metrics.get("asked", {}).items():
-        on_b = _is_on_b(book, row) or metric.startswith("B test ")
-        name = elsewhere.dataset if on_b else book.dataset().name
-        column = metric.removeprefix("test ").replace("B test", "B")
+        domain, told, asked = metric.rpartition("test ")  # "B test RSUM", "test RSUM", "AUC"
+        protocol = _protocol(book, run, domain.strip() or _domain(book, row))
         how = run.metrics.get("how", PROBE)
-        if column.removeprefix("B ") in COLUMNS:
-            how = f"{elsewhere} [{elsewhere.id}]"
-        value = round(run.metrics[metric], 6)
-        where = name, book.profile.name, split, how
+        if told and asked in COLUMNS:
+            how = f"{protocol} [{protocol.id}]"
+        column, value = domain + asked, round(run.metrics[metric], 6)
+        where = protocol.dataset, book.profile.name, split, how
         lines.append((row.exhibit, arm, column, metric, row.seed, value, n, *where))
     return lines
 

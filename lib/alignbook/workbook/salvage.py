@@ -19,6 +19,7 @@ MADE = (
     "data.json",
     "base.json",
     "arms/*/*.csv",
+    "seeds/*.csv",
     "efficiency/*.csv",
     "benchmarks/kernels.csv",
     "metrics.csv",
@@ -57,7 +58,8 @@ def mend(out: Path) -> None:
     read(out / "starts.json")
     _drop_broken_records(out)
     # Without settings nobody knows which lists are of these: see `results.there`.
-    unknown = [] if settings_of(out) else [*out.glob("arms/*/*.csv")]
+    lists = [*out.glob("arms/*/*.csv"), *out.glob("seeds/*.csv")]
+    unknown = [] if settings_of(out) else lists
     for file in sorted(path for pattern in MADE for path in out.glob(pattern)):
         if not _is_whole(file):
             shown = file.with_suffix(".ipynb") if file.suffix == ".done" else file

@@ -114,10 +114,17 @@ def circumstances(book) -> pd.DataFrame:
     changed = json.loads(file.read_text(encoding="utf-8"))["set"] if file.exists() else {}
     lines = [
         ("data", found),
-        ("seeds", f"{book.profile.seeds} a reported arm, unless its notebook says otherwise"),
+        ("seeds", _seeds(book.profile)),
         ("changed settings", ", ".join(f"{k}={v}" for k, v in changed.items()) or "none"),
     ]
     return pd.DataFrame(lines, columns=["what", "found"])
+
+
+def _seeds(profile) -> str:
+    """How many reporting seeds arms have."""
+    if profile.seeds_most > profile.seeds:
+        return f"{profile.seeds} a reported arm, and up to {profile.seeds_most} where they decide"
+    return f"{profile.seeds} a reported arm"
 
 
 def _place(folder: Path) -> tuple[str, int]:

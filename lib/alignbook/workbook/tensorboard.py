@@ -11,10 +11,14 @@ import sys
 import time
 from pathlib import Path
 
+import pandas as pd
+
 from alignbook import ROOT
 from alignbook.core.names import slug
+from alignbook.evidence import learnt
+from alignbook.show import curves
 from alignbook.store import runs
-from alignbook.workbook import curves, report
+from alignbook.workbook import report, report_curves
 
 TAGS = {"loss": "loss", "rate": "learning_rate", "dev": "dev_RSUM"}  # a viewer takes no spaces
 
@@ -55,31 +59,25 @@ def write(out: Path) -> int:
     from tensorboardX.proto.event_pb2 import Event
     from tensorboardX.summary import scalar
 
-    found = curves.of_exhibits(out) if (out / "runs.csv").exists() else {}
-    if not found:
-        raise ValueError(f"{out}/runs.csv: no stored run that was trained; ./run_all.sh makes some")
-    aside = out / ".tensorboard"
+    aside, count = out / ".tensorboard", 0
     shutil.rmtree(aside, ignore_errors=True)
-    for exhibit, listed in found.items():
-        for (row, seed), own in by_run(listed).items():
-            said = runs.stored(own[0].run).record["finished"]
-            finished = calendar.timegm(time.strptime(said, "%Y-%m-%dT%H:%M:%SZ"))
-            folder = aside / exhibit / slug(row) / str(seed)
-            folder.mkdir(parents=True)
-            file = EventsWriter(f"{folder}/events")
-            for curve in own:
-                for step, value in curve.points.tolist():
-                    said = scalar(TAGS[curve.kind], value)
-                    file.write_event(Event(wall_time=finished, step=int(step), summary=said))
-            file.close()
+    listed = report_curves.listed(out) if (out / "runs.csv").exists() else pd.DataFrame()
+    for line in listed.itertuples():
+        run = learnt.trained(runs.stored(line.key))
+        if run is None or not len(run.array("loss")):
+            continue
+        finished = time.strptime(run.record["finished"], "%Y-%m-%dT%H:%M:%SZ")
+        folder = aside / line.exhibit / slug(line.arm) / str(line.seed)
+        folder.mkdir(parents=True)
+        file = EventsWriter(f"{folder}/events")
+        for kind, points in curves.of_run(run).items():
+            for step, value in points.tolist() if kind in TAGS else ():
+                said, when = scalar(TAGS[kind], value), calendar.timegm(finished)
+                file.write_event(Event(wall_time=when, step=int(step), summary=said))
+        file.close()
+        count += 1
+    if not count:
+        raise ValueError(f"{out}/runs.csv: no stored run that was trained; ./run_all.sh makes some")
     shutil.rmtree(out / "tensorboard", ignore_errors=True)
     os.replace(aside, out / "tensorboard")
-    return sum(len(by_run(listed)) for listed in found.values())
-
-
-def by_run(listed: list[curves.Curve]) -> dict[tuple[str, int], list[curves.Curve]]:
-    """An exhibit's curves by row and seed."""
-    found = {}
-    for curve in listed:
-        found.setdefault((curve.row, curve.seed), []).append(curve)
-    return found
+    return count

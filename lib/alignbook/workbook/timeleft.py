@@ -22,6 +22,7 @@ OTHERS = {
     "data": 8,
     "base": 60,
     "arms": 10,
+    "seeds": 10,
     "efficiency": 15,
     "benchmark": 20,
     "collect": 4,
@@ -61,6 +62,8 @@ class Plan:
             return known
         if kind in ("arms", "whole"):
             return sum(self._parts(words))
+        if kind == "seeds":
+            return self._budget().get(f"{names[0]}-seeds", (OTHERS["seeds"], 1))[0]
         if kind == "base":
             row = self._budget().get("base-models")
             return row[0] / row[1] + BASE if row else OTHERS["base"]
@@ -101,7 +104,13 @@ class Plan:
         if rule == "notebook":
             return [["notebook", name] for name in self.notebooks]
         if rule == "efficiency":
-            return [["efficiency", name] for name in shown if exhibits.EXHIBITS[name].timed]
+            made = [name for name in shown if exhibits.arms(name, self.data, self.profile)]
+            return [["efficiency", name] for name in made if exhibits.EXHIBITS[name].timed]
+        if rule.startswith("seeds_"):
+            whose = rule.removeprefix("seeds_")
+            own = [name for name in shown if exhibits.paper(name) == whose]
+            made = [name for name in own if exhibits.arms(name, self.data, self.profile)]
+            return [["seeds", whose, *made]]
         for name in shown:
             start = f"arms_{name.replace('-', '_')}_"
             if rule.startswith(start):
@@ -220,6 +229,8 @@ def makes(words: list[str]) -> set[str]:
     """What others may wait for of a job: arms' exhibits, or its own name."""
     if words[0] == "whole":
         return {Path(name).parent.name for name in words[1:]}
+    if words[0] == "seeds":
+        return {f"seeds {words[1]}"}
     return {words[1]} if words[0] == "arms" else {" ".join(words)}
 
 
@@ -231,16 +242,22 @@ def needs(plan: Plan, words: list[str]) -> set[str]:
             "base": {"data"},
             "arms": {"base"},
             "whole": {"base"},
-            "efficiency": set(names),
-            "collect": set(exhibits.EXHIBITS),
+            "seeds": set(names[1:]),
+            "efficiency": {*names, *_bought(names)},
+            "collect": {*exhibits.EXHIBITS, *_bought(exhibits.EXHIBITS)},
         }
         return known.get(kind, set())
     book = exhibits.NOTEBOOKS[names[0]]
     shown = {*book.exhibits, *book.reads}
-    found = {*book.needs, *shown, *(f"efficiency {name}" for name in shown)}
+    found = {*book.needs, *shown, *_bought(shown), *(f"efficiency {name}" for name in shown)}
     if book.last:
         found |= {f"notebook {name}" for name in plan.notebooks if name not in LAST}
     return found | ({"benchmark"} if names[0] == "50_kernels" else set())
+
+
+def _bought(names) -> set[str]:
+    """Jobs that buy seeds for exhibits, in the words of `makes`."""
+    return {f"seeds {exhibits.paper(name)}" for name in names}
 
 
 def _corrections(plan: Plan, graph: Graph, shares: dict[int, float], now: float):

@@ -46,18 +46,25 @@ class Workbook:
         """Seeds of the table of base models; the methods start from seed 0."""
         return range(self.profile.base_seeds)
 
+    def arms(self, exhibit: str):
+        """The runs of an exhibit's arms, a table: see `results.arms`."""
+        from alignbook.workbook import results
+
+        return results.arms(self, exhibit)
+
     def dataset(self, domain: str = "A"):
         """The prepared data set; made on first use, memory-mapped afterwards.
 
-        The world has two domains, "A" and "B"; photographs have one. What lies in a user's folder
-        is looked at once a process.
+        The world has three domains: methods are trained and tested on "A" and "B", base models are
+        pretrained on "W". Photographs have one. What lies in a user's folder is looked at once a
+        process.
         """
         return _prepared(self.data, self.profile, ROOT / "data", domain)
 
     def base(self, recipe: str = "", seed: int = 0):
         """The stored run of a base model, the profile's or that of a recipe; trained on first use.
 
-        A pretrained one ("openclip:…", "checkpoint:…", "huggingface:…") is only measured. None
+        The world's are trained on domain W, so that A and B are new to them. A pretrained one ("openclip:…", "checkpoint:…", "huggingface:…") is only measured. None
         where the data set comes with region features and no pictures.
         """
         from alignbook.backbones import base
@@ -76,18 +83,18 @@ class Workbook:
             )
         config = base.configure(self.profile, recipe)
         start = [self.base("world-clip", seed)] if config.recipe == "world-negclip" else []
-        return runs.get(config, seed, (dataset, *start), device=self.device)
+        return runs.get(config, seed, (self.home() or dataset, *start), device=self.device)
 
     def measured(self, recipe: str = "", seed: int = 0):
-        """A base model's run with what it does on domain B and on swaps; photographs have none."""
+        """A base model's run with what it does on A and B, new to it, and on swaps; in the world."""
         from alignbook.backbones import transfer
         from alignbook.store import runs
 
         run = self.base(recipe, seed)
         if self.kind != "world":
             return run
-        homes = self.dataset("A"), self.dataset("B")
-        return runs.get(transfer.Config(), seed, (run, *homes), device=self.device)
+        away = self.dataset("A"), self.dataset("B")
+        return runs.get(transfer.Config(), seed, (run, self.home(), *away), device=self.device)
 
     def features(self, domain: str = "A"):
         """The region features: the data set's own, or those of the base model, a stored run."""
@@ -103,14 +110,16 @@ class Workbook:
         )
 
     def bert(self):
-        """The BERT of the captions: a small one pretrained on them, or the one that is named."""
+        """BERT: a small one pretrained on captions, in the world on those of W as the papers' is on
+        other text than theirs; or the one that is named.
+        """
         from alignbook.backbones import bert
         from alignbook.store import runs
 
         if self.profile.bert != "captions":
             return bert.Pretrained(self.profile.bert)
         config = bert.Config(steps=self.profile.bert_steps)
-        return runs.get(config, 0, (self.dataset(),), device=self.device)
+        return runs.get(config, 0, (self.home() or self.dataset(),), device=self.device)
 
     def on(self, data: str, *own: str, **changes) -> "Workbook":
         """The workbook of other data, with those fields of the profile that it has for these data."""
@@ -120,9 +129,11 @@ class Workbook:
             self, data=data, profile=dataclasses.replace(self.profile, **changes)
         )
 
-    def home(self, domain: str):
-        """The data set that the base model was trained on, where a domain is another; else None."""
-        return self.dataset() if self.kind == "world" and domain != "A" else None
+    def home(self, domain: str = "A"):
+        """The data set that base models and BERT were trained on where it is another than a domain:
+        the world's W; None for W itself and for photographs.
+        """
+        return self.dataset("W") if self.kind == "world" and domain != "W" else None
 
     def inputs(self, domain: str = "A", with_bert: bool = False) -> Inputs:
         """What the runs of a method on region features start from, BERT if it takes one."""

@@ -12,6 +12,7 @@ Examples
 from __future__ import annotations
 
 from alignbook.world.captions import KINDS, Caption, Mention, holds, oracle_scores, sentences, write
+from alignbook.world.mentions import phrases
 from alignbook.world.negatives import attribute_swaps, relation_swaps, svo
 from alignbook.world.parses import Token, parse
 from alignbook.world.render import picture
@@ -52,6 +53,7 @@ __all__ = [
     "holds",
     "oracle_scores",
     "parse",
+    "phrases",
     "picture",
     "relation_swaps",
     "scene",

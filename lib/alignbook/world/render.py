@@ -2,7 +2,8 @@
 
 Masks, textures, materials and backgrounds are made once per process; drawing a thing blends a
 small patch. Domain B draws the same things in another light: turned, with shadows, in colours
-that vary, under more noise.
+that vary, under more noise. Domain W has backgrounds of its own, slightly turned things, and half
+of B's changes of colour.
 """
 
 from __future__ import annotations
@@ -112,6 +113,14 @@ def background(name: str, size: int) -> np.ndarray:
         "water": (np.where((y + (x // 4 % 2)) % 6 < 2, 12, -4), (126, 146, 160)),
         "dunes": ((x + 2 * y) % 24 * 2 // 3 - 8, (178, 168, 148)),
         "snow": (grain // 14 - 9, (194, 198, 202)),
+        "cork": (np.where(grain < 40, -22, grain // 16 - 8), (172, 148, 128)),
+        "denim": (6 * ((x + y) % 4 // 2) - 3, (118, 130, 154)),
+        "marble": (np.where((x + y // 3 + grain // 64) % 21 < 2, -20, 0), (186, 186, 190)),
+        "lawn": (10 * ((x // 2 + y // 3) % 3) - 10, (132, 150, 134)),
+        "mesh": (np.where((x + y) % 10 * ((x - y) % 10) == 0, -18, 0), (160, 166, 170)),
+        "fog": (x // 3 - 10, (164, 168, 174)),
+        "planks": (np.where(x % 13 == 0, -26, 3 * (x // 13 % 3)), (160, 146, 138)),
+        "rain": (np.where((x + grain // 86) % 9 == 0, 14, -2), (134, 142, 148)),
     }[name]
     return (shade[:, :, None] + np.array(base)).astype(np.int32)
 

@@ -52,6 +52,14 @@ BACKGROUNDS = (
     "water",
     "dunes",
     "snow",
+    "cork",
+    "denim",
+    "marble",
+    "lawn",
+    "mesh",
+    "fog",
+    "planks",
+    "rain",
 )
 SPATIAL = ("left of", "right of", "above", "below")
 ACTIONS = ("on", "chasing", "pulling", "lighting", "in front of")
@@ -78,6 +86,8 @@ class Style:
 
 # Triangles, crosses, bars and bolts five times as often as squares, diamonds, arrows and fish.
 SKEWED = tuple(s for i, s in enumerate(SHAPES) for _ in range((3, 1, 5, 2)[i % 4]))
+# The other way round, but only a little.
+EVEN = tuple(s for i, s in enumerate(SHAPES) for _ in range((3, 4, 2, 3)[i % 4]))
 STYLES = {
     "A": Style(
         BACKGROUNDS[:8],
@@ -91,7 +101,7 @@ STYLES = {
         noise=7,
     ),
     "B": Style(
-        BACKGROUNDS[8:],
+        BACKGROUNDS[8:16],
         SKEWED,
         turns=(-28, -14, 0, 14, 28),
         synonym=90,
@@ -100,6 +110,17 @@ STYLES = {
         jitter=8,
         shadows=True,
         noise=14,
+    ),
+    "W": Style(
+        BACKGROUNDS[16:],
+        EVEN,
+        turns=(-14, -7, 0, 7, 14),
+        synonym=80,
+        elsewhere=18,
+        passive=25,
+        jitter=4,
+        shadows=False,
+        noise=10,
     ),
 }
 DOMAINS = tuple(STYLES)
@@ -112,7 +133,8 @@ class Config:
     Parameters
     ----------
     domain : str
-        Family of renderer and statistics: "A", or "B" for transfer; their words are the same.
+        Family of renderer and statistics: "A" and "B", which methods are trained and tested on,
+        or "W", on which base models are pretrained; their words are the same.
     size : int
         Side of the square images in pixels, at least 48.
     train_images, dev_images, test_images : int

@@ -35,7 +35,9 @@ SEEN = 8  # coverage of 16 from which a pixel counts as the thing's
 TURNS = {  # degrees clockwise: cosine and sine in 1024ths
     -28: (904, -481),
     -14: (994, -248),
+    -7: (1016, -125),
     0: (1024, 0),
+    7: (1016, 125),
     14: (994, 248),
     28: (904, 481),
 }

@@ -97,7 +97,10 @@ def test_only_what_an_arm_is_about_differs_between_arms():
     }
     first = arms["visual-codebook"][0]
     assert arms["textual-codebook"][0].codebook == "textual"
-    assert replace(arms["textual-codebook"][0], codebook="visual") == first
+    other = dict(
+        codebook="visual", margin=first.margin, scale=first.scale
+    )  # its scores spread less wide
+    assert replace(arms["textual-codebook"][0], **other) == first
     assert replace(arms["softmax"][0], pooling="lse") == first
     assert replace(arms["cross-attention-1/9"][0], coding="hard", temperature=0.0) == first
     assert replace(arms["permuted"][0], permute_captions=False, margin=first.margin) == first
@@ -109,6 +112,25 @@ def test_only_what_an_arm_is_about_differs_between_arms():
     ]
     assert first.coding == "hard" and arms["cross-attention"][0].coding == "soft"
     assert all(c.temperature == 1 / 9 for c in arms["cross-attention-1/9"])
+
+
+def test_the_first_candidate_is_the_middle_of_the_others():
+    """Each of the next two changes one setting of it, one up and one down; overnight more do."""
+    for name, (found, _) in chan_arms.arms("chan-T3", profiles.get("laptop")).items():
+        if len(found) == 3:
+            first, *others = found
+            changed = [
+                {k for k, v in vars(each).items() if v != getattr(first, k)} for each in others
+            ]
+            assert changed[0] == changed[1] and len(changed[0]) == 1, name
+            (field,) = changed[0]
+            values = sorted(getattr(each, field) for each in found)
+            assert values[1] == getattr(first, field), name
+    for coding in ("visual-codebook", "cross-attention", "textual-codebook"):
+        found = chan_arms.arms("chan-T3", profiles.get("overnight"))[coding][0]
+        for field in ("scale", "margin") if coding != "cross-attention" else ("temperature",):
+            values = [getattr(each, field) for each in found[:5]]
+            assert min(values) < values[0] < max(values), (coding, field)
 
 
 def test_codebook_sizes_and_long_runs_change_one_thing_after_the_choice():

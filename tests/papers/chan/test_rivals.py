@@ -207,11 +207,30 @@ def test_gpo_gradients_go_to_the_values_in_their_places():
     close(sets.grad[0, :, 0], torch.tensor([0.1, 0.7, 0.2]))
 
 
-def test_sets_of_one_size_share_one_run_of_the_generator():
-    gpo, seen = GPO(), []
-    gpo.gru.register_forward_hook(lambda module, inputs, _: seen.append(inputs[0].batch_sizes))
+@pytest.mark.parametrize("kind", ["sgr", "saf"])
+def test_reasoning_as_a_matcher_scores_as_the_network_itself(kind):
+    torch.manual_seed(0)
+    config = rivals.Config(method=kind, dim=8, regions=3)
+    matcher = rivals.Reasoning(config, 5, torch.randn(9, 4)).eval()
+    raw, ids, lengths = torch.randn(4, 3, 5), torch.tensor([[2, 3, 4], [5, 6, 0]]), [3, 2]
+    lengths = torch.tensor(lengths)
+    images, words = matcher.image(raw), matcher.text(ids, lengths)
+    assert images.shape == (4, 5, 8) and words.shape == (2, 5, 8)
+    found = matcher.similarity(images, words, word_lengths=lengths)
+    assert torch.allclose(found, matcher.net(raw, ids, lengths)) and found.shape == (4, 2)
+    assert matcher.net.align_words.out_features == 2
+
+
+def test_sets_of_one_size_share_one_run_of_the_generator(monkeypatch):
+    gpo, seen, states = GPO(), [], rivals.gru.states
+
+    def watched(layer, ranks, sizes):
+        seen.append(sizes)
+        return states(layer, ranks, sizes)
+
+    monkeypatch.setattr(rivals.gru, "states", watched)
     gpo(torch.randn(6, 4, 3), torch.tensor([3, 4, 3, 3, 4, 3]))
-    assert [sizes.tolist() for sizes in seen] == [[2, 2, 2, 1]]
+    assert [sizes.tolist() for sizes in seen] == [[3, 4]]
 
 
 # --- VSE∞ ----------------------------------------------------------------------------------------

@@ -8,19 +8,12 @@ import numpy as np
 import pytest
 import torch
 from alignbook.core.protocol import TUNING_SEED
-from alignbook.papers.comalign import head_layers
+from alignbook.papers.comalign import head_layers, inference
 from alignbook.papers.comalign import model as comalign
 from alignbook.papers.comalign.components.vectors import Components
 from alignbook.papers.comalign.head_layers import sinusoidal
-from alignbook.papers.comalign.model import (
-    ComAlign,
-    Config,
-    Frozen,
-    contrast,
-    freeze,
-    loss,
-    weighted,
-)
+from alignbook.papers.comalign.inference import Frozen, freeze, weighted
+from alignbook.papers.comalign.model import ComAlign, Config, contrast, loss
 
 N, M, D = 3, 2, 8  # entities, relations, width
 
@@ -79,15 +72,35 @@ def test_position_codes_by_hand():
     codes = sinusoidal(3, 4)
     expected = [math.sin(2), math.cos(2), math.sin(0.02), math.cos(0.02)]
     assert codes[2].tolist() == pytest.approx(expected)
-    odd = sinusoidal(3, 4, "official")  # 2i/D over all i; slot 0, the whole, comes last
+    odd = sinusoidal(3, 4, "official")  # a cosine first, 2i/D over all i; the whole comes last
     expected = [
-        math.sin(2),
-        math.cos(2 / 10000**0.5),
-        math.sin(2 / 10000),
-        math.cos(2 / 10000**1.5),
+        math.cos(2),
+        math.sin(2 / 10000**0.5),
+        math.cos(2 / 10000),
+        math.sin(2 / 10000**1.5),
     ]
     assert odd[0].tolist() == pytest.approx(expected)
-    assert odd[1].tolist() == [0, 1, 0, 1]  # the first entity
+    assert odd[1].tolist() == [1, 0, 1, 0]  # the first entity
+
+
+def test_dropout_is_pytorchs_in_the_mean():
+    torch.manual_seed(0)
+    drop, x = head_layers.Dropout(0.1), torch.ones(999, 101)
+    found = drop(x)
+    assert found.unique().tolist() == pytest.approx([0.0, 1 / 0.9])
+    shares = (found == 0).float().flatten()[: 4 * 25000].view(-1, 4).mean(0)  # of each draw's four
+    assert shares.tolist() == pytest.approx([0.1] * 4, abs=0.008)
+    assert torch.equal(drop.eval()(x), x)
+
+
+def test_the_official_preset_drops_out_after_the_positions():
+    h = sets(5, 2)
+    plain = dict(layers=0, dropout=0.0)
+    none, half = (model_of(**plain, position_dropout=p).train() for p in (0.0, 0.5))
+    z, dropped = (model.encoders["image"](h)[h.present] for model in (none, half))
+    assert torch.allclose(torch.where(dropped == 0, 0.0, 2 * z), dropped)
+    assert 0.3 < (dropped == 0).float().mean() < 0.7
+    assert torch.equal(half.eval().encoders["image"](h)[h.present], z)
 
 
 @pytest.mark.parametrize("network", ["transformer", "fc-shared", "fc-separate"])
@@ -324,7 +337,7 @@ def test_inference_is_that_of_a_loop(terms):
         f"{t} {way}": 0.1 * k
         for k, (t, way) in enumerate((t, w) for t in "GER" for w in ("i2t", "t2i"))
     }
-    divisors = {name: 2.0 + value for name, value in means.items()} | {"base": 4.0}
+    divisors = {"base": 4.0, "G": 2.0, "fine i2t": 2.5, "fine t2i": 3.5}
     a1, a2, b1 = 0.7, 0.2, 1.3
     i2t, t2i = weighted(base, found, Frozen((a1, a2, b1), means, divisors))
     slow = slow_terms(images, captions)
@@ -332,9 +345,10 @@ def test_inference_is_that_of_a_loop(terms):
         for j in range(5):
 
             def value(term, way):
+                divided = divisors["G" if term == "G" else f"fine {way}"]
                 if not (slow[term][2][i] and slow[term][3][j]):
-                    return means[f"{term} {way}"] / divisors[f"{term} {way}"]
-                return float(slow[term][way == "t2i"][i, j]) / divisors[f"{term} {way}"]
+                    return means[f"{term} {way}"] / divided
+                return float(slow[term][way == "t2i"][i, j]) / divided
 
             here = float(base[i, j]) / 4
             first = here + a1 * sum(value(t, "i2t") for t in terms)
@@ -363,33 +377,48 @@ def planted(count=12, each=2, seed=0):
 
 def test_weights_are_those_with_the_best_recalls_on_validation():
     images, captions = planted()
-    config = Config(network="none", terms="E")
-    model = ComAlign(config, D, 1 + N + M)
+    model = ComAlign(Config(network="none", terms="E"), D, 1 + N + M)
     base, found = (
         images.vectors[:, 0] @ captions.vectors[:, 0].T,
         model.similarities(images, captions),
     )
-    frozen = freeze(config, base, found, 2)
+    frozen = freeze(base, found, 2)
 
     def score(weights, way):
         both = weighted(base, found, frozen._replace(weights=weights))
-        named = comalign.recalls(*both, 2, "x")
+        named = inference.recalls(*both, 2, "x")
         return sum(v for k, v in named.items() if way in k)
 
-    pairs = [(a, b) for a in comalign.WEIGHTS for b in comalign.WEIGHTS]
+    pairs = [(a, b) for a in inference.WEIGHTS for b in inference.WEIGHTS]
     best = max(score((a, b, 0.0), "i2t") for a, b in pairs)
     assert score(frozen.weights, "i2t") == best > score((0.0, 0.0, 0.0), "i2t")
     assert frozen.weights[:2] == next(p for p in pairs if score((*p, 0.0), "i2t") == best)
     assert score(frozen.weights, "t2i") == max(
-        score((0.0, 0.0, b), "t2i") for b in comalign.WEIGHTS
+        score((0.0, 0.0, b), "t2i") for b in inference.WEIGHTS
     )
     own = found["E"].i2t[torch.arange(24) // 2, torch.arange(24)]
     assert frozen.means["E i2t"] == pytest.approx(float(own[1:].mean()))  # not of the one without
     assert set(frozen.divisors.values()) == {1.0}
-    fixed = freeze(replace(config, weights=(0.03, 0.01, 0.1), divided=True), base, found, 2)
+    fixed = freeze(base, found, 2, weights=(0.03, 0.01, 0.1), divided=True)
     assert fixed.weights == (0.03, 0.01, 0.1)
-    assert fixed.divisors["base"] == pytest.approx(float(base.max(1).values.mean()))
-    assert fixed.divisors["E t2i"] == pytest.approx(float(found["E"].t2i.max(1).values.mean()))
+
+
+def test_divisors_are_those_of_the_released_code():
+    """E + R together; of captions over the images from text to image, else of images."""
+    images, captions = sets(4, 12), sets(8, 13)
+    found = model_of(network="none", masked=False).similarities(images, captions)
+    base = torch.randn(4, 8, generator=torch.Generator().manual_seed(1))
+    divisors = freeze(base, found, 2, weights=(1.0, 1.0, 1.0), divided=True).divisors
+
+    def largest(matrix, of_captions):
+        rows = range(8) if of_captions else range(4)
+        best = [max(float(v) for v in (matrix[:, i] if of_captions else matrix[i])) for i in rows]
+        return pytest.approx(abs(sum(best) / len(best)), rel=1e-5)
+
+    assert divisors["base"] == largest(base, False)
+    assert divisors["G"] == largest(found["G"].i2t, False)
+    assert divisors["fine i2t"] == largest(found["E"].i2t + found["R"].i2t, False)
+    assert divisors["fine t2i"] == largest(found["E"].t2i + found["R"].t2i, True)
 
 
 def test_without_any_relation_to_divide_by_inference_goes_on():
@@ -403,13 +432,13 @@ def test_without_any_relation_to_divide_by_inference_goes_on():
         images.vectors[:, 0] @ captions.vectors[:, 0].T,
         model.similarities(images, zeroed),
     )
-    frozen = freeze(model.config, base, found, 2)
+    frozen = freeze(base, found, 2, model.config.weights, divided=True)
     assert all(each.isfinite().all() for each in weighted(base, found, frozen))
 
 
 def test_recalls_take_each_direction_from_its_own_similarities():
     right, wrong = torch.eye(4).repeat_interleave(2, 1), 1 - torch.eye(4).repeat_interleave(2, 1)
-    found = comalign.recalls(right, wrong, 2, "dev")
+    found = inference.recalls(right, wrong, 2, "dev")
     assert found["dev i2t R@1"] == 100 and found["dev t2i R@1"] == 0
     assert found["dev RSUM"] == sum(v for k, v in found.items() if "R@" in k)
 
@@ -452,24 +481,42 @@ def stored(seed: int, images: int = 60, width: int = D, turned=None, each: int =
 def test_heads_learn_to_turn_pictures_towards_phrases_and_carry_it_over(tmp_path):
     turned = np.linalg.qr(np.random.default_rng(0).standard_normal((D, D)))[0]
     source, target = stored(1, turned=turned), stored(2, turned=turned)
-    config = Config(heads=2, steps=150, batch=16, learning_rate=3e-3, dropout=0.0)
+    config = Config(heads=2, steps=300, batch=16, learning_rate=3e-3, dropout=0.0)
     found = comalign.compute(config, [*source, *target], 0, tmp_path, "cpu")
     plain = replace(config, network="none", terms="G", weights=(0.0, 0.0, 0.0))
     base = comalign.compute(plain, [*source, *target], 0, tmp_path, "cpu")
     assert found["test RSUM"] > base["test RSUM"] + 30
-    assert found["steps"] == 150 and base["steps"] == 0
+    assert found["steps"] == 300 and base["steps"] == 0
     assert np.load(tmp_path / "ranks_t2i.npy").shape == (18 * 5,)
 
 
 def test_looks_try_equal_weights_alone(monkeypatch):
     """As many scores as there are weights for each way."""
     tried, (base, found) = [], comalign.compare(model_of(), *stored(1), "dev")
-    real = comalign.summed
-    monkeypatch.setattr(comalign, "summed", lambda b, p, w: tried.append(w) or real(b, p, w))
-    comalign.freeze(Config(heads=2), base, found, 5, one=True)
-    assert tried == [(w, w, 0.0) for w in comalign.WEIGHTS] + [
-        (0.0, 0.0, w) for w in comalign.WEIGHTS
-    ]
+    for name in ("image_to_text", "text_to_image"):
+        real = getattr(inference, name)
+        seen = lambda sums, *w, real=real: tried.append(w) or real(sums, *w)  # noqa: E731
+        monkeypatch.setattr(inference, name, seen)
+    freeze(base, found, 5, one=True)
+    weights = inference.WEIGHTS
+    assert tried == [(w, w) for w in weights] + [(w,) for w in weights]
+
+
+def test_terms_are_added_once_for_all_weights(monkeypatch):
+    base, found = comalign.compare(model_of(), *stored(1), "dev")
+    calls, real = [], inference.parts_of
+    monkeypatch.setattr(inference, "parts_of", lambda *of: calls.append(1) or real(*of))
+    freeze(base, found, 5)
+    assert len(calls) == 1
+
+
+def test_the_learning_rate_rises_and_then_falls_in_thirds(tmp_path):
+    config = Config(heads=2, steps=30, batch=8, warmup=0.2)
+    comalign.compute(config, [*stored(1), *stored(2)], TUNING_SEED, tmp_path, "cpu")
+    rates = np.load(tmp_path / "rate.npy") / config.learning_rate
+    expected = [*(np.arange(1, 7) / 6), *[1] * 4, *[0.3] * 10, *[0.09] * 10]
+    assert rates == pytest.approx(expected)
+    assert comalign.factor(replace(config, warmup=0.0), 0) == 1
 
 
 def test_looks_at_dev_are_at_what_selection_goes_by(tmp_path, monkeypatch):
@@ -511,13 +558,11 @@ def test_weights_are_chosen_where_the_config_says():
         on_dev = compare(model, *source, "dev")
         frozen = comalign.validate(model, on_dev, 5, *target)
         model.config = replace(model.config, validation="strict")
-        assert comalign.validate(model, on_dev, 5, *target) == comalign.freeze(
-            model.config, *on_dev, 5
-        )
+        assert comalign.validate(model, on_dev, 5, *target) == freeze(*on_dev, 5)
     finally:
         comalign.compare = comalign_compare
     assert seen == [(False, "dev", 0), (True, "train", 12)]
-    assert frozen != comalign.freeze(model.config, *on_dev, 5)
+    assert frozen != freeze(*on_dev, 5)
 
 
 def test_components_must_come_from_one_base_model(tmp_path):
@@ -541,6 +586,37 @@ def test_captions_are_counted_as_each_data_set_has_them(tmp_path):
         assert np.load(tmp_path / "ranks_t2i.npy").shape == (18 * 3,)
         shares = found["test i2t R@1"], found["test t2i R@1"]
         assert shares[0] > 50 and shares[1] > 50  # captions resemble their own images
+
+
+def test_a_laptop_makes_the_primary_contrast_and_its_controls_alone():
+    from alignbook.papers.comalign.catalogue import EXHIBITS
+
+    made = {name: each.names("world", profile="laptop") for name, each in EXHIBITS.items()}
+    heads = [
+        f"{row} → {target}" for row in ("clip", "clip+comalign") for target in ("coco", "f30k")
+    ]
+    assert set(made["comalign-TI"]) == {*heads, "clip+fgm → coco", "clip+comalign-long → coco"}
+    assert made["comalign-TII"] == ("clip", "clip+comalign")
+    assert made["comalign-F4"] == made["comalign-F5"] == ("base", "comalign")
+    assert made["comalign-F6"] == ("comalign",) and not made["comalign-F7"]
+    smoke = EXHIBITS["comalign-TI"].names("world", profile="smoke")
+    assert len(smoke) == len(EXHIBITS["comalign-TI"].arms)
+
+
+def test_figures_and_the_longer_control_share_the_runs_of_table_1():
+    from alignbook.papers.comalign import arms
+    from alignbook.papers.comalign.hours import place
+    from alignbook.workbook import profiles
+
+    profile = profiles.get("laptop")
+    candidates, _ = arms.arms("comalign-TI", profile)["clip+comalign → coco"]
+    longer, changes = arms.arms("comalign-TI", profile)["clip+comalign-long → coco"]
+    assert longer == candidates and changes == {"steps": 4 * profile.comalign_steps}
+    for exhibit in ("comalign-F4", "comalign-F6"):
+        assert arms.arms(exhibit, profile)["comalign"] == (candidates, {})
+        assert place(exhibit, "comalign") == place("comalign-TI", "clip+comalign → coco")
+    assert profile.comalign_steps >= 1000 and profile.comalign_batch >= 64
+    assert max(arms.RATES) < 3
 
 
 @pytest.mark.parametrize("base, width", [("clip", 512), ("clip-large", 768)])

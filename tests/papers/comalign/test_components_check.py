@@ -1,10 +1,11 @@
 """What components need of photographs, before any work starts; benchmarks that a user brings."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from alignbook.datasets import aro, sugarcrepe, svo
+from alignbook.datasets import aro, karpathy, sugarcrepe, svo
 from alignbook.errors import DataError
 from alignbook.papers.comalign import catalogue, inputs
 from alignbook.papers.comalign.components import check, image, probes, vectors
@@ -93,15 +94,52 @@ def test_heads_of_photographs_are_trained_where_the_user_says():
     assert inputs.source(workbook.open("smoke", "coco=here")).data == "coco=here"
 
 
-def test_heads_must_not_have_seen_the_target():
-    with pytest.raises(checks.Refused, match="among Flickr30K's"):
-        checks.check_source("comalign_source", "flickr8k=there", "flickr30k")
-    with pytest.raises(checks.Refused, match="among Flickr30K's"):
-        checks.check_source("comalign_source", "flickr30k=there", "flickr8k")
-    with pytest.raises(checks.Refused, match="each other's source"):
-        checks.check_source("comalign_source", "flickr8k=there", "world")
-    with pytest.raises(checks.Refused, match="no such folder"):
-        checks.check_source("comalign_source", "flickr30k=nowhere", "coco")
+@pytest.mark.parametrize(
+    "spec, target, words",
+    [
+        ("flickr8k=there", "flickr30k", "among Flickr30K's"),
+        ("flickr30k=there", "flickr8k", "among Flickr30K's"),
+        ("flickr8k=there", "world", "each other's source"),
+        ("flickr30k=nowhere", "coco", "--set comalign_source=flickr30k=.*nowhere"),
+        ("f30k_precomp=there", "coco", "has region features and no pictures"),
+    ],
+)
+def test_heads_must_not_have_seen_the_target_and_need_pictures(spec, target, words):
+    with pytest.raises(checks.Refused, match=words):
+        checks.check_source("comalign_source", spec, target, profiles.get("smoke", "coco"))
+
+
+def small_flickr30k(folder, sizes):
+    """A folder in Karpathy's format with so many pictures of each split."""
+    listed = [(split, f"{split}{i}.jpg") for split, n in sizes.items() for i in range(n)]
+    sentences = [{"raw": f"a dog {k}"} for k in range(5)]
+    images = [{"filename": name, "split": s, "sentences": sentences} for s, name in listed]
+    (folder / "dataset_flickr30k.json").write_text(json.dumps({"images": images}))
+    (folder / "images").mkdir()
+    for i, (_, name) in enumerate(listed):
+        Image.new("RGB", (8, 8), (i, 0, 0)).save(folder / "images" / name)
+    return f"flickr30k={folder}"
+
+
+def test_a_source_has_images_enough_before_any_work_starts(tmp_path, monkeypatch):
+    sizes = {"train": 40, "val": 12, "test": 12}
+    spec = small_flickr30k(tmp_path, sizes)
+    official = dict(zip(("train", "dev", "test"), sizes.values()))
+    monkeypatch.setitem(karpathy.SIZES, "flickr30k", official)
+    asked = profiles.get("smoke", "coco")  # which takes 60 training images for heads
+    said = r"comalign_source=flickr30k=.*40 images in split train, expected the 60"
+    with pytest.raises(checks.Refused, match=f"(?s){said}.*--set comalign_images=40"):
+        checks.check_source("comalign_source", spec, "coco", asked)
+    fewer = replace(asked, comalign_images=40, gsl_images=400)  # GSL trains on the target
+    assert checks.check_source("comalign_source", spec, "coco", fewer) == spec
+
+
+def test_a_source_of_cocos_photographs_has_their_instances(tmp_path, monkeypatch):
+    monkeypatch.setattr(checks, "check_data", lambda spec, *_: spec)
+    asked = profiles.get("smoke", "flickr30k")
+    assert asked.boxes == "grid"  # the target's, COCO has instances
+    with pytest.raises(checks.Refused, match="no instances_train"):
+        checks.check_source("comalign_source", f"coco={tmp_path}", "flickr30k", asked)
 
 
 # --- Notebooks that lack something ---------------------------------------------------------------

@@ -13,6 +13,7 @@ import numpy as np
 import pandas
 import pytest
 import torch
+from alignbook.backbones import crops
 from alignbook.core import training
 from alignbook.datasets import by_name, coco
 from alignbook.errors import DataError
@@ -428,7 +429,7 @@ def test_crops_are_the_resized_boxes(home):
     things = image.gold(home)
     rows = np.repeat(np.arange(len(home.images)), np.diff(things.offsets))
     order = np.random.default_rng(0).permutation(len(rows))[:40]
-    shown = image.crops(home.images, rows[order], things.boxes[order], 24)
+    shown = crops.crops(home.images, rows[order], things.boxes[order], 24)
     assert shown.shape == (40, 24, 24, 3) and shown.dtype == np.uint8
     for k, i in enumerate(order):
         whole = Image.fromarray(home.images[rows[i]])
@@ -442,7 +443,7 @@ def test_crops_of_a_picture_that_is_not_square():
     picture = (np.arange(6)[:, None] * 40 + np.arange(4) * 5)[None, :, :, None]
     pictures = np.broadcast_to(picture, (2, 6, 4, 3)).astype(np.uint8)
     boxes = np.array([[0.5, 0, 1, 1 / 3], [0.25, 0.5, 0.5, 2 / 3], [0, 0, 1, 1]])
-    shown = image.crops(pictures, np.array([0, 1, 1]), boxes, 2)[..., 0]
+    shown = crops.crops(pictures, np.array([0, 1, 1]), boxes, 2)[..., 0]
     assert shown[0].tolist() == [[10, 15], [50, 55]]
     assert shown[1].mean() == 3 * 40 + 5  # its neighbours reach in from all sides alike
     assert (np.diff(shown[2].astype(int), axis=0) > 60).all()
@@ -452,7 +453,7 @@ def test_crops_are_antialiased():
     """Stripes of one pixel become grey, not a choice of them."""
     picture = np.zeros((1, 64, 64, 3), np.uint8)
     picture[:, ::2] = 200
-    shown = image.crops(picture, np.array([0]), np.array([[0, 0, 1, 1]]), 8)
+    shown = crops.crops(picture, np.array([0]), np.array([[0, 0, 1, 1]]), 8)
     assert np.abs(shown.astype(int) - 100).max() < 15
 
 
@@ -460,7 +461,7 @@ def test_a_crop_is_at_least_a_pixel():
     picture = np.zeros((1, 8, 8, 3), np.uint8)
     picture[0, :, 7], picture[0, 0, :7] = 90, 30
     boxes = np.array([[0.999, 0.5, 1, 0.75], [0, 0, 0.5, 0.001], [0.25, 0.5, 0.2501, 0.5001]])
-    shown = image.crops(picture, np.zeros(3, int), boxes, 4)
+    shown = crops.crops(picture, np.zeros(3, int), boxes, 4)
     assert (shown[0, :, 2:] == 90).all() and (shown[0] > 45).all()
     assert (shown[1, :2] == 30).all() and (shown[1, 3] < 25).all() and (shown[2] == 0).all()
 
@@ -500,7 +501,7 @@ def test_the_hundred_photographs(realdata, tmp_path):
         kept = image.components(things)
         assert np.diff(kept.relations.offsets).max() == 10
         rows = np.repeat(np.arange(100), np.diff(kept.relations.offsets))
-        assert image.crops(made.images, rows, kept.relations.boxes, 16).any()
+        assert crops.crops(made.images, rows, kept.relations.boxes, 16).any()
     tables = [coco.read_instances(path) for path in files(source)]
     assert numbers["squash"].sum() == sum((table.iscrowd == 0).sum() for table in tables)
     assert (numbers["crop"] <= numbers["squash"]).all() and numbers["crop"].sum() > 400

@@ -531,6 +531,14 @@ def test_relations(name, scheme):
     assert Counter(both) == Counter(triplets(said) + triplets(more))
 
 
+def test_entities_are_also_said_bare_or_only_as_they_are_described():
+    doc = parsed("Young/JJ/amod/1 men/NNS/nsubj/2 ride/VBP/ROOT/2 horses/NNS/dobj/2", 0)
+    assert text.extract(doc).entities == ["men", "young men", "horses"]
+    described = text.extract(doc, bare=False)
+    assert described.entities == ["young men", "horses"]
+    assert described.relations == text.extract(doc).relations
+
+
 def test_order_of_appearance():
     doc = parsed(RELATIONS["nouns joined far apart"][0], 1)
     assert text.extract(doc, prepositions=True).relations == [

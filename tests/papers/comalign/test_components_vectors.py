@@ -81,8 +81,8 @@ def test_what_captions_say_is_kept_for_the_images_that_count(tmp_path, monkeypat
     assert said.rows_of(dataset, said.Config(images=2)).tolist() == [0, 1, 3, 4, 5]
     assert said.rows_of(dataset, said.Config()).tolist() == [0, 1, 2, 3, 4, 5]
 
-    def components(nlp, captions, prepositions, entities, relations):
-        assert (captions, prepositions) == (list("adef"), False)
+    def components(nlp, captions, prepositions, bare, entities, relations):
+        assert (captions, prepositions, bare) == (list("adef"), False, False)
         rows = np.full((4, entities), -1, np.int32)
         rows[1, 0] = 0
         return SimpleNamespace(
@@ -94,7 +94,7 @@ def test_what_captions_say_is_kept_for_the_images_that_count(tmp_path, monkeypat
 
     monkeypatch.setattr(said.text, "components", components)
     monkeypatch.setattr(said.parser, "load", lambda pipeline: pipeline)
-    config = said.Config(2, 1, prepositions=False, images=1)
+    config = said.Config(2, 1, prepositions=False, bare=False, images=1)
     counts = said.compute(config, (dataset, None), 0, tmp_path, "cpu")
     assert counts == {"captions": 4, "phrases": 5, "no entity": 3}
     kept = np.load(tmp_path / "captions.npy")

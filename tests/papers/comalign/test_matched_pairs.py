@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from alignbook.papers.comalign import benchmarks, matched_pairs
-from alignbook.papers.comalign import model as comalign
-from alignbook.papers.comalign.model import ComAlign, Config, Frozen
-from test_comalign import D, M, N, planted, sets
+from alignbook.papers.comalign import arms, benchmarks, inference, inputs, matched_pairs
+from alignbook.papers.comalign.inference import Frozen
+from alignbook.papers.comalign.model import ComAlign, Config, evaluate
+from test_comalign import D, M, N, planted, sets, stored
 
 
 def test_diagonal_by_hand():
@@ -93,19 +93,17 @@ def test_weights_are_varied_one_at_a_time(monkeypatch):
     monkeypatch.setattr(matched_pairs, "compare", lambda *_: compared)
     source = SimpleNamespace(captions_per_image=2, splits={"dev": np.arange(12)})
     names = [f"E {way}" for way in ("i2t", "t2i")]
-    frozen = Frozen(
-        (0.3, 0.1, 1.0), dict.fromkeys(names, 0.2), dict.fromkeys([*names, "base"], 1.0)
-    )
+    frozen = Frozen((0.3, 0.1, 1.0), dict.fromkeys(names, 0.2), inference.UNDIVIDED)
     found = matched_pairs.weighed(model, frozen, source, None)
     for name, way, weights in (
         ("α1 = 3", "i2t", (3.0, 0.1, 1.0)),
         ("α2 = 0", "i2t", (0.3, 0.0, 1.0)),
         ("β1 = 0.01", "t2i", (0.3, 0.1, 0.01)),
     ):
-        both = comalign.weighted(*compared, frozen._replace(weights=weights))
-        recalls = comalign.recalls(*both, 2, "dev")
+        both = inference.weighted(*compared, frozen._replace(weights=weights))
+        recalls = inference.recalls(*both, 2, "dev")
         assert found[name] == sum(v for n, v in recalls.items() if f"{way} R@" in n), name
-    assert len(found["asked"]) == 3 * len(comalign.WEIGHTS)
+    assert len(found["asked"]) == 3 * len(inference.WEIGHTS)
     assert found["asked"]["α1 = 0"] == 12 and found["asked"]["β1 = 0"] == 24
 
 
@@ -115,16 +113,14 @@ def test_a_probes_score_is_that_of_its_own_pair(monkeypatch):
     torch.manual_seed(0)
     model = ComAlign(Config(heads=2), D, 1 + N + M).eval()
     names = [f"{t} {way}" for t in "GER" for way in ("i2t", "t2i")]
-    frozen = Frozen(
-        (0.5, 0.2, 9.0), dict.fromkeys(names, 0.1), dict.fromkeys([*names, "base"], 1.0)
-    )
+    frozen = Frozen((0.5, 0.2, 9.0), dict.fromkeys(names, 0.1), inference.UNDIVIDED)
     found = benchmarks.scores(model, frozen, images, captions)
     with torch.inference_mode():
         similarities = model.similarities(
             model.encode(images, "image"), model.encode(captions, "text")
         )
         whole = images.vectors[:, 0] @ captions.vectors[:, 0].T
-        expected = comalign.weighted(whole, similarities, frozen)[0].diagonal()
+        expected = inference.weighted(whole, similarities, frozen)[0].diagonal()
     assert torch.allclose(found, expected, atol=1e-5)
 
 
@@ -143,16 +139,27 @@ def test_aro_counts_kinds_and_the_others_items():
     assert crepe["SugarCrepe, below"] == 0 and "SugarCrepe, mean over items" not in crepe
 
 
-def test_figure_7_is_drawn_from_dev():
-    from alignbook.papers.comalign import show
+def test_figure_7_has_both_directions_on_dev_of_the_target():
+    model = ComAlign(Config(network="none", terms="E"), D, 1 + N + M)
+    turned = np.linalg.qr(np.random.default_rng(0).standard_normal((D, D)))[0]
+    target = stored(3, each=2, turned=turned)  # so that few are found
+    frozen = Frozen((0.3, 0.1, 1.0), dict.fromkeys(("E i2t", "E t2i"), 0.2), inference.UNDIVIDED)
+    found = matched_pairs.both_ways(model, frozen, *target)
+    own = inference.recalls(*evaluate(model, frozen, *target, "dev"), 2, "dev")
+    for name, way in (("image to text", "i2t"), ("text to image", "t2i")):
+        assert found[name] == sum(own[f"dev {way} R@{k}"] for k in (1, 5, 10))
+    assert found["image to text"] != found["text to image"]
+    assert found["asked"] == {"image to text": 12, "text to image": 24}
 
-    listed = pd.DataFrame(
-        {
-            "role": ["trial", "report", "report"],
-            "row": ["×1", "×1", "steps ×2"],
-            "dev_rsum": [1.0, 100.0, 120.0],
-        }
-    )
-    lines = show.setting_lines(listed)
-    assert lines[lines.setting == "steps"].RSUM.tolist() == [100.0, 120.0]
-    assert lines[lines.setting == "batch"].RSUM.tolist() == [100.0]
+
+def test_pairs_are_looked_for_in_gold_boxes_whatever_the_heads_learnt_from(monkeypatch):
+    given = inputs.Inputs("B", "found in B", "A", "found in A")
+    said = "{2} boxes of {0} as {1} sees them"
+    monkeypatch.setattr(arms, "components", lambda book, *of: ("A", said.format(*of)))
+    asked = []
+    monkeypatch.setattr(arms.runs, "get", lambda config, seed, of, device: asked.append(of))
+    book = SimpleNamespace(kind="world", device="cpu")
+    for exhibit in ("comalign-F5", "comalign-F7"):
+        arms.measured(book, exhibit, "comalign", "head", given)
+    assert asked[0] == ("head", "B", "found in B", "A", "gold boxes of A as world-clip sees them")
+    assert asked[1] == ("head", *given)

@@ -89,7 +89,7 @@ def test_defaults_are_those_of_the_supplement_and_the_notes():
     c = covalign.PRESETS["paper"]
     assert (c.dim, c.queries, c.threshold, c.layers, c.heads, c.points) == (512, 8, 0.7, 3, 8, 4)
     assert (c.lambda_g, c.lambda_v, c.lambda_c) == (1, 1, 5)
-    assert (c.temperature, c.visual_temperature, c.global_temperature) == (0.1, 0.1, 0.07)
+    assert (c.temperature, c.visual_temperature, c.global_temperature) == (0.3, 0.1, 0.07)
     assert (c.optimizer, c.learning_rate, c.weight_decay, c.batch) == ("adam", 1e-4, 1e-4, 128)
     assert (c.steps, c.backbone, c.tokens, c.clip) == (33_960, 0.1, "end-to-end", 0)
     assert (c.matching, c.projection, c.sampling) == ("regions", "shared", "deformable")
@@ -700,6 +700,10 @@ def test_metrics_say_what_was_measured(tmp_path):
     )
     assert found["patches kept"] == pytest.approx(float(regions.kept.float().mean()), rel=1e-5)
     assert 1 / P <= found["patches kept"] < 1
+    counts = regions.kept.sum(-1).float()
+    assert found["kept a region"] == pytest.approx(float(counts.mean()), rel=1e-5)
+    assert found["regions under 3"] == pytest.approx(100 * float((counts < 3).float().mean()))
+    assert found["asked"] == dict.fromkeys(covalign.OF_REGIONS, len(counts) * 5)
     assert found["captions cut"] == 7
     assert found["parameters"] == sum(p.numel() for p in matcher.model.parameters())
     one, other = (  # of the picture's side, whatever the loss counts in
@@ -709,6 +713,22 @@ def test_metrics_say_what_was_measured(tmp_path):
         for unit in covalign.KNOWN["coordinates"]
     )
     assert one == other
+
+
+def test_a_mask_that_leaves_hardly_a_patch_is_warned_of_at_the_end(tmp_path):
+    few = small(**TRAINED, threshold=1.0)  # the largest patch alone
+    with pytest.warns(UserWarning) as warned:  # all of them, also those that are the same
+        found = covalign.compute(few, planted(), TUNING_SEED, tmp_path, "cpu")
+    assert found["regions under 3"] == 100 and found["kept a region"] == 1
+    (said,) = [str(each.message) for each in warned if "mask" in str(each.message)]
+    assert "seed 1000: the mask keeps 1.0 patches a region in the mean, expected 3" in said
+    assert "raise the temperature τ or lower the threshold ε" in said
+
+
+def test_a_mask_that_leaves_enough_is_not_warned_of(tmp_path, recwarn):
+    enough = small(**TRAINED, threshold=0.0)
+    assert covalign.compute(enough, planted(), 0, tmp_path, "cpu")["regions under 3"] == 0
+    assert not [each for each in recwarn if "mask" in str(each.message)]
 
 
 def stored(folder, config):
@@ -774,7 +794,7 @@ def test_towers_train_slowly_and_everything_decays():
     matcher = covalign.Matcher(torch.nn.ModuleList([tower, idle]), model)
     for name, kind in (("adam", torch.optim.Adam), ("sgd", torch.optim.SGD)):
         found = covalign.optimizer_of(replace(config, optimizer=name), matcher)
-        assert type(found) is kind
+        assert type(found) is kind and (found.defaults.get("fused") or name == "sgd")
         heads, towers = found.param_groups
         assert (heads["lr"], towers["lr"]) == pytest.approx((0.5, 0.1))
         assert heads["weight_decay"] == towers["weight_decay"] == 0.03
@@ -790,7 +810,7 @@ def test_regions_are_cached_once_an_image():
     calls = []
     matcher.model.image, image = lambda x: calls.append(len(x)) or image(x), matcher.model.image
     scores, found = covalign.evaluate(matcher, dataset, "dev")
-    assert calls == [12] and set(found) == {"spread", "patches kept"}
+    assert calls == [12] and set(found) == set(covalign.OF_REGIONS)
 
 
 def test_encoded_images_come_in_their_order():

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from alignbook.papers.covalign import arms, catalogue, cost, hours, inputs, two_towers
+from alignbook.evidence import claims, verdicts
+from alignbook.papers.covalign import arms, catalogue, cost, hours, inputs, phrases, two_towers
 from alignbook.papers.covalign import model as covalign
 from alignbook.store import runs
 from alignbook.workbook import exhibits, profiles, results, workbook
@@ -36,7 +37,6 @@ def differences(exhibit, arm, profile=LAPTOP):
 def test_arms_are_those_of_the_exhibit(exhibit):
     known = exhibits.EXHIBITS[exhibit]
     assert tuple(arms.arms(exhibit, LAPTOP)) == known.names()
-    assert known.seeds == 5
     assert any(arm.seeds == "all" for arm in known.arms)
     with pytest.raises(KeyError, match="no arms for 'chan-T3'"):
         arms.arms("chan-T3", LAPTOP)
@@ -59,7 +59,7 @@ def test_a_step_of_the_ladder_is_one_change():
         "end-to-end": {"tokens": "end-to-end"},
     }
     assert {arm: differences("covalign-ladder", arm) for arm in expected} == expected
-    others = {*catalogue.METHODS, "end-to-end"}
+    others = {"global", "patches", "queries", "regions", "end-to-end"}
     assert set(catalogue.STEPS) == set(expected) - others
 
 
@@ -102,6 +102,20 @@ def test_controls_of_the_losss_scale():
         assert found | {"optimizer": "adam", "learning_rate": 3e-3} == like
 
 
+def test_what_the_laptop_makes():
+    """The arms of two claims, and their controls; the whole method's rows elsewhere cost nothing."""
+    made = {name: exhibits.arms(name, "world", LAPTOP) for name in OF_COVALIGN}
+    assert made == {
+        "covalign-ladder": ("global", "patches", "regions"),
+        "covalign-T5": ("concentration-5",),
+        "covalign-T3": ("regions-8",),
+        "covalign-T6": ("shared", "separate", "shared-long", "separate-long"),
+        "covalign-F5": ("shared", "separate"),
+    }
+    for name in OF_COVALIGN:
+        assert exhibits.arms(name, "world", OVERNIGHT) == exhibits.EXHIBITS[name].names()
+
+
 def test_regions_and_projections():
     for n in (4, 8, 12, 16):
         assert chosen("covalign-T3", f"regions-{n}")["queries"] == n
@@ -109,6 +123,10 @@ def test_regions_and_projections():
     for name in ("shared", "separate", "separate-half", "separate-same"):
         assert chosen("covalign-T6", name)["projection"] == name
         assert set(differences("covalign-T6", name)) <= {"projection"}
+    for name in ("shared", "separate"):  # what dev chose without, for four times the steps
+        candidates, changes = arms.arms("covalign-T6", LAPTOP)[f"{name}-long"]
+        assert candidates == arms.arms("covalign-T6", LAPTOP)[name][0]
+        assert changes == {"steps": 4 * LAPTOP.covalign_steps}
     assert (
         arms.arms("covalign-F5", LAPTOP)["separate"]
         == (arms.arms("covalign-T6", LAPTOP)["separate"])
@@ -129,13 +147,18 @@ def test_the_whole_method_is_one_run_in_all_exhibits(profile):
 
 
 def test_every_arm_has_as_many_trials():
-    """The end-to-end control has one setting: METHODS §6."""
+    """What has no attention varies the learning rate alone; the end-to-end control has one setting:
+    METHODS §6.
+    """
     for exhibit in OF_COVALIGN:
         for arm, (candidates, _) in arms.arms(exhibit, OVERNIGHT).items():
-            rates = [each.learning_rate for each in candidates]
-            first = rates[0]
-            assert rates == ([first] if arm == "end-to-end" else [first, first / 2, 2 * first])
-    assert len(arms.trials(LAPTOP)) == 2 and len(arms.trials(OVERNIGHT)) == 3
+            first = candidates[0].learning_rate
+            tried = [(each.learning_rate / first, each.temperature) for each in candidates]
+            expected = [(1, 0.3), (1, 0.1), (1, 1.0), (0.5, 0.3)]
+            if arm in arms.BASELINES:
+                expected = [(1, 0.3), (0.5, 0.3), (2, 0.3), (0.25, 0.3)]
+            assert tried == (expected[:1] if arm == "end-to-end" else expected)
+    assert len(arms.trials(LAPTOP)) == LAPTOP.covalign_trials and len(arms.trials(OVERNIGHT)) == 4
 
 
 def test_the_papers_profile_is_the_preset():
@@ -149,14 +172,13 @@ def test_the_papers_profile_is_the_preset():
 
 
 def planned(profile, exhibit) -> set:
-    """Trainings of an exhibit as `collect.arm` would start them: settings and seed."""
+    """Trainings of an exhibit as `results.arm` would start them: settings and seed."""
     known, found = exhibits.EXHIBITS[exhibit], set()
-    book = SimpleNamespace(profile=profile, seeds=range(profile.seeds))
-    for arm, (candidates, _) in arms.arms(exhibit, profile).items():
+    for arm in exhibits.arms(exhibit, "world", profile):
+        candidates, _ = arms.arms(exhibit, profile)[arm]
         if len(candidates) > 1:
-            found |= {(each, 1000) for each in candidates}
-        single = known.arm(arm).single(profile.name)
-        seeds = [0] if single else results.seeds_of(book, known)
+            found |= {(each, 1000 + i) for each in candidates for i in range(profile.tuning_seeds)}
+        seeds = range(1 if known.arm(arm).single(profile.name) else profile.seeds)
         found |= {(covalign.Config(**chosen(exhibit, arm, profile)), seed) for seed in seeds}
     return found
 
@@ -164,9 +186,9 @@ def planned(profile, exhibit) -> set:
 @pytest.mark.parametrize(
     "name, expected",
     [
-        ("smoke", [13, 12, 3, 3, 0]),
-        ("laptop", [37, 42, 15, 13, 0]),
-        ("overnight", [12 * 5 + 12 + 1, 12 * 5 + 3, 15, 3 * 5 + 9, 0]),
+        ("smoke", [13, 12, 3, 5, 0]),
+        ("laptop", [3 * 3 + 3 * 6, 0, 0, 3 + 6 + 2, 0]),
+        ("overnight", [12 * 3 + 4 * 12 + 1, 12 * 3 + 12, 9, 3 * 3 + 3 * 12 + 2, 0]),
     ],
 )
 def test_trainings_are_counted_once(name, expected):
@@ -177,30 +199,18 @@ def test_trainings_are_counted_once(name, expected):
         before |= new
         counts.append(len(new))
         if exhibit != "covalign-F5":
-            shown = exhibits.arms(exhibit, "world")
+            shown = exhibits.arms(exhibit, "world", profile)
             assert hours.trainings(exhibit, shown, profile) == len(new)
     assert counts == expected
 
 
-def test_an_exhibit_may_want_more_seeds_than_the_profile_has():
-    known, other = exhibits.EXHIBITS["covalign-T6"], exhibits.EXHIBITS["chan-T3"]
-
-    def seeds(profile, which, **settings):
-        return len(results.seeds_of(workbook.open(profile, **settings), which))
-
-    assert seeds("laptop", known) == 5 and seeds("laptop", other) == 3
-    assert seeds("smoke", known) == 1 and seeds("gpu", known) == 10
-    assert seeds("laptop", known, seeds=2) == 2  # somebody said how many
-
-
 def test_an_arm_once_is_tuned_and_run_with_the_first_seed(monkeypatch):
-    """Later ones are untuned; from the overnight profile on all have every seed."""
     asked = []
 
     def get(config, seed, inputs, device, wait=True):
-        at = config.projection, config.learning_rate, seed
+        at = config.projection, config.temperature, config.steps, seed
         asked.extend([at] * (at not in asked))
-        metrics = {"dev RSUM": -config.learning_rate}
+        metrics = {"dev RSUM": -config.temperature}
         told = {"loss": [1.0], "dev": []}
         return SimpleNamespace(
             key=f"{len(asked)}", metrics=metrics, has=told.__contains__, array=told.__getitem__
@@ -208,19 +218,29 @@ def test_an_arm_once_is_tuned_and_run_with_the_first_seed(monkeypatch):
 
     monkeypatch.setattr(runs, "get", get)
     monkeypatch.setattr(arms, "inputs", lambda *given: [])
-    book = workbook.open("laptop")
-    listed = results.arm(book, "covalign-T6", "separate-half")
-    rates = [3e-3, 1.5e-3]
+    book = workbook.open("laptop", settings="covalign_trials=2")
+    listed = results.arm(book, "covalign-T6", "separate-long")
+    steps = LAPTOP.covalign_steps
     assert asked == [
-        *(("separate-half", rate, 1000) for rate in rates),
-        ("separate-half", 1.5e-3, 0),
+        *(("separate", each, steps, 1000 + i) for each in (0.3, 0.1) for i in range(3)),
+        ("separate", 0.1, 4 * steps, 0),
     ]
-    assert listed.role.tolist() == ["trial", "trial", "report"]
+    assert listed.role.tolist() == 6 * ["trial"] + ["report"]
     listed = results.arm(book, "covalign-T6", "separate")
-    assert listed[listed.role == "report"].seed.tolist() == [0, 1, 2, 3, 4]
+    assert listed[listed.role == "report"].seed.tolist() == [0, 1, 2]
     night = workbook.open("overnight")
-    assert len(results.arm(night, "covalign-T6", "separate-half")) == 3 + 5
     assert len(results.arm(night, "covalign-ladder", "end-to-end")) == 1
+
+
+def test_figure_5_measures_table_6s_runs_where_boxes_are_known(monkeypatch):
+    monkeypatch.setattr(workbook.Workbook, "bert", lambda self: "bert")
+    monkeypatch.setattr(runs, "get", lambda *given, device: given)
+    book, given = workbook.open("laptop"), ("data", "tokens")
+    found = arms.measured(book, "covalign-F5", "shared", "run", given)
+    assert found == (phrases.Config(), 0, ("run", "data", "tokens", "bert"))
+    assert arms.measured(book, "covalign-T6", "shared", "run", given) == "run"
+    elsewhere = SimpleNamespace(kind="flickr30k")
+    assert arms.measured(elsewhere, "covalign-F5", "shared", "run", given) == "run"
 
 
 # --- Inputs --------------------------------------------------------------------------------------
@@ -240,6 +260,22 @@ def test_tokens_are_frozen_but_for_what_trains_its_towers(monkeypatch):
     assert chosen(*PLAIN, trained.profile)["tokens"] == "end-to-end"
     with pytest.raises(ValueError, match="covalign_tokens=cold: expected frozen or end-to-end"):
         book(covalign_tokens="cold")
+
+
+def test_pictures_are_prepared_at_the_vits_size_in_the_papers_profile(monkeypatch):
+    book = workbook.Workbook(profiles.get("paper", "flickr30k"), "flickr30k=here", None)
+    assert (book.profile.size, book.profile.covalign_size) == (80, 224)
+    sizes = []
+    monkeypatch.setattr(
+        workbook.Workbook,
+        "dataset",
+        lambda self: sizes.append((self.data, self.profile.size, self.profile.fit)),
+    )
+    monkeypatch.setattr(arms, "towers", lambda book: ("vit", "bert"))
+    assert arms.inputs(book, *PLAIN) == (None, "vit", "bert")
+    assert sizes == [("flickr30k=here", 224, "crop")]
+    assert "enlarged" not in hours.hours("covalign-T6", ["shared"], book.profile, 145_000)[1]
+    assert inputs.pictured(workbook.open("laptop")).profile == LAPTOP
 
 
 def test_towers_are_the_base_model_or_a_vit_that_is_named(monkeypatch):
@@ -299,6 +335,39 @@ def test_costs_by_hand():
     trained = found.loc["end-to-end"]
     assert trained["step ÷ towers"] == pytest.approx(1.2) and np.isnan(trained["ms/step ÷ patches"])
     assert found.loc["patches"].filter(like="÷ patches").tolist() == [1, 1, 1, 1]
+
+
+def test_costs_decide_claims_beside_recalls():
+    """Regions of a third of the time and half the memory, on three seeds; 2 RSUM above."""
+    same = {"exhibit": "covalign-ladder", "images": 10, "captions": 50, "pairs": 100}
+    same |= {"step": 0.1, "step memory": 2**20, "towers": np.nan, "encoding": 0.0}
+    measured = pd.DataFrame(
+        [
+            same | {"row": row, "seed": seed, "comparing": t + 0.01 * seed * t, "memory": memory}
+            for row, t, memory in (("patches", 0.9, 2**21), ("regions", 0.3, 2**20))
+            for seed in range(3)
+        ]
+    )
+    rsum = pd.DataFrame(
+        [
+            (
+                "covalign-ladder",
+                row,
+                "RSUM",
+                seed,
+                value + 5 * seed + 0.1 * (seed == 1) * (value > 100),
+            )
+            for row, value in (("patches", 100.0), ("regions", 102.0))
+            for seed in range(3)
+        ],
+        columns=["exhibit", "row", "column", "seed", "value"],
+    )
+    ours = [claim for claim in claims.load() if claim.id.startswith("covalign-regions")]
+    _, found = verdicts.judge(cost.with_metrics(rsum, measured), "laptop", ours)
+    found = found.set_index("contrast")
+    assert found.loc["regions − patches", "value"] == pytest.approx(2, abs=0.1)
+    assert found.loc["patches ÷ regions, ms/pair", "value"] == pytest.approx(3)
+    assert found.loc["patches ÷ regions, MB", "value"] == pytest.approx(2)
 
 
 def test_what_is_measured_leaves_the_model_as_it_was(monkeypatch):

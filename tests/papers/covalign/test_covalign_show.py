@@ -11,7 +11,8 @@ from alignbook.backbones import bert
 from alignbook.core.similarity import unit
 from alignbook.evidence.statistics import t_interval
 from alignbook.papers.covalign import model as covalign
-from alignbook.papers.covalign import show
+from alignbook.papers.covalign import phrases, show
+from alignbook.papers.covalign.phrases import Phrase
 from alignbook.store import runs
 from alignbook.workbook import exhibits
 
@@ -110,6 +111,7 @@ def test_regions_stand_in_the_order_of_their_number():
     metrics = long(
         [(f"regions-{n}", "RSUM", seed, 100.0 + n + seed) for n in (16, 4, 8) for seed in (0, 2)]
         + [("regions-4", "spread", 0, 0.25), ("regions-4", "patches kept", 0, 40.0)]
+        + [("regions-8", "i2t R@1", seed, 20.0 + seed) for seed in (0, 2)]
     )
     lines = show.region_lines(metrics)
     assert lines["N_q"].tolist() == [4, 8, 16] and lines.RSUM.tolist() == [105.0, 109.0, 117.0]
@@ -117,6 +119,21 @@ def test_regions_stand_in_the_order_of_their_number():
     table = show.region_table(metrics)
     assert table.spread[0] == 0.25 and table["patches kept"][0] == 40.0
     assert table.spread[1:].isna().all()
+    assert table["i2t R@1"].tolist()[1] == 21.0
+    assert table.notes[:2].tolist() == [72.7, 78.5] and np.isnan(table.notes[2])
+
+
+def test_a_mask_that_leaves_hardly_a_patch_is_marked():
+    values = {"spread": 0.1, "patches kept": 0.05, "kept a region": 2.0, "regions under 3": 60.0}
+    metrics = long(
+        [("regions", column, seed, value) for column, value in values.items() for seed in (0, 1)]
+        + [("unmasked", column, 0, value + 3) for column, value in values.items()]
+        + [("patches", "RSUM", 0, 9.0)]
+    )
+    found = show.mask_table(metrics, {"regions": "the whole method"})
+    assert found.arm.tolist() == ["the whole method", "unmasked"]
+    assert found[""].tolist() == ["hardly regions", ""]
+    assert found["of all (%)"][0] == pytest.approx(5) and found["patches kept"].tolist() == [2, 5]
 
 
 # --- Figure 5 ------------------------------------------------------------------------------------
@@ -149,75 +166,88 @@ def test_spreads_have_a_dot_a_seed(tmp_path):
     assert figure.texts[0].get_text() == "Small dots: seeds. a note"
 
 
-@pytest.mark.parametrize(
-    "caption, phrase",
-    [
-        ("A red star is on a ring.", "A red star"),
-        ("Two dogs running in snow", "Two dogs"),
-        ("a big, old house", "a big"),
-        ("one two three four five six", "one two three four five"),
-        ("Running dogs", "Running dogs"),
-        ("Sitting woman on a chair", "Sitting woman"),
-        ("dog", "dog"),
-        ("", ""),
-    ],
-)
-def test_the_first_phrase_ends_before_what_follows_a_noun(caption, phrase):
-    assert show.first_phrase(caption) == phrase
-
-
 GRID = (2, 2)
+
+
+def test_trials_are_means_over_tuning_seeds(monkeypatch):
+    def run(key):
+        arm, temperature, seed = key.split()
+        metrics = {"dev RSUM": 100 * float(temperature) + int(seed)}
+        metrics |= {"kept a region": 4.0} if arm == "shared" else {}
+        config = {"temperature": float(temperature), "learning_rate": 0.1, "steps": 1}
+        return SimpleNamespace(config=config, metrics=metrics)
+
+    monkeypatch.setattr(runs, "stored", run)
+    keys = [f"shared {temperature} {seed}" for temperature in (0.1, 0.3) for seed in (0, 2)]
+    lines = [("shared", "trial", key) for key in keys] + [("shared", "report", "shared 0.3 9")]
+    lines += [("global", "trial", "global 0.1 1"), ("global", "report", "global 0.1 7")]
+    lines += [("untuned", "report", "shared 0.3 9")]
+    found = show.trial_table(pd.DataFrame(lines, columns=["arm", "role", "key"]))
+    assert found.arm.tolist() == ["shared", "shared", "global"]
+    assert found["dev RSUM"].tolist() == [11.0, 31.0, 11.0]
+    assert found.sd.tolist()[:2] == pytest.approx([2**0.5] * 2) and np.isnan(found.sd[2])
+    assert found.chosen.tolist() == ["", "←", "←"]
+    assert found["patches kept"].tolist()[:2] == [4, 4] and np.isnan(found["patches kept"][2])
+
+
+def test_attention_inside_boxes_is_held_against_even_attention():
+    metrics = long(
+        [("shared", "inside", seed, 20.0 + seed) for seed in (0, 2)]
+        + [("shared", "box", seed, 7.0) for seed in (0, 2)]
+        + [("separate", "inside", 0, 14.0), ("separate", "box", 0, 7.0)]
+        + [("separate-half", "spread", 0, 1.0)]
+    )
+    rows = (("", "one", "shared"), ("", "two", "separate"), ("", "half", "separate-half"))
+    found = show.inside_table(metrics, rows)
+    assert found.projection.tolist() == ["one", "two"] and found.seeds.tolist() == [2, 1]
+    assert found["inside (%)"].tolist() == [21.0, 14.0]
+    assert found["times even"].tolist() == [3.0, 2.0]
+    assert not len(show.inside_table(metrics[metrics.column == "spread"], rows))
 
 
 @pytest.fixture
 def book(monkeypatch):
-    """Two test pictures; regions whose vectors, attention and words are known."""
+    """Two test pictures with a gold box each; what the regions of both projections look at."""
     dataset = SimpleNamespace(
         splits={"test": np.array([5, 3, 4])},
-        captions_per_image=2,
         captions=[f"a thing {i} is here" for i in range(12)],
         images=np.random.default_rng(0).integers(0, 255, (6, 8, 8, 3), np.uint8),
     )
-    attention = torch.zeros(2, 2, 4)
-    attention[:, 0, 0] = 1.0  # region 0 looks at one patch,
-    attention[:, 1] = 0.25  # region 1 at all
-    vectors = {
-        "shared": torch.tensor([[[1.0, 0.0], [0.0, 1.0]]] * 2),
-        "separate": torch.tensor([[[0.0, 1.0], [0.6, 0.8]]] * 2),
-    }
+    known = [
+        Phrase(row, 2 * row + k, f"thing {2 * row + k}", (1, 2), (0.0, 0.0, 0.25, 1.0))
+        for row in (5, 3)
+        for k in range(2)
+    ]
+    one, all_ = torch.tensor([1.0, 0, 0, 0]), torch.full((4,), 0.25)
 
-    def load(run, *inputs):
-        words = torch.tensor([[[0.0, 9.0]] + [[1.0, 0.0]] * 3 + [[0.0, 9.0]] * 3] * 2)
-        return SimpleNamespace(
-            arm=run.arm,
-            source=SimpleNamespace(grid=GRID),
-            words=lambda numbers: (numbers,),
-            model=SimpleNamespace(text=lambda numbers: (words, None)),
-        )
+    def of(given, rows):
+        assert given is dataset and rows.tolist() == [5, 3]
+        return known
 
-    def encode(matcher, rows):
-        assert rows.tolist() == [5, 3]
-        kept = attention > 0.5
-        return SimpleNamespace(vectors=vectors[matcher.arm], attention=attention, kept=kept)
+    def looks(matcher, words, given, asked):
+        assert asked == [known[0], known[2]] and words == "pieces"  # the first of each picture
+        attention = torch.stack([one if matcher.arm == "shared" else all_] * 2)
+        region = torch.tensor([0, 1])
+        return phrases.Look(region, torch.tensor([1.0, 0.6]), attention, attention > 0.5)
 
-    def tokens(phrases):  # [CLS] a thing 10 [SEP]
-        assert phrases == ["a thing 10", "a thing 6"]  # the first caption of pictures 5 and 3
-        return None, torch.tensor([5, 5])
-
-    monkeypatch.setattr(covalign, "load", load)
-    monkeypatch.setattr(covalign, "encode_images", encode)
-    monkeypatch.setattr(show, "inputs_of", lambda *_: [])
-    monkeypatch.setattr(bert, "load", lambda *_: (None, SimpleNamespace(encode=tokens)))
+    monkeypatch.setattr(phrases, "of", of)
+    monkeypatch.setattr(phrases, "looks", looks)
+    source = SimpleNamespace(grid=GRID)
+    monkeypatch.setattr(
+        covalign, "load", lambda run, *inputs: SimpleNamespace(arm=run.arm, source=source)
+    )
+    monkeypatch.setattr(show, "inputs_of", lambda *_: [dataset])
+    monkeypatch.setattr(bert, "load", lambda *_: (None, SimpleNamespace(tokenizer="pieces")))
     monkeypatch.setattr(runs, "stored", lambda key: SimpleNamespace(arm=key))
     return SimpleNamespace(dataset=lambda: dataset, bert=lambda: None)
 
 
 def listed():
     return pd.DataFrame(
-        [("covalign-F5", arm, "report", 0, arm) for arm in ("shared", "separate")]
+        [("covalign-T6", arm, "report", 0, arm) for arm in ("shared", "separate")]
         + [
-            ("covalign-F5", "shared", "trial", 0, "no"),
-            ("covalign-F5", "shared", "report", 1, "no"),
+            ("covalign-T6", "shared", "trial", 0, "no"),
+            ("covalign-T6", "shared", "report", 1, "no"),
         ],
         columns=["exhibit", "arm", "role", "seed", "key"],
     )
@@ -228,14 +258,16 @@ def test_a_phrase_s_map_is_that_of_the_region_nearest_to_its_words(book):
     table = show.map_table(maps)
     assert table.picture.tolist() == [5, 3, 5, 3]
     by = table.set_index(["picture", "projection"])
-    assert by.loc[(5, "shared"), "phrase"] == "a thing 10"
+    assert by.loc[(5, "shared"), "phrase"] == "thing 10"
     assert by.loc[(5, "shared"), "region"] == 1  # counted from 1
-    assert by.loc[(5, "shared"), "cosine"] == pytest.approx(1.0)  # without [CLS] and [SEP]
+    assert by.loc[(5, "shared"), "cosine"] == pytest.approx(1.0)
     assert by.loc[(5, "shared"), "spread"] == 0.0
+    assert by.loc[(5, "shared"), "inside (%)"] == 50.0  # half the patch is in the box
     assert by.loc[(5, "shared"), "patches kept (%)"] == 25.0
     assert by.loc[(3, "separate"), "region"] == 2
     assert by.loc[(3, "separate"), "cosine"] == pytest.approx(0.6)
     assert by.loc[(3, "separate"), "spread"] == pytest.approx(show.even_spread(GRID))
+    assert by.loc[(3, "separate"), "inside (%)"] == 25.0
     assert by.loc[(3, "separate"), "patches kept (%)"] == 0.0
     own = maps[(maps.picture == 5) & (maps.projection == "shared")]
     assert own.attention.tolist() == [1.0, 0.0, 0.0, 0.0]
@@ -248,14 +280,19 @@ def test_maps_are_drawn_beside_their_picture_on_one_scale(book):
     *axes, bar = figure.axes
     assert len(axes) == 6 and "attention of a patch" in bar.get_ylabel()
     titles = [axis.get_title(loc="left") for axis in axes]
-    assert titles == ["“a thing 10”", "shared", "separate", "“a thing 6”", "shared", "separate"]
+    assert titles == ["“thing 10”", "shared", "separate", "“thing 6”", "shared", "separate"]
     heats = [axis.images[1] for axis in axes if len(axis.images) == 2]
     assert {heat.get_clim() for heat in heats} == {(0, 100.0)}
     assert np.asarray(heats[0].get_array()).tolist() == [[100.0, 0.0], [0.0, 0.0]]
     assert np.asarray(heats[1].get_array()).tolist() == [[25.0, 25.0], [25.0, 25.0]]
-    (frame,) = axes[1].patches  # of the one patch that the mask keeps, on 8 × 8 pixels
+    frame, gold = axes[1].patches  # of the one patch that the mask keeps, on 8 × 8 pixels
     assert frame.get_xy() == (-0.5, -0.5) and frame.get_width() == frame.get_height() == 4.0
-    assert not axes[2].patches
+    assert (gold.get_gid(), gold.get_xy()) == ("gold", (-0.5, -0.5))
+    assert (gold.get_width(), gold.get_height()) == (2.0, 8.0)
+    assert [len(axis.patches) for axis in axes] == [1, 2, 1] * 2
+    photographs = show.maps_figure(book.dataset(), maps.assign(box=""), "a note")
+    assert [len(axis.patches) for axis in photographs.axes[:-1]] == [0, 1, 0] * 2
+    assert "gold" not in photographs.axes[-1].get_ylabel()
 
 
 # --- The picture of shapes ----------------------------------------------------------------------

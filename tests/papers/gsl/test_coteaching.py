@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 import safetensors.torch
 import torch
-from alignbook.core import retrieval, training
+from alignbook.core import retrieval, sgraf, training
 from alignbook.papers.gsl import (
-    backbone,
     cost,
     coteaching,
     identification,
@@ -230,6 +229,9 @@ class Stage:
     def note(self, chosen, labels):
         self.noted[int(chosen[0])] = labels
 
+    def tell(self, loss):
+        self.told = loss
+
 
 @pytest.mark.parametrize("late, empty", [(False, False), (True, False), (True, True)])
 def test_ncr_corrects_labels_and_trains_each_part_by_itself(late, empty):
@@ -239,6 +241,7 @@ def test_ncr_corrects_labels_and_trains_each_part_by_itself(late, empty):
     clean = w + (1 - w) * p
     close(step.noted[0], clean)
     expected = noisy_pairs.hardest(step.seen["own", 0], noisy_pairs.soft_margin(clean, 0.2)).mean()
+    close(step.told, expected)
     if late and not empty:
         ours, others = (rivals.predicted(step.seen[who, 6], 0.2) for who in ("own", "other"))
         assert not torch.allclose(ours, others)
@@ -499,6 +502,19 @@ def test_a_glance_is_without_gradient_and_leaves_the_network_as_it_was():
     assert not network.training
 
 
+def test_mixed_scores_tell_nothing_and_are_as_far_apart():
+    seen = look()
+    mixed = seen.mixed()
+    for i in range(6):
+        assert mixed.scores[:, i].tolist() == seen.scores[:, i - 1].tolist()
+    assert mixed.images is seen.images and mixed.image_ids is seen.image_ids
+    good = seen._replace(scores=torch.eye(6))  # of a network that knows all, one that knows nothing
+    assert noisy_pairs.hardest(good, 0.2).sum() == 0
+    close(noisy_pairs.hardest(good.mixed(), 0.2), [2 * 1.2] * 6)
+    flat = seen._replace(scores=torch.full((6, 6), 0.5))
+    close(noisy_pairs.hardest(flat.mixed(), 0.2), noisy_pairs.hardest(flat.equal(), 0.2))
+
+
 def test_looks_show_every_pair_and_only_whole_batches():
     data, network = pairs(), Network()
     found = list(data.looks(network, 3, seed=0, epoch=1))
@@ -559,12 +575,12 @@ class Toy(nn.Module):
 
     def encode_images(self, raw):
         pooled = F.normalize(self.image(self.drop(raw)).mean(1), dim=1)
-        return backbone.Encoded(raw, pooled, pooled)
+        return sgraf.Encoded(raw, pooled, pooled)
 
     def encode_captions(self, ids, lengths):
         words = self.text(ids).masked_fill(ids[..., None] == 0, 0)
         pooled = F.normalize(self.drop(words).sum(1), dim=1)
-        return backbone.Encoded(words, pooled, pooled, lengths)
+        return sgraf.Encoded(words, pooled, pooled, lengths)
 
     def similarity(self, images, captions):
         return (3 * images.pooled @ captions.pooled.T).sigmoid()
@@ -574,7 +590,7 @@ class Toy(nn.Module):
 def inputs(slow_inputs, monkeypatch):
     """The inputs of a run with quick networks."""
     monkeypatch.setattr(
-        two_networks.backbone,
+        two_networks.sgraf,
         "build",
         lambda kind, width, vectors, dim, **sizes: Toy(width, vectors, dim),
     )
@@ -654,7 +670,7 @@ def test_what_a_run_leaves_and_says(inputs, tmp_path):
     assert posterior.shape == np.load(tmp_path / "labels.npy").shape == (2, 48)
     assert found["division AUC"] == identification.auc(posterior.mean(0), ~wrong)
     assert identification.identification(posterior, wrong, 0.5).items() < found.items()
-    assert np.load(tmp_path / "dev.npy")[:, 0].tolist() == [3, 6]  # after each epoch
+    assert np.load(tmp_path / "dev.npy")[:, 0].tolist() == [0, 3, 6]  # the warm-up, each epoch
     assert np.load(tmp_path / "ranks_i2t.npy").shape == (10,)
     assert np.load(tmp_path / "ranks_t2i.npy").shape == (20,)
     assert {f"{phase} seconds" for phase in two_networks.PHASES} < set(found)
@@ -716,18 +732,25 @@ def test_a_tuning_seed_sees_dev_and_a_reporting_seed_test(inputs, tmp_path, monk
     monkeypatch.setattr(training, "looks", lambda steps: [])  # at the warm-up
     config = config_of("mean", dev_images=4, test_images=5)
     report = compute(config, inputs, 0, tmp_path / "0")
-    assert seen == [("dev", 4), ("dev", 4), ("test", 5)]
+    assert seen == [("dev", 4)] * 3 + [("test", 5)]
     assert "test RSUM" in report and not any(name.startswith("dev R") for name in report)
     seen.clear()
     tuned = compute(config, inputs, 1000, tmp_path / "1")
-    assert seen == [("dev", 4)] * 3 and not any(name.startswith("test R") for name in tuned)
+    assert seen == [("dev", 4)] * 4 and not any(name.startswith("test R") for name in tuned)
     assert tuned["dev RSUM"] == np.load(tmp_path / "1/dev.npy")[:, 1].max()
     assert not (tmp_path / "1/ranks_i2t.npy").exists()
 
 
 @pytest.mark.parametrize(
-    "rsums, best",
-    [((300, 200, 250), 1), ((100, 200, 150), 2), ((100, 200, 200), 2), ((100, 150, 160), 3)],
+    "rsums, best",  # after the warm-up, and after each of three epochs
+    [
+        ((300, 290, 200, 250), 0),
+        ((300, 250, 300, 299), 0),
+        ((90, 300, 200, 250), 1),
+        ((90, 100, 200, 150), 2),
+        ((90, 100, 200, 200), 2),
+        ((90, 100, 150, 160), 3),
+    ],
 )
 def test_dev_chooses_the_epoch_whose_weights_are_kept(inputs, tmp_path, monkeypatch, rsums, best):
     weights, told_of = [], iter([*rsums, 7])
@@ -746,8 +769,9 @@ def test_dev_chooses_the_epoch_whose_weights_are_kept(inputs, tmp_path, monkeypa
     monkeypatch.setattr(training, "looks", lambda steps: [])  # at the warm-up
     found = compute(config_of("mean", epochs=3), inputs, 0, tmp_path)
     assert found["best epoch"] == best and found["test RSUM"] == 7
-    assert np.load(tmp_path / "dev.npy").tolist() == [[3, rsums[0]], [6, rsums[1]], [9, rsums[2]]]
-    assert len(set(weights[:3])) == 3 and weights[3] == weights[best - 1] == found["checksum"]
+    steps = [0, 3, 6, 9]
+    assert np.load(tmp_path / "dev.npy").tolist() == [list(each) for each in zip(steps, rsums)]
+    assert len(set(weights[:4])) == 4 and weights[4] == weights[best] == found["checksum"]
 
 
 def test_a_network_learns_on_its_peers_division(inputs, tmp_path):
@@ -769,7 +793,7 @@ def test_a_network_learns_on_its_peers_division(inputs, tmp_path):
         steps.clear()
         method = Method("mean", train, divide, parts=True, record=1)
         coteaching.fit(method, config_of("ncr", split=split), inputs, 0, tmp_path, "cpu")
-        steps[:] = [step for step in steps if not step.equal]
+        steps[:] = [step for step in steps if not step.mixed]
         assert divided == [0, 1, 0, 1] and len(steps) == 12
         for step in steps:
             half = 1 - step.number if split == "peer" else step.number
@@ -781,6 +805,33 @@ def test_a_network_learns_on_its_peers_division(inputs, tmp_path):
         drawn = [tuple(step.clean) for step in steps]
         assert len(set(drawn)) == 12 and steps[0].network is not steps[1].network
         assert steps[0].peer is steps[1].network
+
+
+def test_a_bank_holds_the_judges_clean_pairs_as_the_network_sees_them(inputs, tmp_path):
+    """Anew with every division, in evaluation mode; of 24 clean pairs there is room for ten."""
+    banks, divided = [], []
+
+    def divide(looks, n, config, record):
+        divided.append(len(divided))
+        return (np.arange(n) % 2 == divided[-1] % 2) * 0.8, ""
+
+    def train(step):
+        bank = step.bank(step.rows())
+        banks.append((step.number, noisy_pairs.Bank(*(each.clone() for each in bank))))
+        if len(banks) < 3:  # of the epoch's first step: the networks are as they were divided
+            seen = step.pairs.pooled(step.network, bank.rows.numpy(), 4)
+            close(torch.stack(bank[:2]), seen)
+            assert step.network.training
+        assert (bank.own == (bank.rows == torch.from_numpy(step.rows())[:, None])).all()
+        return rivals.plain(step)
+
+    method = Method("mean", train, divide, parts=True, bank=lambda config: 10)
+    coteaching.fit(method, config_of("ncr"), inputs, 0, tmp_path, "cpu")
+    for number, bank in banks:  # network A's division calls even pairs clean, B's the others
+        clean = np.arange(1 - number, 48, 2)
+        assert bank.rows.tolist() == clean[[0, 3, 5, 8, 10, 13, 15, 18, 20, 23]].tolist()
+    first, again, late = (banks[i][1] for i in (0, 4, 6))
+    assert torch.equal(first.images, again.images) and not torch.equal(first.images, late.images)
 
 
 @pytest.mark.parametrize(
@@ -802,7 +853,7 @@ def test_without_noisy_or_clean_pairs_all_are_clean(inputs, tmp_path, p, alone, 
         parts=True,
     )
     found = coteaching.fit(method, config_of("ncr", delta=delta), inputs, 0, tmp_path, "cpu")
-    steps = [step for step in steps if not step.equal]
+    steps = [step for step in steps if not step.mixed]
     assert {(len(s.clean), len(s.noisy)) for s in steps} == {(6, 0)}
     assert len({tuple(s.clean) for s in steps}) == len(steps) == 12
     path = tmp_path / "problems.json"
@@ -924,6 +975,28 @@ def test_asking_for_the_trivial_loss_changes_nothing(inputs, tmp_path, monkeypat
     for name in ("posterior", "labels", "dev"):
         first, second = (np.load(tmp_path / each / f"{name}.npy") for each in "ab")
         assert np.array_equal(first, second, equal_nan=True)
+
+
+def test_the_curve_of_a_run_is_its_clean_pairs_loss_and_its_level_theirs(inputs, tmp_path):
+    """Noisy pairs cost the more the better a network knows them: they are left out of both."""
+    steps = []
+
+    def train(step):
+        seen = rivals.hardest(step.look(step.clean), 0.2).mean()
+        step.tell(seen)
+        steps.append((step.mixed, float(seen.detach())))
+        return seen + 5.0 * rivals.hardest(step.look(step.noisy), 0.2).mean()
+
+    method = Method(
+        "mean", train, lambda looks, n, *rest: ((np.arange(n) % 2).astype(float), ""), parts=True
+    )
+    found = coteaching.fit(method, config_of("ncr"), inputs, 0, tmp_path, "cpu")
+    of_networks = np.array([loss for mixed, loss in steps if not mixed])
+    np.testing.assert_allclose(
+        np.load(tmp_path / "loss.npy"), of_networks.reshape(6, 2).sum(1), atol=1e-6
+    )
+    level = sum(loss for mixed, loss in steps if mixed)
+    assert found["trivial loss"] == pytest.approx(level, abs=1e-5) and level > 2 * 0.2
 
 
 def test_both_networks_warm_up(inputs):

@@ -156,6 +156,8 @@ def test_few_clean_pairs_leave_few_anchors(per):
     one = anchors(cosines, cosines, torch.arange(7) == 4, per)
     assert one.valid[[0, 1, 2, 3, 5, 6]].tolist() == [[True, False, True, False]] * 6
     assert not one.valid[4].any() and (one.index[one.valid] == 4).all()
+    first = anchors(cosines, cosines, torch.arange(7) == 0, per)
+    assert first.valid[1:].tolist() == [[True, False, True, False]] * 6
     single = anchors(torch.ones(1, 1), torch.ones(1, 1), torch.tensor([True]), per)
     assert single.index.shape == (1, 4) and not single.valid.any()
 
@@ -375,8 +377,10 @@ def test_every_switch_reaches_the_labels(changes):
 class Step:
     """A step whose network's look is given; the first pairs are clean."""
 
-    def __init__(self, look, n_clean, config):
-        self.seen, self.config = look, config
+    late = False
+
+    def __init__(self, look, n_clean, config, kept=None):
+        self.seen, self.config, self.kept = look, config, kept
         self.clean, self.noisy = np.arange(10, 10 + n_clean), np.arange(30, 37 - n_clean)
         self.corrected, self.noted = 0, None
 
@@ -387,6 +391,9 @@ class Step:
         assert chosen.tolist() == self.rows().tolist()
         return self.seen
 
+    def bank(self, chosen):
+        return self.kept and self.kept.of(chosen)
+
     @contextlib.contextmanager
     def correcting(self):
         self.corrected += 1
@@ -395,6 +402,9 @@ class Step:
 
     def note(self, chosen, labels):
         self.noted = chosen.tolist(), labels
+
+    def tell(self, loss):
+        self.told = loss
 
 
 @pytest.mark.parametrize("reduction, sign", [("mean", 1), ("sum", -1)])
@@ -407,9 +417,75 @@ def test_a_step_corrects_and_trains(reduction, sign):
     labels, chosen = gsl.correct(look, clean, config)
     per_pair = gsl.l_sct(look, labels, chosen, config)
     close(loss, per_pair.mean() if reduction == "mean" else per_pair.sum())
+    close(step.told, per_pair[:4].mean() if reduction == "mean" else per_pair[:4].sum())
     assert step.corrected == 1 and step.noted[0] == [10, 11, 12, 13, 30, 31, 32]
     close(step.noted[1], labels)
     assert labels.max() < 1
+
+
+def kept(size=11, d=9, seed=5):
+    """A bank of eleven clean pairs, the second of them the mini-batch's pair 12."""
+    generator = torch.Generator().manual_seed(seed)
+    vectors = F.normalize(torch.randn(2, size, d, generator=generator).double() + 0.4, dim=2)
+    return noisy_pairs.Bank(*vectors, torch.tensor([50, 12, *range(60, 60 + size - 2)]))
+
+
+def test_anchors_of_the_bank_by_a_loop():
+    """Two nearest of all clean pairs for each pair, not itself; Eq. 7's centre is the bank's."""
+    look, _ = batch()
+    clean, rows, bank = torch.arange(7) < 4, np.array([10, 11, 12, 13, 30, 31, 32]), kept()
+    bank.images[1], bank.captions[1] = look.images[2], look.captions[2]  # of pair 12, as it is now
+    labels, chosen = gsl.correct(look, clean, CONFIG, bank.of(rows))
+    for k, (own, others) in enumerate(zip(look[1:3], bank[:2])):
+        cosines = (own @ others.T).tolist()
+        for i, row in enumerate(rows):
+            may = [j for j in range(11) if bank.rows[j] != row]
+            best = sorted(may, key=lambda j: -cosines[i][j])[:2]
+            assert chosen.index[i, 2 * k : 2 * k + 2].tolist() == best
+    assert chosen.valid.all()
+    all_ones = torch.ones(11, dtype=torch.bool)
+    s = []
+    for own, others in zip(look[1:3], bank[:2]):
+        centre = (structure(others, ~all_ones)).mean(0)  # without clean pairs none is taken off
+        own, others = structure(own, torch.zeros(7, dtype=torch.bool)), structure(others, all_ones)
+        s.append(gsl.cosines(own - centre, others))
+    close(labels, soft_labels(*s, clean, chosen))
+    plain = gsl.correct(look, clean, replace(CONFIG, eq7=False), bank.of(rows))[0]
+    close(plain, soft_labels(*map(gsl.cosines, look[1:3], bank[:2]), clean, chosen))
+
+
+def test_a_step_takes_labels_and_l_intra_from_the_bank_and_l_inter_from_the_batch():
+    look, _ = batch()
+    look = look._replace(images=look.images.clone().requires_grad_())
+    step = Step(look, 4, replace(CONFIG, eta=0.5), kept())
+    loss = gsl.train(step)
+    clean, bank = torch.arange(7) < 4, kept().of(step.rows())
+    labels, chosen = gsl.correct(look, clean, step.config, bank)
+    near = anchors(gsl.cosines(look.images), gsl.cosines(look.captions), clean)
+    intra = gsl.l_intra(*map(gsl.cosines, look[1:3], bank[:2]), chosen)
+    hinge = noisy_pairs.hardest(look, noisy_pairs.soft_margin(labels, 0.2))
+    close(loss, (hinge + intra + 0.5 * gsl.l_inter(look.scores, near)).mean())
+    close(step.noted[1], labels)
+    loss.backward()
+    assert look.images.grad.abs().sum() > 0  # by L_intra alone: scores are given here
+
+
+def test_noisy_pairs_stay_out_of_the_first_half_if_asked():
+    look, _ = batch()
+    half = Look(look.scores[:4, :4], look.images[:4], look.captions[:4], look.image_ids[:4])
+    config = replace(CONFIG, noisy_out=True)
+
+    def noted(late, config, seen):
+        step = Step(seen, 4, config)
+        step.late, step.rows_seen = late, []
+        step.look = lambda chosen: step.rows_seen.append(chosen.tolist()) or seen
+        gsl.train(step)
+        assert step.rows_seen == [step.noted[0]]
+        return step.noted[0]
+
+    early = noted(False, config, half)
+    assert early == [10, 11, 12, 13]
+    assert noted(True, config, look) == noted(False, CONFIG, look) == [*early, 30, 31, 32]
 
 
 def test_a_step_of_no_clean_pair_is_defined():
@@ -420,7 +496,8 @@ def test_a_step_of_no_clean_pair_is_defined():
     close(loss, noisy_pairs.hardest(look, 0.0).mean())
 
 
-def test_the_division_takes_its_anchors_from_l_w_and_its_losses_from_all_of_l_sct(monkeypatch):
+@pytest.mark.parametrize("per", ["sample", "bank"])
+def test_the_division_takes_its_anchors_from_l_w_and_its_losses_from_all_of_l_sct(monkeypatch, per):
     """Twelve pairs in two batches; pairs 4, 9 and 10 have a large L_w and so anchor nothing."""
     fits = []
 
@@ -442,7 +519,7 @@ def test_the_division_takes_its_anchors_from_l_w_and_its_losses_from_all_of_l_sc
         own = torch.tensor([0.0 if row in (4, 9, 10) else 0.6 for row in rows])
         scores = 0.3 * torch.rand(6, 6, generator=generator) + own.diag()
         looks.append((np.array(rows), Look(scores, *vectors, torch.arange(6))))
-    config = replace(CONFIG, zeta=2.0, delta=0.7)
+    config = replace(CONFIG, zeta=2.0, delta=0.7, anchors=per)
     p, problem = gsl.divide(iter(looks), 12, config, None)
     first, found = np.empty((2, 12))
     for rows, look in looks:
@@ -450,6 +527,24 @@ def test_the_division_takes_its_anchors_from_l_w_and_its_losses_from_all_of_l_sc
         images, captions = gsl.cosines(look.images), gsl.cosines(look.captions)
         chosen = anchors(images, captions, l_w < 0.45)
         found[rows] = gsl.l_sct(look, None, chosen, config)
+    if per == "bank":
+        vectors = torch.empty(2, 12, 5)
+        for rows, look in looks:
+            vectors[:, rows] = torch.stack((look.images, look.captions))
+        clean = first < 0.45
+        for rows, look in looks:
+            for i, row in enumerate(rows):  # by a loop: S(I, I) and S(T, T) with all clean pairs
+                others = [j for j in range(12) if clean[j] and j != row]
+                s_i, s_t = (vectors[k, others] @ vectors[k, row] for k in range(2))
+                near = [*s_i.argsort(descending=True)[:2], *s_t.argsort(descending=True)[:2]]
+                intra = sum(float(s_i[a] - s_t[a]) ** 2 for a in near) / 4
+                mine = anchors(
+                    gsl.cosines(look.images),
+                    gsl.cosines(look.captions),
+                    torch.from_numpy(clean[rows]),
+                )
+                inter = float(gsl.l_inter(look.scores, mine)[i])
+                found[row] = first[row] + 2.0 * intra + config.eta * inter
     assert np.flatnonzero(first > 0.45).tolist() == [4, 9, 10]
     np.testing.assert_allclose(fits, [first, found], atol=1e-6)
     assert (p == np.where(fits[1] < 0.45, 0.9, 0.6)).all()

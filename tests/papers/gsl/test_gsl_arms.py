@@ -1,5 +1,6 @@
 """GSL's arms and what is measured with them: settings, label rules on a run's networks, time."""
 
+import re
 from dataclasses import asdict
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ from alignbook.papers.gsl import (
     coteaching,
     noisy_pairs,
     relabelling,
+    settings,
     two_networks,
 )
 from alignbook.papers.gsl import model as gsl
@@ -38,7 +40,9 @@ def chosen(exhibit, arm, profile=LAPTOP):
 def test_arms_are_those_of_the_exhibit(exhibit):
     known = exhibits.EXHIBITS[exhibit]
     assert tuple(arms.arms(exhibit, LAPTOP)) == known.names()
-    assert not all(known.arm(name).tuned == "overnight" for name in known.names())
+    later = {arm.name for arm in known.arms if arm.later}
+    assert {*known.names()} - {*known.names(profile="laptop")} == later
+    assert set(known.names(profile="overnight")) == set(known.names()) > later
     assert known.names("world") == known.names("photographs") == known.names()
     with pytest.raises(KeyError, match="no arms for 'chan-T3'"):
         arms.arms("chan-T3", LAPTOP)
@@ -174,6 +178,46 @@ def test_a_noise_index_is_read_from_the_folder_that_is_named(tmp_path):
         arms.noise_of(book(), dataset, 0.6)
 
 
+def test_noise_files_are_looked_at_before_any_work(tmp_path):
+    """Form, number of images and true rate, as far as they are known without the data."""
+
+    def said(kind="world", exhibit="gsl-T3", **changes):
+        sizes = {"gsl_noise_index": str(tmp_path), "gsl_images": 30, "train_images": 60} | changes
+        profile = SimpleNamespace(**sizes)
+        return settings.problem("gsl_noise_index", profile, kind, [exhibit])
+
+    def put(index, name="world_0.4.npy"):
+        noise_index.write(index, tmp_path / name)
+
+    assert "world_0.4.npy not found" in said()
+    put(noise_index.make(30, 0.4, seed=1))
+    assert said() == ""
+    assert "world_0.2.npy not found" in said(exhibit="gsl-T2")
+    put(noise_index.make(30, 0.4, seed=1), "world_0.2.npy")
+    wrong_rate = r"world_0.2.npy: 3\d\.\d % of its captions have a wrong image, expected 20 %"
+    assert re.search(wrong_rate, said(exhibit="gsl-T2"))
+    put(noise_index.make(60, 0.4, seed=1))
+    told = (
+        "world_0.4.npy: for 60 training images, expected the 30 that the profile takes: say --set"
+    )
+    assert f"{told} gsl_images=60 too" in said()
+    assert said(gsl_images=0) == "" == said(gsl_images=0, train_images=0)  # not known before work
+    put(np.arange(7))
+    assert "for 7 training images, expected the 30" in said()
+    put(np.random.default_rng(0).permutation(30))  # one row an image, every caption wrong
+    assert "100.0 % of its captions have a wrong image, expected 40 %" in said()
+    index = noise_index.make(30, 0.4, seed=1)
+    index[3] = 30
+    put(index)
+    assert "row 3 holds 30" in said()
+    (tmp_path / "world_0.4.npy").write_bytes(b"no array")
+    assert "cannot be read" in said()
+    put(noise_index.make(30, 0.4, seed=1), "f30k_precomp_0.4.npy")
+    paper = said("f30k_precomp", gsl_images=0, train_images=0)
+    assert "for 30 training images, expected the 29,000" in paper
+    assert said("f30k_precomp", gsl_noise_index="drawn") == ""
+
+
 def test_labels_by_other_rules_are_measured_on_the_trained_run(monkeypatch):
     from alignbook.store import runs
 
@@ -187,6 +231,7 @@ def test_labels_by_other_rules_are_measured_on_the_trained_run(monkeypatch):
         "true-division": {"division": "true"},
         "clamp-shift": {"clamp": "shift"},
         "two-anchor-ratio": {"two_anchor_ratio": True},
+        "anchors-in-batch": {"anchors": "sample"},
         "anchors-of-batch": {"anchors": "batch"},
     }
     assert set(expected) == set(catalogue.LABELS)
@@ -216,6 +261,10 @@ def look(size=6):
 
 def test_labels_are_those_of_training_or_the_networks_score():
     seen, clean = look(), torch.tensor([True] * 4 + [False] * 2)
+    bank = noisy_pairs.Bank(*look(9)[1:3], torch.arange(3, 12)).of(np.arange(6))
+    of_bank = relabelling.labels_of(seen, 4, relabelling.Config(), bank)
+    assert torch.equal(of_bank, gsl.correct(seen, clean, gsl.Config(), bank)[0])
+    assert not torch.equal(of_bank, gsl.correct(seen, clean, gsl.Config())[0])
     for changes in ({}, {"eq7": False}, {"two_anchor_ratio": True}, {"anchors": "batch"}):
         found = relabelling.labels_of(seen, 4, relabelling.Config(**changes))
         assert torch.equal(found, gsl.correct(seen, clean, gsl.Config(**changes))[0])
@@ -231,7 +280,13 @@ def test_a_division_says_which_pairs_are_anchors(monkeypatch, tmp_path, division
     """Labels say here what counts as clean; the last division had it the wrong way round."""
     index = np.array([0, 1, 1, 0, 2, 2, 3, 3])
     wrong = index != np.arange(8) // 2
-    pairs = SimpleNamespace(noisy=wrong, index=index, glance=lambda network, rows: rows)
+    pairs = SimpleNamespace(
+        noisy=wrong,
+        index=index,
+        glance=lambda network, rows: rows,
+        pooled=lambda network, rows, batch: torch.zeros(2, len(rows), 4),
+    )
+    banks = []
     monkeypatch.setattr(
         two_networks,
         "load",
@@ -241,7 +296,10 @@ def test_a_division_says_which_pairs_are_anchors(monkeypatch, tmp_path, division
     monkeypatch.setattr(
         relabelling,
         "labels_of",
-        lambda rows, count, config: torch.tensor([1.0] * count + [0.0] * (len(rows) - count)),
+        lambda rows, count, config, bank: (
+            banks.append((bank.rows, torch.from_numpy(rows), bank.own))
+            or torch.tensor([1.0] * count + [0.0] * (len(rows) - count))
+        ),
     )
     metrics = dict.fromkeys(relabelling.KEPT, 1)
     run = SimpleNamespace(
@@ -256,6 +314,9 @@ def test_a_division_says_which_pairs_are_anchors(monkeypatch, tmp_path, division
     assert found["label AUC"] == auc and found["mean label, clean"] == auc
     assert found["asked"] == {"label AUC": 8, "mean label, clean": 8, "mean label, noisy": 8}
     assert np.load(tmp_path / "labels.npy").shape == (2, 8)
+    for kept, rows, own in banks:
+        assert kept.tolist() == np.flatnonzero(wrong == (division == "last")).tolist()
+        assert torch.equal(own, rows[:, None] == kept)
 
 
 class Sized:
@@ -286,21 +347,26 @@ def test_seconds_of_a_schedule_by_hand():
         "steps": 3,
     }
     lines = [{"row": row, "seed": 0} | own for row in ("gsl", "ncr", "gsc")]
-    lines[1] |= {"late": 2.0, "division": 0.0, "plain": 2.0, "warm-up steps": 2, "steps": 5}
+    lines[1] |= {"late": 2.0, "division": 0.1, "plain": 2.0, "warm-up steps": 2, "steps": 5}
     found = cost.costs(pd.DataFrame(lines)).set_index("row")
     assert found.loc["gsl", "warm-up"] == 10 * 4 and found.loc["gsl", "training"] == 40 * 3 * 3
     assert found.loc["gsl", "division"] == pytest.approx(40 * 0.01 * 100)
     assert found.loc["gsl", "seconds"] == pytest.approx(40 + 360 + 40)
     assert found.loc["gsl", "correction"] == pytest.approx(40 * 3 * (0.2 + 0.8) / 2)
     assert found.loc["gsl", "overhead"] == pytest.approx(100 * (4 - 3 + 0.01 * 100 / 3) / 3)
-    # NCR's own 10 × 2 and 40 × 5 steps, and as often divided.
-    assert found.loc["gsl", "at equal steps"] == pytest.approx(20 + 200 * 3 + 40)
+    assert found.loc["gsl", "an epoch"] == pytest.approx(3 * 3 + 1)
+    # NCR's own 5 × 2 and 40 × 5 steps, and as often divided.
+    assert found.loc["gsl", "at equal steps"] == pytest.approx(10 + 200 * 3 + 40)
+    # It predicts noisy pairs in early steps too, which takes 0.8 − 0.2 more.
+    assert found.loc["ncr", "correction"] == pytest.approx(200 * 0.8)
+    assert found.loc["ncr", "training"] == pytest.approx(200 * (2.6 + 2.0) / 2)
+    assert found.loc["ncr", "an epoch"] == pytest.approx(5 * 2.3 + 10)
     assert found.loc["gsc", "seconds"] == pytest.approx(0 + 60 * 3 * 3 + 60)
     metrics = pd.DataFrame(
         {"exhibit": ["gsl-T2"], "row": ["gsl"], "column": ["RSUM"], "seed": [0], "value": [1.0]}
     )
     both = cost.with_metrics(metrics, pd.DataFrame(lines))
-    assert both[both.column == "seconds"].value.tolist() == pytest.approx([440, 420, 600])
+    assert both[both.column == "seconds"].value.tolist() == pytest.approx([440, 870, 600])
 
 
 def test_the_first_pairs_of_all():

@@ -221,6 +221,37 @@ def test_curves_by_noise():
     assert np.abs(axis.lines[0].get_xdata() - [0, 60]).max() < 2
 
 
+def test_whether_training_added_to_the_warm_up(monkeypatch):
+    def run(dev, after=0.3, warm_up=5):
+        looks = np.array([(10 * i, value) for i, value in enumerate(dev)], float)
+        return SimpleNamespace(
+            config={"epochs": len(dev) - 1, "warm_up_epochs": warm_up, "after": after},
+            array={"dev": looks, "loss": np.full(20, 0.3)}.__getitem__,
+            metrics={"trivial loss": 1.0},
+            has=lambda name: name == "loss",
+        )
+
+    known = {
+        "a": run([100, 120, 130]),
+        "b": run([100, 130, 128]),
+        "c": run([100, 90, 80]),
+        "d": run([100, 110, 81]),
+        "e": run([100, 101, 104]),
+        "f": run([100, 101], after=0.0),
+        "g": run([100, 101], warm_up=0),
+    }
+    monkeypatch.setattr(show.runs, "stored", known.__getitem__)
+    arms = ["x-0.4"] * 2 + ["y-0.4"] * 2 + ["z-0.4", "warmed-0.4", "w-0.4"]
+    listed = pd.DataFrame({"arm": arms, "role": "report", "seed": 0, "key": [*known]})
+    found = show.above_warm_up(listed).set_index("arm")
+    assert list(found.index) == ["x-0.4", "y-0.4", "z-0.4"]
+    assert found["ends above its warm-up"].tolist() == ["yes", "no", "open"]
+    assert found.loc["x-0.4", ["warm-up", "best", "last"]].tolist() == [100, 130, 129]
+    assert found["last − warm-up"].tolist() == [29, -19.5, 4]
+    assert found.chosen.tolist() == ["2, 1", "0, 1", "2"] and found.epochs.tolist() == [2, 2, 2]
+    assert found.state.tolist() == ["still learning", "learnt", "still learning"]
+
+
 def test_a_part_of_the_data_is_never_called_comparable():
     splits = {"train": range(100), "dev": range(10), "test": range(20)}
 
@@ -237,12 +268,12 @@ def test_a_part_of_the_data_is_never_called_comparable():
         {"gsl_images": 0, "gsl_test_images": 5},
     ):
         told = show.note_of(book("f30k_precomp", **sizes))
-        assert told.startswith("Mean of 3 seeds") and "no value may be held" in told
+        assert told.startswith("Mean") and "no value may be held" in told
     assert "World numbers" in show.note_of(book("world", gsl_images=50, gsl_test_images=5))
     table = show.sizes_table(book("world", gsl_images=50, gsl_test_images=0)).set_index("what")
     assert table.here["train images"] == "the first 50 of 100"
     assert table.here["test images"] == "the first 20 of 20"
-    assert table.here["after it"] == "2 epochs at 0.00021"
+    assert table.here["after it"] == "6 epochs at 0.00021"
 
 
 def test_every_arm_has_a_name():
@@ -342,13 +373,16 @@ def costs():
         "correction",
         "division",
     ]
-    return pd.DataFrame(lines, columns=names).assign(overhead=50.0)
+    found = pd.DataFrame(lines, columns=names).assign(overhead=50.0)
+    return found.assign(**{"an epoch": (found.training + found.division) / 40})
 
 
 def test_costs_beside_the_papers(costs):
-    rows = [row for row in exhibits.ROWS["gsl-T2"] if row[2] in ("ncr", "gsl", None)]
+    rows = [row for row in exhibits.ROWS["gsl-T2"] if row[2] in ("ncr", "gsl", "gsc", None)]
     found = times.cost_table(costs, printed_tables.table("gsl-T2"), rows).set_index("method")
-    assert list(found.index) == ["NCR", "ESC", "SPS", "GSL"]
+    assert list(found.index) == ["NCR", "GSC", "ESC", "SPS", "GSL"]
+    assert found.loc["GSC", ""] == "in longer profiles" and found.loc["GSL", ""] == ""
+    assert found.loc["GSL", "ours, seconds an epoch"] == pytest.approx((140 + 250) / 2 / 40)
     assert found.loc["GSL", "paper, increase (%)"] == 46.55
     assert found.loc["GSL", "ours, seconds"] == 205
     assert found.loc["GSL", "ours, increase (%)"] == pytest.approx((50 + 30) / 2)

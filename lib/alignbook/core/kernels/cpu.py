@@ -38,6 +38,7 @@ MEMBERS = math.isqrt(8 * AREA)  # of a block of `fgm`, a side
 SCORES = AREA // DEEP, DEEP
 HOT = 1e20  # temperature from which weights are equal: by an infinite one, scores would be lost
 SPARSE = 0.2  # share of the pairs below which those without a gradient are left out of its products
+SMALL = 2**21  # scores up to which that takes longer: each group has its own few queries then
 
 
 # --- Groups in the order of their sizes -------------------------------------------------------------
@@ -441,7 +442,7 @@ def soft_coding_backward(grad, queries, codewords, offsets, temperature, kept=No
     codewords, places, order, sizes = _by_size(offsets, codewords.to(dtype))
     grad = grad[:, order]
     seen, parts = grad != 0, _slices(len(queries), tall)
-    sparse = not seen.float().mean() > SPARSE  # then a group has its own few queries
+    sparse = len(queries) * len(codewords) > SMALL and not seen.float().mean() > SPARSE
     known = not sparse and kept is not None and len(kept) > 0
     chunks = threads.chunks(_tiles(sizes, 1 if sparse else wide), queries.device)
     of_queries, of_codewords = torch.zeros_like(exact), torch.zeros_like(codewords)

@@ -2,6 +2,9 @@
 
 Two stages make an inference: every image and every caption is encoded once, then all pairs are
 compared. The first grows with images plus captions, the second with their product.
+
+SGR and SAF stand for the "other recent methods" that the paper compares its time with: their
+networks are as wide as CHAN's and untrained, as no time depends on weights.
 """
 
 import numpy as np
@@ -9,10 +12,14 @@ import pandas as pd
 import torch
 
 from alignbook.backbones import region_features
-from alignbook.papers.chan import model, rivals
+from alignbook.core import sgraf
+from alignbook.core.similarity import hard_coding, soft_coding, unit
+from alignbook.core.vocabulary import tokenize
+from alignbook.papers.chan import arms, model, rivals
 from alignbook.store import runs, stopwatch
 
 CAPTIONS = 100  # compared with all images of the test split; all captions are encoded
+FEWER = 10  # of SGR and SAF, which take their time
 BLOCK = 512, 8192  # words and regions of a block of the bare product, 16 MB of scores
 
 
@@ -29,13 +36,21 @@ def similarity_of(row: str, model):
     )
 
 
-def load(key: str, book) -> tuple:
+def load(row: str, key: str, book) -> tuple:
     """A stored model, the regions of all test images `(N, K, D)`, and their captions' ids and
     lengths: what `measure` takes.
+
+    For SGR and SAF the key is that of CHAN's run whose sizes they get.
     """
     run = runs.stored(key)
     dataset, feature_run, *_ = inputs = book.inputs(with_bert=run.config["text"] == "bert")
-    matcher, vocabulary = (model if "coding" in run.config else rivals).load(run, *inputs)
+    if row in sgraf.KINDS:
+        torch.manual_seed(0)
+        config = arms.as_rival(row, model.Config(**run.config))
+        matcher, vocabulary = rivals.build(config, *inputs)
+        matcher.eval()
+    else:
+        matcher, vocabulary = (model if "coding" in run.config else rivals).load(run, *inputs)
     stored, rows = feature_run.array("features"), dataset.splits["test"]
     raw = region_features.batch(stored, rows, matcher.config.regions)
     return matcher, raw, *vocabulary.encode(dataset.captions_of("test"))
@@ -64,11 +79,12 @@ def measure(row: str, device: str, model, raw, ids, lengths) -> dict:
         return torch.cat(pictures), words[0]
 
     encoding, (images, words) = stopwatch.timed(encode, device)
-    some, n = words[:CAPTIONS], lengths[:CAPTIONS]
+    most = FEWER if row in sgraf.KINDS else CAPTIONS
+    some, n = words[:most], lengths[:most]
     compare = similarity_of(row, model)
     comparing, scores = stopwatch.timed(lambda: compare(images, some, word_lengths=n), device)
     pairs, product = scores.numel(), np.nan
-    if images.ndim == 3:
+    if images.ndim == 3 and row not in sgraf.KINDS:
         queries = torch.cat([words[:length] for words, length in zip(some, n)])
         product, _ = stopwatch.timed(lambda: bare_product(images.flatten(0, 1), queries), device)
         del queries
@@ -94,12 +110,75 @@ def bare_product(regions: torch.Tensor, words: torch.Tensor) -> int:
 
 
 def table(book, listed: pd.DataFrame) -> pd.DataFrame:
-    """`measure` of an exhibit's rows and seeds, kept and made as `stopwatch.alone` does."""
+    """`measure` of an exhibit's rows and seeds, kept and made as `stopwatch.alone` does.
+
+    Where there is a row "hard", SGR and SAF are measured beside each of its seeds.
+    """
 
     def given(row, key):
-        return row, book.device, *load(key, book)
+        return row, book.device, *load(row, key, book)
 
-    return stopwatch.alone(book, listed, measure, given)
+    hard = listed[(listed.arm == "hard") & (listed.role == "report")]
+    beside = [hard.assign(arm=kind) for kind in sgraf.KINDS]
+    others = listed[~listed.arm.isin(sgraf.KINDS)]
+    return stopwatch.alone(book, pd.concat([others, *beside]), measure, given)
+
+
+# --- At the paper's width ------------------------------------------------------------------------
+
+WIDTH, REGIONS, IMAGES, SENTENCES = 1024, 36, 64, 32
+WIDE = ("hard", "soft-gram", "soft-attended", *sgraf.KINDS)
+
+
+def compared_at(row: str, width: int):
+    """What compares unit regions `(B1, K, d)` and words `(B2, L, d)` of that width, with the words'
+    lengths `(B2,)`: SGR and SAF with alignments of a quarter of the width [X], τ = 1/9.
+    """
+    if row == "hard":
+        return lambda v, t, n: hard_coding(v, t, word_lengths=n)
+    if row == "soft-gram":
+        return lambda v, t, n: soft_coding(v, t, word_lengths=n, temperature=1 / 9)
+    if row == "soft-attended":
+        return lambda v, t, n: rivals.attended_similarity(v, t, n, 1 / 9)
+    sizes = dict(dim=width, sim_dim=width // 4, regions=REGIONS)
+    net = sgraf.build(row, 1, torch.zeros(2, 1), **sizes).eval()
+
+    def encoded(vectors, lengths=None):
+        mean = unit(vectors.mean(1))
+        return sgraf.Encoded(vectors, mean, mean, lengths)
+
+    return lambda v, t, n: net.similarity(encoded(v), encoded(t, n))
+
+
+@torch.inference_mode()
+def measure_wide(row: str, lengths: list[int], width: int = WIDTH) -> dict:
+    """Seconds of comparing random vectors of the paper's width, for captions of some lengths, on one
+    thread of the CPU: pairs and `comparing`.
+    """
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    n = torch.tensor(lengths)
+    regions = unit(torch.randn(IMAGES, REGIONS, width))
+    words = unit(torch.randn(len(n), max(lengths), width))
+    compare = compared_at(row, width)
+    comparing, scores = stopwatch.timed(lambda: compare(regions, words, n), "cpu")
+    return {"pairs": scores.numel(), "comparing": comparing}
+
+
+def wide(book) -> pd.DataFrame:
+    """Milliseconds a pair of each way to compare at d = 1,024, K = 36 and the word counts of the
+    test split's first captions, and as multiples of hard coding's: row, ms/pair, ÷ hard.
+    """
+    captions = book.dataset().captions_of("test")[:SENTENCES]
+    lengths = [len(tokenize(text)) for text in captions]
+    listed = pd.DataFrame({"arm": WIDE, "role": "report", "seed": 0, "key": f"d {WIDTH}"})
+    listed = listed.assign(exhibit="chan-F3-wide")
+    found = stopwatch.alone(book, listed, measure_wide, lambda row, _: (row, lengths))
+    each = 1e3 * found.comparing / found.pairs
+    return pd.DataFrame({"row": found.row, "ms/pair": each, "÷ hard": each / each[0]})
+
+
+# --- What it comes to ----------------------------------------------------------------------------
 
 
 TIMES = ["ms/pair", "ms/pair with encoding"]
@@ -138,12 +217,13 @@ def with_metrics(metrics: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def against_rsum(measured: pd.DataFrame, metrics: pd.DataFrame) -> pd.DataFrame:
-    """`costs` of every row and seed with its RSUM, and as multiples of the row "hard", if there is
-    one: the columns of `TIMES` with " ÷ hard" behind them.
+    """`costs` of every row and seed with its RSUM, NaN where nothing was trained, and as multiples
+    of the row "hard", if there is one: the columns of `TIMES` with " ÷ hard" behind them.
     """
     found = costs(measured)
     own = metrics[metrics.column == "RSUM"].rename(columns={"value": "RSUM"})
-    found = found.merge(own[["exhibit", "row", "seed", "RSUM"]], on=["exhibit", "row", "seed"])
+    own = own[["exhibit", "row", "seed", "RSUM"]]
+    found = found.merge(own, on=["exhibit", "row", "seed"], how="left")
     hard = found[found.row == "hard"].set_index("seed")
     for column in TIMES if len(hard) else ():
         found[f"{column} ÷ hard"] = found[column] / found.seed.map(hard[column])

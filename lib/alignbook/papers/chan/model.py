@@ -138,7 +138,7 @@ def fit(
     def trivial_at(step):  # 2 α B of Eq. 9
         return hinge(step)(torch.zeros(size, size), config.margin)
 
-    rates = dict(lr=config.learning_rate, weight_decay=config.weight_decay)
+    rates = dict(lr=config.learning_rate, weight_decay=config.weight_decay, fused=True)
     optimizer = torch.optim.AdamW(parameter_groups(model, config), **rates)
     schedule = SCHEDULES[config.schedule](optimizer, config.steps)
     dev = "dev", looked_at(len(dataset.splits["dev"]))

@@ -1,9 +1,9 @@
-"""VSE++ and VSE∞: one vector an image, one a caption; CHAN's rivals on the same features.
+"""CHAN's rivals on the same features: VSE++ and VSE∞ with one vector a side, SGR and SAF.
 
-VSE++ (Faghri et al. 2017), the generalised pooling operator and VSE∞ (Chen et al. 2021), then what
-trains them; the loss, CHAN's Eq. 9, is VSE++'s own. Last comes cross-attention with the attended
-vectors that `similarity.soft_coding` never builds. We hold neither paper: [X] is what they do,
-[C] VSE∞'s released code, [A] our assumption.
+VSE++ (Faghri et al. 2017), the generalised pooling operator and VSE∞ (Chen et al. 2021), SGR and SAF
+of `core.sgraf`, then what trains them; the loss, CHAN's Eq. 9, is VSE++'s own. Last comes
+cross-attention with the attended vectors that `similarity.soft_coding` never builds. We hold none
+of these papers: [X] is what they do, [C] VSE∞'s released code, [A] our assumption.
 """
 
 import math
@@ -13,10 +13,10 @@ from pathlib import Path
 import torch
 from torch import nn
 from torch.nn import functional as F
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from alignbook.backbones.inputs import Inputs
 from alignbook.backbones.word_vectors import word_vectors
+from alignbook.core import gru, sgraf
 from alignbook.core.vocabulary import PAD, UNKNOWN
 from alignbook.papers.chan.model import fit, text_side
 
@@ -28,7 +28,7 @@ BLOCK_BYTES = 16 * 2**20
 class Config:
     """One arm of a rival. Defaults are those of CHAN, so that the model alone differs [A]."""
 
-    method: str = "vse-inf"  # or "vse++" [S]
+    method: str = "vse-inf"  # "vse++" [S], or "sgr" and "saf", which the paper's tables lack [A]
     text: str = "bigru"  # or "bert"; of VSE++ "bigru" is its one-directional GRU [X]
     margin: float = 0.05  # of a cosine, tuned on dev [A]; both papers have 0.2 [X]
     regions: int = 36  # of an image [X]
@@ -63,11 +63,11 @@ class ForwardGRU(nn.Module):
         self.word_dropout = word_dropout
 
     def forward(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """ids `(B, L) int64` → states `(B, L, dim)`: no padding comes before a real word."""
+        """ids `(B, L) int64`, lengths `(B,)` → states `(B, L, dim)`, zeros behind the end."""
         if self.training and self.word_dropout:
             lost = torch.rand(ids.shape, device=ids.device) < self.word_dropout
             ids = ids.masked_fill(lost, UNKNOWN)
-        return self.gru(self.vectors(ids))[0]
+        return gru.states(self.gru, self.vectors(ids), lengths)[0]
 
 
 def last_state(words: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
@@ -124,10 +124,7 @@ class GPO(nn.Module):
     def coefficients(self, sizes: torch.Tensor, longest: int) -> torch.Tensor:
         """θ of sets of the given sizes `(B,)` → `(B, longest)`, zeros behind a set's size."""
         ranks = positions(longest).to(self.score.weight).expand(len(sizes), -1, -1)
-        packed = pack_padded_sequence(ranks, sizes.cpu(), batch_first=True, enforce_sorted=False)
-        states = pad_packed_sequence(self.gru(packed)[0], batch_first=True, total_length=longest)[0]
-        forward, backward = states.chunk(2, dim=-1)
-        scores = self.score((forward + backward) / 2) / 0.1
+        scores = self.score(gru.states(self.gru, ranks, sizes).mean(0)) / 0.1
         return scores.masked_fill(~_real(sizes, scores), -math.inf).softmax(1).squeeze(2)
 
     def forward(self, vectors: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
@@ -170,6 +167,42 @@ class VSEInfinity(VSEPlusPlus):
         return F.normalize(self.pool_regions(regions, sizes), dim=-1)
 
 
+class Reasoning(nn.Module):
+    """SGR or SAF: similarities by reasoning over a vector a word, of a quarter of the width [X].
+
+    A side is one tensor: its pooled vector, its whole vector, then its fragments. All regions are
+    there in every step: batch normalisation has a channel for each [C].
+    """
+
+    def __init__(self, config: Config, feature_dim: int, vectors: torch.Tensor):
+        super().__init__()
+        self.config = config
+        sizes = dict(dim=config.dim, sim_dim=config.dim // 4, regions=config.regions)
+        self.net = sgraf.build(config.method, feature_dim, vectors, **sizes)
+
+    def image(self, raw: torch.Tensor) -> torch.Tensor:
+        """Region features `(B, K, D)` → `(B, 2 + K, d)`."""
+        return joined(self.net.encode_images(raw))
+
+    def text(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Word ids `(B, L)`, lengths `(B,)` → `(B, 2 + L, d)`."""
+        return joined(self.net.encode_captions(ids, lengths))
+
+    def similarity(self, images, texts, word_lengths=None) -> torch.Tensor:
+        """Images `(B1, 2 + K, d)`, captions `(B2, 2 + L, d)` → `(B1, B2)` in (0, 1)."""
+        return self.net.similarity(parted(images), parted(texts, word_lengths))
+
+
+def joined(side: sgraf.Encoded) -> torch.Tensor:
+    """Pooled, whole and local vectors one after the other: `(B, 2 + n, d)`."""
+    return torch.cat((side.pooled[:, None], side.whole[:, None], side.local), dim=1)
+
+
+def parted(side: torch.Tensor, lengths: torch.Tensor | None = None) -> sgraf.Encoded:
+    """What `joined` was given; lengths `(B,)` of captions."""
+    return sgraf.Encoded(side[:, 2:], side[:, 0], side[:, 1], lengths)
+
+
 def _real(lengths: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
     """Which of the vectors `(B, n, d)` stand before the end of their set, `(B, n, 1) bool`."""
     places = torch.arange(vectors.shape[1], device=vectors.device)
@@ -179,8 +212,10 @@ def _real(lengths: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
 def build(config: Config, dataset, feature_run, base_run=None, home=None, bert_run=None):
     """An untrained model and its vocabulary, words as CHAN's; ValueError for an unknown method."""
     width = feature_run.metrics["width"]
-    if (config.method, config.text) == ("vse++", "bigru"):
+    if config.text == "bigru" and config.method in ("vse++", *sgraf.KINDS):
         vectors, vocabulary = word_vectors(dataset, base_run, home)
+        if config.method in sgraf.KINDS:
+            return Reasoning(config, width, vectors), vocabulary
         words = ForwardGRU(vectors, config.dim, config.word_dropout)
         return VSEPlusPlus(config, width, words, last_state), vocabulary
     words, vocabulary = text_side(config, dataset, base_run, home, bert_run)
@@ -188,7 +223,7 @@ def build(config: Config, dataset, feature_run, base_run=None, home=None, bert_r
         return VSEPlusPlus(config, width, words, bert_mean), vocabulary
     if config.method == "vse-inf":
         return VSEInfinity(config, width, words), vocabulary
-    raise ValueError(f"unknown method {config.method!r}; known: vse++, vse-inf")
+    raise ValueError(f"unknown method {config.method!r}; known: vse++, vse-inf, sgr, saf")
 
 
 def compute(config: Config, inputs: Inputs, seed: int, folder: Path, device: str) -> dict:

@@ -308,10 +308,14 @@ def tau_table(arms: pd.DataFrame) -> pd.DataFrame:
     """Test RSUM of cross-attention by 1/τ, first seed, where τ alone differs.
 
     The settings are those of the arm "τ=1/1"; runs with others, which dev may have preferred, are left
-    out. Hard coding is a line beside them if dev gave it the same λ and α.
+    out. Hard coding is a line beside them if dev gave it the same λ and α. No line where the profile
+    has no curve.
     """
     report = arms[(arms.role == "report") & (arms.seed == 0)]
     found = {arm: runs.stored(key) for arm, key in zip(report.arm, report.key)}
+    columns = ["coding", "1/τ", "RSUM", "low", "high"]
+    if "τ=1/1" not in found:
+        return pd.DataFrame(columns=columns)
     hard, plain = found["visual-codebook"], found["τ=1/1"].config
 
     def same(run):
@@ -327,7 +331,7 @@ def tau_table(arms: pd.DataFrame) -> pd.DataFrame:
     if same(hard):
         limit = hard.metrics["test RSUM"]
         lines += [("hard coding (τ → 0)", x, limit, np.nan, np.nan) for x in sorted(points)]
-    return pd.DataFrame(lines, columns=["coding", "1/τ", "RSUM", "low", "high"])
+    return pd.DataFrame(lines, columns=columns)
 
 
 # --- Shapes of tensors -------------------------------------------------------------------------

@@ -12,7 +12,8 @@ import torch
 
 from alignbook.core import compositional
 from alignbook.papers.comalign.components import vectors
-from alignbook.papers.comalign.model import frozen_of, load, weighted
+from alignbook.papers.comalign.inference import frozen_of, weighted
+from alignbook.papers.comalign.model import load
 
 # What counts in ARO's means over kinds.
 ARO = {

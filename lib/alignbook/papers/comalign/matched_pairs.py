@@ -1,4 +1,5 @@
-"""ComAlign looked into: diagonals of similarity matrices (Figures 4, 5), and weights (Figure 6).
+"""ComAlign looked into: diagonals of similarity matrices (Figures 4, 5), weights (Figure 6), and
+both directions on dev of the target (Figure 7).
 
 Nothing is trained. A diagonal needs to know which region a phrase belongs to. The world does: its
 captions that describe a scene in full name things by words that, where no other thing in the picture
@@ -12,7 +13,8 @@ import numpy as np
 import torch
 
 from alignbook.papers.comalign.components import vectors
-from alignbook.papers.comalign.model import WEIGHTS, compare, frozen_of, load, recalls, weighted
+from alignbook.papers.comalign.inference import WEIGHTS, frozen_of, recalls, weighted
+from alignbook.papers.comalign.model import compare, evaluate, load
 from alignbook.world.captions import KINDS, PLURALS, SYNONYMS
 
 BLOCK = 5  # pairs of a matrix, as in the figures
@@ -23,7 +25,7 @@ FULL = KINDS.index("relational")  # the caption that describes its scene in full
 class Config:
     """What is measured of matched pairs."""
 
-    kind: str  # "entity", "relation", or "weights"
+    kind: str  # "entity", "relation", "weights", or "dev"
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""
@@ -45,6 +47,8 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     kept["head"] = head.key
     if config.kind == "weights":
         return kept | weighed(model, frozen_of(head), source, source_run)
+    if config.kind == "dev":
+        return kept | both_ways(model, frozen_of(head), target, target_run)
     images, slots, places = pairs(config.kind, target, target_run, target.splits["test"])
     x, y = encoded(model, target_run, images, images * target.captions_per_image + FULL)
     at = np.arange(len(images))
@@ -162,4 +166,22 @@ def weighed(model, frozen, source, source_run) -> dict:
     return found | {
         "asked": {name: n if name[0] == "α" else n * each for name in found},
         "how": "dev of the source, sum of three recalls",
+    }
+
+
+# --- Figure 7 ------------------------------------------------------------------------------------
+
+
+def both_ways(model, frozen, target, target_run) -> dict:
+    """R@1 + R@5 + R@10 on dev of the target: "image to text" and "text to image"."""
+    each = target.captions_per_image
+    own = recalls(*evaluate(model, frozen, target, target_run, "dev"), each, "dev")
+    n = len(target.splits["dev"])
+    asked = {"image to text": ("i2t", n), "text to image": ("t2i", n * each)}
+    found = {
+        k: sum(v for name, v in own.items() if f"{w} R@" in name) for k, (w, _) in asked.items()
+    }
+    return found | {
+        "asked": {name: queries for name, (_, queries) in asked.items()},
+        "how": "dev of the target, sum of three recalls",
     }

@@ -1,8 +1,8 @@
 """ComAlign: compositional alignment in vision-language models (Abdollahi et al., 2024).
 
 In the order of the paper: the encoders on top of a frozen base model (Eq. 1), fine-grained matching
-and the similarities of entities, relations and wholes (Eq. 2–5), the loss (Eq. 6–9), inference
-(Eq. 10, 11), and the presets. Components come from `components/`; Eq. 2 is
+and the similarities of entities, relations and wholes (Eq. 2–5), the loss (Eq. 6–9), training, and
+the presets. Inference (Eq. 10, 11) is in `inference`. Components come from `components/`; Eq. 2 is
 `similarity.fine_grained_matching`. What the text leaves open follows the released code [C] or is our
 assumption [A]. The arms of the exhibits: `arms`.
 """
@@ -10,7 +10,6 @@ assumption [A]. The arms of the exhibits: `arms`.
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -22,10 +21,18 @@ from alignbook.core.protocol import TUNING_SEED, looked_at
 from alignbook.core.similarity import fine_grained_matching
 from alignbook.papers.comalign.components.vectors import Components, captions_of, images_of
 from alignbook.papers.comalign.head_layers import Encoder
+from alignbook.papers.comalign.inference import (
+    Frozen,
+    Similarities,
+    Term,
+    freeze,
+    metrics_of,
+    recalls,
+    weighted,
+)
 from alignbook.store import progress
 
 TERMS = "GER"  # global, entities, relations
-WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)  # what dev chooses α1, α2 and β1 from
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,7 @@ class Config:
     layers: int = 2  # of the transformer [S]
     heads: int = 4  # of its attention; its feedforward layers are as wide as the vectors [C]
     dropout: float = 0.1  # [C]
+    position_dropout: float = 0.0  # after positions are added [S]; the code has some there [C]
     projected: bool = False  # a linear layer and a ReLU before the transformer [C], or none [S]
     positions: str = "sinusoidal"  # of the components [S]; "official": as the code counts them [C]
     normalised: bool = True  # z has length 1 before Eq. 2 [A]
@@ -49,11 +57,12 @@ class Config:
     steps: int = 200  # of training [A]
     batch: int = 128  # images, one caption of each [A]; [S] has 1,600
     learning_rate: float = 1e-3  # [A]
+    warmup: float = 0.1  # share of the steps in which the learning rate rises from 0 [A]
     gamma: float = 0.3  # share of the learning rate that is left after each third of the steps [A]
     weight_decay: float = 0.01  # [A]
     weights: tuple[float, ...] = ()  # α1, α2, β1: fixed [C], or chosen on `validation` [S]
     validation: str = "strict"  # dev of the source [A]; "paper": training images of the target [S]
-    divided: bool = False  # similarities are divided by the mean of their row maxima there [C]
+    divided: bool = False  # what is summed is divided by its mean maximum there [C], see `divisor`
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""
@@ -90,7 +99,7 @@ class ComAlign(nn.Module):
         """The factor on a term's logits, learnt and at most 100; 1 without."""
         return self.scales[term].exp().clamp(max=100) if self.config.scale == "learnt" else 1.0
 
-    def similarities(self, images: Components, captions: Components) -> "Similarities":
+    def similarities(self, images: Components, captions: Components) -> Similarities:
         """Eq. 3–5 of encoded images and captions, for the terms of the config."""
         found = {}
         for term in self.config.terms:
@@ -106,23 +115,6 @@ class ComAlign(nn.Module):
             has = x_mask.any(1), y_mask.any(1)
             found[term] = Term(*fine_grained_matching(x, y, x_mask, y_mask), *has)  # Eq. 3, 4
         return found
-
-
-class Term(NamedTuple):
-    """One of Eq. 3–5: similarities of every image and caption, and who has such components."""
-
-    i2t: torch.Tensor  # (B1, B2)
-    t2i: torch.Tensor  # (B1, B2), rows images as well
-    images: torch.Tensor  # (B1,) bool
-    captions: torch.Tensor  # (B2,) bool
-
-    @property
-    def both(self) -> torch.Tensor:
-        """Pairs in which both sides have them, `(B1, B2) bool`."""
-        return self.images[:, None] & self.captions
-
-
-Similarities = dict[str, Term]
 
 
 # --- Loss (§III-C, Eq. 6–9) ----------------------------------------------------------------------
@@ -180,102 +172,6 @@ def summed_contrasts(model: ComAlign, found: Similarities) -> torch.Tensor:
         )
         total = total + weight * both / 2
     return total
-
-
-# --- Inference (§III-D, Eq. 10, 11) --------------------------------------------------------------
-
-
-class Frozen(NamedTuple):
-    """What inference takes from validation data: α1, α2, β1; for each similarity its mean over
-    matching pairs, which stands in for an absent one [A], and its divisor, 1 without [C].
-    """
-
-    weights: tuple[float, float, float]
-    means: dict[str, float]
-    divisors: dict[str, float]
-
-
-def weighted(base_similarity, found: Similarities, frozen: Frozen):
-    """Eq. 10 and 11: similarities for image-to-text and for text-to-image retrieval, `(B1, B2)`.
-
-    s^I2T = h^I·h^T + α1 (G + E + R, image to text) + α2 (E + R, text to image)
-    s^T2I = h^I·h^T + β1 (G + E + R, text to image)
-    """
-    return summed(*filled(base_similarity, found, frozen), frozen.weights)
-
-
-def filled(base_similarity, found: Similarities, frozen: Frozen):
-    """The base model's similarity, and of each term "i2t" and "t2i" with the means where one is
-    absent; all divided.
-    """
-    parts = {
-        term: {
-            name: torch.where(value.both, s, frozen.means[f"{term} {name}"])
-            / frozen.divisors[f"{term} {name}"]
-            for name, s in (("i2t", value.i2t), ("t2i", value.t2i))
-        }
-        for term, value in found.items()
-    }
-    return base_similarity / frozen.divisors["base"], parts
-
-
-def summed(base_similarity, parts: dict, weights: tuple[float, float, float]):
-    """Eq. 10 and 11 of what `filled` gives."""
-    a1, a2, b1 = weights
-    i2t, t2i = base_similarity.clone(), base_similarity.clone()
-    for term, way in parts.items():
-        i2t += a1 * way["i2t"]
-        if term != "G":
-            i2t += a2 * way["t2i"]
-        t2i += b1 * way["t2i"]
-    return i2t, t2i
-
-
-def freeze(config: Config, base_similarity, found: Similarities, each: int, one=False) -> Frozen:
-    """What inference needs, from the similarities of validation images and captions.
-
-    α1 and α2 are those of `WEIGHTS` with the largest sum of image-to-text recalls, β1 that with the
-    largest of text-to-image: a tie goes to the smallest. What no validation image has is divided by 1.
-
-    Parameters
-    ----------
-    base_similarity : (N, each · N) float, and those of `found` likewise.
-    each : captions an image.
-    one : try α1 = α2 alone, a quarter of the work.
-    """
-    own = torch.arange(base_similarity.shape[1], device=base_similarity.device) // each
-    at = (own, torch.arange(len(own), device=own.device))
-    means, divisors = {}, {"base": 1.0}
-    if config.divided:
-        divisors["base"] = float(base_similarity.max(1).values.mean())
-    for term, value in found.items():
-        for name, s in (("i2t", value.i2t), ("t2i", value.t2i)):
-            present = value.both[at]
-            means[f"{term} {name}"] = float(s[at][present].mean()) if present.any() else 0.0
-            top = float(s.max(1).values.mean())
-            divisors[f"{term} {name}"] = top if config.divided and top else 1.0
-    if config.weights:
-        return Frozen(tuple(config.weights), means, divisors)
-
-    parts = filled(base_similarity, found, Frozen((), means, divisors))  # the same for all weights
-
-    def score(weights, way):
-        both = summed(*parts, weights)
-        recalls = retrieval.evaluate(both[way], each)
-        return sum((recalls.i2t, recalls.t2i)[way].values())
-
-    pairs = [(a1, a2, 0.0) for a1 in WEIGHTS for a2 in ((a1,) if one else WEIGHTS)]
-    a1, a2, _ = max(pairs, key=lambda weights: score(weights, 0))
-    b1 = max(WEIGHTS, key=lambda weight: score((0.0, 0.0, weight), 1))
-    return Frozen((a1, a2, b1), means, divisors)
-
-
-def recalls(i2t, t2i, each: int, split: str) -> dict:
-    """Recalls by name: image-to-text of Eq. 10's similarities, text-to-image of Eq. 11's."""
-    first, second = retrieval.evaluate(i2t, each), retrieval.evaluate(t2i, each)
-    found = {f"{split} i2t R@{k}": value for k, value in first.i2t.items()}
-    found |= {f"{split} t2i R@{k}": value for k, value in second.t2i.items()}
-    return found | {f"{split} RSUM": sum(found.values())}
 
 
 # --- Training (Algorithm 1) ----------------------------------------------------------------------
@@ -342,17 +238,25 @@ def train(model: ComAlign, source, source_run, seed: int, folder: Path, device: 
 
     def dev_at(step):
         found = compare(model, source, source_run, "dev", some)
-        frozen = freeze(config, *found, each, one=True)
+        frozen = freeze(*found, each, config.weights, config.divided, one=True)
         return recalls(*weighted(*found, frozen), each, "dev")["dev RSUM"]
 
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
-    )
-    third = max(1, -(-config.steps // 3))
-    schedule = torch.optim.lr_scheduler.StepLR(optimizer, third, config.gamma)
+    rate = dict(lr=config.learning_rate, weight_decay=config.weight_decay)
+    optimizer = torch.optim.AdamW(model.parameters(), **rate, fused=True)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: factor(config, step))
     descent = training.Descent(optimizer, schedule, config.steps)
     named = label(config, seed)
     return training.fit(model, descent, loss_at, folder, named, dev_at, trivial_at=trivial_at)
+
+
+def factor(config: Config, step: int) -> float:
+    """The share of the learning rate at a step: a linear rise, and StepLR's thirds [S].
+
+    >>> [round(factor(Config(steps=30), step), 2) for step in (0, 1, 2, 9, 10, 29)]
+    [0.33, 0.67, 1.0, 1.0, 0.3, 0.09]
+    """
+    rise, third = max(1, int(config.warmup * config.steps)), max(1, -(-config.steps // 3))
+    return min(1.0, (step + 1) / rise) * config.gamma ** (step // third)
 
 
 def label(config: Config, seed: int) -> str:
@@ -375,23 +279,6 @@ def load(run, source_run) -> ComAlign:
     model = build(Config(**run.config | {"weights": tuple(run.config["weights"])}), source_run)
     model.load_state_dict(run.weights())
     return model.eval()
-
-
-def metrics_of(frozen: Frozen) -> dict:
-    """What was taken from validation data, as a run's metrics have it."""
-    found = dict(zip(("alpha1", "alpha2", "beta1"), frozen.weights, strict=True))
-    found |= {f"mean {name}": value for name, value in frozen.means.items()}
-    return found | {f"divisor {name}": value for name, value in frozen.divisors.items()}
-
-
-def frozen_of(run) -> Frozen:
-    """What a run's inference took from validation data."""
-    m = run.metrics
-
-    def of(kind):
-        return {k.removeprefix(kind): v for k, v in m.items() if k.startswith(kind)}
-
-    return Frozen((m["alpha1"], m["alpha2"], m["beta1"]), of("mean "), of("divisor "))
 
 
 def numbers(rows: np.ndarray, captions: np.ndarray, each: int) -> np.ndarray:
@@ -451,7 +338,7 @@ def validate(model: ComAlign, on_dev, each: int, target, target_run) -> Frozen:
     if model.config.validation == "paper":
         on_dev = compare(model, target, target_run, "train", len(target.splits["dev"]))
         each = target.captions_per_image
-    return freeze(model.config, *on_dev, each)
+    return freeze(*on_dev, each, model.config.weights, model.config.divided)
 
 
 def evaluate(model: ComAlign, frozen: Frozen, dataset, run, split: str):
@@ -463,14 +350,17 @@ def evaluate(model: ComAlign, frozen: Frozen, dataset, run, split: str):
 
 # Full size: [S] batch and layers; [A] learning rate and steps.
 FULL = dict(batch=1600, steps=1000, learning_rate=1e-4)
-# Not in "official", as the code has it: CLIP's features before they are brought to length 1, which
-# our base models don't hand over.
+# "official" follows the released code, which has inference alone. It differs from that code in this:
+# the code's vectors of wholes enter its heads before they are brought to length 1, which our base
+# models don't hand over; its divisors are those of the test split, ours of validation data; and how
+# it trained is not in it, so that loss, scales and optimiser are those of "paper".
 PRESETS = {
     "paper": Config(**FULL),
     "official": Config(
         **FULL,
         projected=True,
         positions="official",
+        position_dropout=0.1,
         masked=False,
         trained="image",
         weights=(0.03, 0.01, 0.1),
@@ -479,10 +369,14 @@ PRESETS = {
 }
 DIFFERENCES = {  # fields of Config in which the presets differ, and why
     "projected": "the code puts a linear layer and a ReLU before the transformer",
-    "positions": "the code's sinusoids take the exponent 2i/D over all i; the whole comes last",
+    "positions": "the code's position codes begin with a cosine, not a sine, and take the exponent "
+    "2i/D over all i; the whole comes last",
+    "position_dropout": "the code drops out after adding the positions as well",
     "masked": "in the code absent components are zeros that count in attention, in the mean, and "
     "as anchors and candidates of the loss",
     "trained": "the code trains the image side alone; the text speaks of both",
     "weights": "the code has fixed weights, relative to similarities that were divided",
-    "divided": "the code divides each similarity by the mean of its row maxima",
+    "divided": "the code divides the base model's similarity, that of the wholes, and the sum of "
+    "entities and relations by their mean maximum: over an image's captions, or over a caption's "
+    "images for that sum from text to image",
 }

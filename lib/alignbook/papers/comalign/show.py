@@ -5,6 +5,7 @@ import pandas as pd
 
 from alignbook.evidence.statistics import t_interval
 from alignbook.papers.comalign import arms, matched_pairs
+from alignbook.papers.comalign.catalogue import BASES
 from alignbook.papers.comalign.components import vectors
 from alignbook.papers.comalign.model import load
 from alignbook.show import figures
@@ -39,7 +40,8 @@ def matrices(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """
     exhibit, found = listed.exhibit.iloc[0], {}
     for line in listed[(listed.role == "report") & (listed.seed == 0)].itertuples():
-        _, source_run, target, target_run = arms.inputs(book, exhibit, line.arm)
+        given = arms.inspected(book, arms.inputs(book, exhibit, line.arm))
+        _, source_run, target, target_run = given
         shown = runs.stored(line.key)
         model = load(runs.stored(shown.metrics["head"]), source_run)
         images, slots, places = shown.array("pairs")[: matched_pairs.BLOCK].T.copy()
@@ -64,6 +66,24 @@ def long_form(found: dict[str, pd.DataFrame]) -> pd.DataFrame:
     )
 
 
+def with_gains(metrics: pd.DataFrame) -> pd.DataFrame:
+    """Metrics of Table I or II with rows such as "clip gain": what ComAlign adds, seed by seed.
+
+    A base model is one run, of which every seed shows the same. A model of which either row was not
+    made has no such row.
+    """
+    gains = [metrics]
+    for base in BASES:
+        before = metrics[metrics.row == base].groupby(["exhibit", "column"])["value"].mean()
+        after = metrics[metrics.row == f"{base}+comalign"]
+        after = after.join(before.rename("before"), on=["exhibit", "column"]).dropna(
+            subset="before"
+        )
+        gain = after.assign(row=f"{base} gain", value=after["value"] - after["before"])
+        gains.append(gain.drop(columns="before"))
+    return pd.concat([each for each in gains if len(each)], ignore_index=True)
+
+
 def weight_lines(metrics: pd.DataFrame) -> pd.DataFrame:
     """Figure 6's curves for `figures.curves`: which weight, its value, sum of recalls, low, high."""
     lines = []
@@ -73,18 +93,19 @@ def weight_lines(metrics: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["weight", "value", "sum of recalls on dev", "low", "high"])
 
 
-def setting_lines(listed: pd.DataFrame) -> pd.DataFrame:
-    """Figure 7's curves for `figures.curves`: which setting, its factor, RSUM on dev, low, high.
+def setting_lines(metrics: pd.DataFrame) -> pd.DataFrame:
+    """Figure 7 for `figures.panels`: setting, direction, factor, sum of recalls on dev, low, high.
 
-    `listed` are its runs with their RSUM on dev, as `results.gather` gives them under "runs".
+    `metrics` are those of its runs. The row "×1" stands in every panel.
     """
     lines = []
-    for row, group in listed[listed.role == "report"].groupby("row", sort=False):
+    for (row, column), group in metrics.groupby(["row", "column"], sort=False):
         name, _, factor = row.rpartition("×")
         names = [name.strip()] if name else ["coefficient", "learning rate", "steps", "batch"]
-        values = t_interval(group["dev_rsum"].to_numpy())
-        lines += [(each, float(factor), *values) for each in names]
-    return pd.DataFrame(lines, columns=["setting", "factor", "RSUM", "low", "high"])
+        values = t_interval(group["value"].to_numpy())
+        lines += [(each, column, float(factor), *values) for each in names]
+    said = ["setting", "direction", "factor", "sum of recalls on dev", "low", "high"]
+    return pd.DataFrame(lines, columns=said)
 
 
 # --- Shapes of tensors -------------------------------------------------------------------------

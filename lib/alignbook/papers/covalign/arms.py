@@ -7,11 +7,16 @@ share its trials and runs; what has a method of its own has trials of its own, a
 
 from dataclasses import replace
 
-from alignbook.papers.covalign import catalogue
-from alignbook.papers.covalign.inputs import tokens, towers
+from alignbook.evidence import learnt
+from alignbook.papers.covalign import catalogue, phrases
+from alignbook.papers.covalign.inputs import pictured, tokens, towers
 from alignbook.papers.covalign.model import Config
+from alignbook.store import runs
 
-RATES = (1.0, 0.5, 2.0)  # what trials vary: the learning rate, as a multiple
+# What trials vary: the learning rate, as a multiple, and the temperature τ of the attention. What
+# has no attention of Eq. 2 has as many trials, of the learning rate alone.
+RATES = (1.0, 0.5, 2.0, 0.25)
+ATTENTIONS = ((1.0, 0.3), (1.0, 0.1), (1.0, 1.0), (0.5, 0.3))
 SGD = 30.0  # the learning rate of SGD in units of Adam's; five times that does not train (pilots)
 BASELINES = ("global", "patches", "queries")  # the global loss alone
 # The whole method with one thing changed (two in the first): steps of the ladder [N], then what
@@ -41,6 +46,7 @@ WEIGHTS = {
 }
 HALVED = (0.5, 1.0, 2.5)  # those of "global-2": the same to Adam, a smaller step to SGD
 PROJECTIONS = ("shared", "separate", "separate-half", "separate-same")
+LONGER = ("shared", "separate")  # those with a control of four times the steps
 
 
 def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
@@ -61,7 +67,7 @@ def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
 
 
 def trials(profile, factor: float = 1.0, **changes) -> list[Config]:
-    """The profile's CoV-Align with the learning rates that dev chooses from, times a factor.
+    """The profile's CoV-Align with the settings that dev chooses from; learning rates times a factor.
 
     Tokens of the small towers are whitened; those of a ViT that is named are as they are.
     """
@@ -69,7 +75,13 @@ def trials(profile, factor: float = 1.0, **changes) -> list[Config]:
     sizes = {name: getattr(profile, f"covalign_{name}") for name in names}
     plain = Config(**sizes | dict(whitened=profile.covalign_vit == "base") | changes)
     rate = factor * profile.covalign_learning_rate
-    return [replace(plain, learning_rate=rate * each) for each in RATES[: profile.covalign_trials]]
+    tried = ATTENTIONS
+    if plain.matching in BASELINES:
+        tried = [(each, plain.temperature) for each in RATES]
+    return [
+        replace(plain, learning_rate=rate * each, temperature=temperature)
+        for each, temperature in tried[: profile.covalign_trials]
+    ]
 
 
 def ladder(profile) -> dict:
@@ -80,7 +92,7 @@ def ladder(profile) -> dict:
 
 
 def loss_weights(profile) -> dict:
-    """Table 5 at the learning rate of the whole method; then whether the loss's scale counts."""
+    """Table 5 at what dev chose for the whole method; then whether the loss's scale counts."""
     adam, sgd = trials(profile), trials(profile, SGD, optimizer="sgd")
     found = {name: (adam, _weights(*each)) for name, each in WEIGHTS.items()}
     return found | {
@@ -101,12 +113,16 @@ def regions(profile) -> dict:
 
 
 def projections(profile) -> dict:
-    """Table 6, and two controls: half the rank, and both matrices the same to begin with."""
-    return {name: (trials(profile, projection=name), {}) for name in PROJECTIONS}
+    """Table 6, and controls: half the rank, both matrices the same to begin with, and four times
+    the steps with what dev chose without.
+    """
+    found = {name: (trials(profile, projection=name), {}) for name in PROJECTIONS}
+    longer = {"steps": 4 * profile.covalign_steps}
+    return found | {name + learnt.LONGER: (found[name][0], longer) for name in LONGER}
 
 
 def spreads(profile) -> dict:
-    """Figure 5: Table 6's own runs."""
+    """Figure 5: Table 6's own runs; what is measured of them says `measured`."""
     found = projections(profile)
     return {name: found[name] for name in ("shared", "separate")}
 
@@ -116,6 +132,16 @@ def spreads(profile) -> dict:
 
 def inputs(book, exhibit: str, arm: str) -> tuple:
     """The data set, and the run of frozen tokens or, end to end, what both towers are made from."""
+    book = pictured(book)
     if "end-to-end" in (arm, book.profile.covalign_tokens):
         return book.dataset(), *towers(book)
     return book.dataset(), tokens(book)
+
+
+def measured(book, exhibit: str, arm: str, run, given: tuple):
+    """The run whose numbers an exhibit shows: of Figure 5, where phrases have gold boxes, that of
+    `phrases`; else the trained run itself.
+    """
+    if exhibit != "covalign-F5" or book.kind != "world":
+        return run
+    return runs.get(phrases.Config(), 0, (run, *given, book.bert()), device=book.device)

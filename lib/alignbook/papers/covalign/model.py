@@ -11,6 +11,7 @@ most L words, and a joint width d. A place is (x, y), from the upper left corner
 
 import math
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +47,7 @@ KNOWN = {
     "tokens": two_towers.MODES,
 }
 COLDEST = 0.01  # of the learnt τ_g, as CLIP bounds its own [X]
+FEWEST = 3  # patches that make a region; of fewer it is hardly one [A]
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Config:
     # Step 2: other than "shared", W_q and W_k at full rank, at half, or alike to begin with.
     projection: str = "shared"  # W [S]; "separate", "separate-half", "separate-same"
     logits: str = "cosine"  # over τ [A]; "dot": z W · F W as it is
-    temperature: float = 0.1  # τ [A]
+    temperature: float = 0.3  # τ [A]; trials hold it against 0.1 and 1
     # Step 3
     mask: str = "attention"  # what is scaled before it is masked [A], or the "logits"
     threshold: float = 0.7  # ε [N]
@@ -136,22 +138,7 @@ class Config:
         return compute(self, inputs, seed, folder, device)
 
 
-# --- 1. Sampling of patches by queries -----------------------------------------------------------
-
-
-# --- 2. Attention (Eq. 2) ------------------------------------------------------------------------
-
-
-# --- 3. Mask -------------------------------------------------------------------------------------
-
-
-# --- 4. Regions ----------------------------------------------------------------------------------
-
-
-# --- 5. Spatial concentration --------------------------------------------------------------------
-
-
-# --- 6. Visual contrast --------------------------------------------------------------------------
+# --- 1. to 6., from sampling to the visual contrast, are `regions` ---------------------------------
 
 
 # --- 7. Matching with words ----------------------------------------------------------------------
@@ -329,9 +316,9 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     Returns
     -------
     dict: recalls; "parameters" that are trained; "evaluation seconds"; "captions cut" of the data
-    set; of regions "spread", the `spatial_concentration` in units of the picture's side, and
-    "patches kept", the mask's share, both of the images measured, and how many regions these have,
-    "asked". `folder` gets the weights and the test ranks.
+    set; of regions what `known_of` says of the images measured, and how many regions these have,
+    "asked". `folder` gets the weights and the test ranks. The last look at dev warns of a mask that
+    leaves regions fewer patches than `FEWEST` in the mean.
     """
     dataset, *sources = inputs
     torch.set_num_threads(1)
@@ -357,7 +344,10 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     some = looked_at(len(dataset.splits["dev"]))
 
     def dev_at(step):
-        return retrieval.evaluate(evaluate(matcher, dataset, "dev", some)[0], each).rsum
+        scores, known = evaluate(matcher, dataset, "dev", some)
+        if step == config.steps:
+            warn_of_mask(known, label(config, seed))
+        return retrieval.evaluate(scores, each).rsum
 
     descent = training.Descent(optimizer, schedule, config.steps, config.clip)
     outcome = training.fit(
@@ -372,14 +362,10 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
         for way, ranks in zip(("i2t", "t2i"), retrieval.ranks(scores, each)):
             np.save(folder / f"ranks_{way}.npy", ranks.astype(np.int32))
     if "spread" in found:
-        asked = dict.fromkeys(("spread", "patches kept"), len(scores) * config.queries)
+        asked = dict.fromkeys(OF_REGIONS, len(scores) * config.queries)
         found |= {"asked": asked, "how": "mean over the regions of all images measured"}
-    trained = sum(p.numel() for p in matcher.parameters() if p.requires_grad)
-    return (
-        training.save(matcher, outcome, folder)
-        | found
-        | {"parameters": trained, "captions cut": matcher.source.cut}
-    )
+    found |= {"parameters": sum(p.numel() for p in matcher.parameters() if p.requires_grad)}
+    return training.save(matcher, outcome, folder) | found | {"captions cut": matcher.source.cut}
 
 
 def label(config: Config, seed: int) -> str:
@@ -397,7 +383,7 @@ def optimizer_of(config: Config, matcher: Matcher) -> torch.optim.Optimizer:
     how = dict(lr=config.learning_rate, weight_decay=config.weight_decay)
     if config.optimizer == "sgd":
         return torch.optim.SGD(groups, momentum=0.9, **how)
-    return torch.optim.Adam(groups, **how)
+    return torch.optim.Adam(groups, fused=True, **how)
 
 
 @torch.inference_mode()
@@ -433,13 +419,42 @@ def evaluate(matcher: Matcher, dataset, split: str, first: int = 0) -> tuple[tor
         done = min(part.stop, len(numbers))
         if not first:  # a look is short, and the bar at hand is the training's
             progress.show(f"comparing with the {split} captions", done, len(numbers))
+    return scores, known_of(regions, matcher.source.grid)
+
+
+OF_REGIONS = ("spread", "patches kept", "kept a region", "regions under 3")
+
+
+def known_of(regions: Regions, grid: tuple[int, int]) -> dict[str, float]:
+    """What is known of the regions of some images; nothing where there are none.
+
+    Returns
+    -------
+    dict: "spread", the `spatial_concentration` in units of the picture's side; of the patches that
+    the mask keeps "patches kept", their share, and "kept a region", their mean number; "regions
+    under 3", the percent of the regions with fewer than `FEWEST`.
+    """
     if regions.attention is None:
-        return scores, {}
-    places = positions(matcher.source.grid).to(regions.attention.device)
-    return scores, {
-        "spread": float(spatial_concentration(regions.attention, places)),
-        "patches kept": float(regions.kept.float().mean()),
-    }
+        return {}
+    places = positions(grid).to(regions.attention.device)
+    counts = regions.kept.sum(-1).float()
+    values = (
+        spatial_concentration(regions.attention, places),
+        regions.kept.float().mean(),
+        counts.mean(),
+        100 * (counts < FEWEST).float().mean(),
+    )
+    return dict(zip(OF_REGIONS, map(float, values)))
+
+
+def warn_of_mask(known: dict[str, float], what: str) -> None:
+    """Warn where regions have fewer patches than `FEWEST` in the mean: they are hardly regions."""
+    if known and known["kept a region"] < FEWEST:
+        warnings.warn(
+            f"{what}: the mask keeps {known['kept a region']:.1f} patches a region in the mean, "
+            f"expected {FEWEST} or more: raise the temperature τ or lower the threshold ε",
+            stacklevel=2,
+        )
 
 
 # --- Preset --------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import torch
 
 from alignbook.backbones import bert
 from alignbook.evidence.statistics import t_interval
-from alignbook.papers.covalign import model
+from alignbook.papers.covalign import model, phrases
 from alignbook.papers.covalign.arms import inputs as inputs_of
 from alignbook.show import figures
 from alignbook.show.figures import BUTT, INK, MARKS, PAPER
@@ -30,6 +30,8 @@ NOTED = {
     "third step": (75.4, 62.6),
     "the whole method": (78.5, 63.3),
 }
+# Of one R@1 the notes don't say which. It stands beside the method's 78.5, image to text [N].
+UNMASKED, FOUR_REGIONS = 74.5, 72.7
 STEPS, NOTES = "With regions", "The notes' other steps"
 LADDER = (  # (group, row, arm), None where the notes don't say enough to build it
     ("Baselines", "mean patch and mean word", "global"),
@@ -51,14 +53,13 @@ LADDER = (  # (group, row, arm), None where the notes don't say enough to build 
 
 def noted() -> pd.DataFrame:
     """The notes' ladder as `printed_tables.table` gives the papers' tables: group, row, column, value."""
-    return pd.DataFrame(
-        [
-            (STEPS if name == "the whole method" else NOTES, name, column, value)
-            for name, both in NOTED.items()
-            for column, value in zip(("i2t R@1", "t2i R@1"), both)
-        ],
-        columns=["group", "row", "column", "value"],
-    )
+    lines = [
+        (STEPS if name == "the whole method" else NOTES, name, column, value)
+        for name, both in NOTED.items()
+        for column, value in zip(("i2t R@1", "t2i R@1"), both)
+    ]
+    lines.append((STEPS, "no mask (ε = 0)", "i2t R@1", UNMASKED))
+    return pd.DataFrame(lines, columns=["group", "row", "column", "value"])
 
 
 def differences(metrics: pd.DataFrame, column: str, pairs) -> pd.DataFrame:
@@ -89,6 +90,50 @@ def ladder_differences(metrics: pd.DataFrame, column: str = "RSUM") -> pd.DataFr
     named = {arm: name for _, name, arm in LADDER if arm}
     found = differences(metrics, column, [(arm, "regions") for arm in named if arm != "regions"])
     return found.assign(row=found.row.map(named), minus=found.minus.map(named))
+
+
+def mask_table(metrics: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
+    """What the mask leaves of every arm's regions: means over seeds.
+
+    Returns
+    -------
+    DataFrame, a line an arm that has regions: its name by `names`, patches kept a region, their
+    percent of all, percent of the regions with fewer than `model.FEWEST`, and a remark where the
+    mean is below it.
+    """
+    wide = metrics.pivot_table(index="row", columns="column", values="value", sort=False)
+    wide = wide.reindex(columns=list(model.OF_REGIONS)).dropna()
+    hardly = wide["kept a region"] < model.FEWEST
+    found = {
+        "arm": [names.get(arm, arm) for arm in wide.index],
+        "patches kept": wide["kept a region"],
+        "of all (%)": 100 * wide["patches kept"],
+        "regions under 3 (%)": wide["regions under 3"],
+        "": np.where(hardly, "hardly regions", ""),
+    }
+    return pd.DataFrame(found).reset_index(drop=True)
+
+
+TRIED = ("temperature", "learning_rate")
+
+
+def trial_table(listed: pd.DataFrame) -> pd.DataFrame:
+    """What dev decided between, a line an arm and candidate: τ, learning rate, mean dev RSUM and its
+    standard deviation over tuning seeds, patches kept a region; the chosen one is marked. None
+    where there was one candidate.
+    """
+    lines = []
+    for arm, own in listed.groupby("arm", sort=False):
+        chosen = runs.stored(own[own.role == "report"].key.iloc[0]).config
+        trials = [runs.stored(key) for key in own[own.role == "trial"].key]
+        for tried in dict.fromkeys(tuple(run.config[name] for name in TRIED) for run in trials):
+            mine = [run.metrics for run in trials if tried == tuple(run.config[n] for n in TRIED)]
+            dev = pd.Series([each["dev RSUM"] for each in mine])
+            kept = np.mean([each.get("kept a region", np.nan) for each in mine])
+            mark = "←" if tried == tuple(chosen[name] for name in TRIED) else ""
+            lines.append((arm, *tried, dev.mean(), dev.std(), kept, mark))
+    columns = ["arm", "τ", "learning rate", "dev RSUM", "sd", "patches kept", "chosen"]
+    return pd.DataFrame(lines, columns=columns)
 
 
 COSTS = ("ms/step", "MB/step", "ms/pair", "MB")
@@ -146,11 +191,15 @@ def region_lines(metrics: pd.DataFrame) -> pd.DataFrame:
 
 
 def region_table(metrics: pd.DataFrame) -> pd.DataFrame:
-    """`region_lines` with the spread of a region and the share of patches that its mask keeps."""
+    """`region_lines` with R@1 image to text beside the notes', the spread of a region, and the share
+    of patches that its mask keeps.
+    """
     found = region_lines(metrics).drop(columns="method")
-    for column in ("spread", "patches kept"):
+    for column in ("i2t R@1", "spread", "patches kept"):
         own = metrics[metrics.column == column].groupby("row")["value"].mean()
         found[column] = [own.get(f"regions-{n}", np.nan) for n in found["N_q"]]
+    notes = {4: FOUR_REGIONS, 8: NOTED["the whole method"][0]}
+    found.insert(list(found).index("i2t R@1") + 1, "notes", found["N_q"].map(notes))
     return found
 
 
@@ -176,6 +225,25 @@ def spread_lines(metrics: pd.DataFrame, rows: tuple) -> pd.DataFrame:
         if values:
             lines.append((label, arm, *t_interval(values), values))
     return pd.DataFrame(lines, columns=["projection", "arm", "mean", "low", "high", "values"])
+
+
+def inside_table(metrics: pd.DataFrame, rows: tuple) -> pd.DataFrame:
+    """How much of a phrase's attention lies in its gold box, in percent, of every arm.
+
+    Returns
+    -------
+    DataFrame: projection, mean over seeds with its 95 % interval, seeds; "even", what attention
+    that is the same everywhere has in the boxes, and "times even". None without gold boxes.
+    """
+    lines = []
+    for _, label, arm in rows:
+        own = metrics[metrics.row == arm].set_index("column")["value"]
+        if "inside" in own.index:
+            values, even = np.atleast_1d(own["inside"]), float(np.mean(own["box"]))
+            mean, low, high = t_interval(values)
+            lines.append((label, mean, low, high, len(values), even, mean / even))
+    columns = ["projection", "inside (%)", "low", "high", "seeds", "even (%)", "times even"]
+    return pd.DataFrame(lines, columns=columns)
 
 
 def spread_figure(lines: pd.DataFrame, even: float, note: str):
@@ -231,105 +299,61 @@ def spread_figure(lines: pd.DataFrame, even: float, note: str):
 
 # --- Figure 5: maps ------------------------------------------------------------------------------
 
-ENDS = {
-    "is",
-    "are",
-    "was",
-    "were",
-    "in",
-    "on",
-    "at",
-    "with",
-    "and",
-    "of",
-    "to",
-    "by",
-    "near",
-    "who",
-    "that",
-    "while",
-    "as",
-    "from",
-    "over",
-    "under",
-    "through",
-    "into",
-    "above",
-    "below",
-    "has",
-    "have",
-    "next",
-    "behind",
-    "beside",
-    "wearing",
-}
-LONGEST = 5  # words
 
-
-def first_phrase(caption: str) -> str:
-    """The words of a caption before the first that ends its first noun phrase [A]: a rough rule.
-
-    >>> first_phrase("A red star is on a ring."), first_phrase("Two dogs running")
-    ('A red star', 'Two dogs')
-    """
-    words = caption.replace(",", " , ").replace(".", " ").split()
-    for i, word in enumerate(words):
-        ends = word.lower() in ENDS or word == "," or (i > 1 and word.lower().endswith("ing"))
-        if i and ends or i == LONGEST:
-            return " ".join(words[:i])
-    return " ".join(words)
-
-
-@torch.inference_mode()
 def phrase_maps(book, listed: pd.DataFrame, n: int = 4, seed: int = 0) -> pd.DataFrame:
     """Attention of the region that matches a phrase best, under both projections.
 
-    Of the first `n` test pictures, none chosen, the first phrase of the first caption. Its words
-    are encoded within their caption; the region is that with the largest mean cosine to them.
+    Of the first `n` test pictures, none chosen, the first phrase that `phrases.of` finds. `listed`
+    are the trained runs, Table 6's.
 
     Returns
     -------
-    DataFrame, a line a patch: picture (row of the data set), caption, phrase, projection, region
-    (from 0), cosine, spread, y, x (of the patch), attention, kept.
+    DataFrame, a line a patch: picture (row of the data set), caption, phrase, box (empty where it is
+    not known), projection, region (from 0), cosine, spread, inside (percent of the attention in the
+    box, NaN without one), y, x (of the patch), attention, kept.
     """
-    dataset, (exhibit,) = book.dataset(), listed.exhibit.unique()
-    rows = dataset.splits["test"][:n]
-    numbers = rows * dataset.captions_per_image
-    captions = [dataset.captions[number] for number in numbers]
-    phrases = [first_phrase(caption) for caption in captions]
-    lengths = bert.load(book.bert(), dataset)[1].encode(phrases)[1] - 2  # without [CLS] and [SEP]
+    (exhibit,) = listed.exhibit.unique()
     parts = []
     for arm in ("shared", "separate"):
         own = listed[(listed.arm == arm) & (listed.role == "report") & (listed.seed == seed)]
-        inputs = inputs_of(book, exhibit, arm)
-        matcher = model.load(runs.stored(own.key.iloc[0]), *inputs)
-        regions, grid = model.encode_images(matcher, rows), matcher.source.grid
-        words, _ = matcher.model.text(*matcher.words(numbers))
-        places = model.positions(grid)
-        y, x = np.divmod(np.arange(grid[0] * grid[1]), grid[1])
-        for i, length in enumerate(lengths.tolist()):
-            cosines = (regions.vectors[i] @ words[i, 1 : 1 + length].T).mean(1)
-            q = int(cosines.argmax())
-            attention = regions.attention[i, q]
-            spread = float(model.spatial_concentration(attention[None, None], places))
-            parts.append(
-                pd.DataFrame(
-                    {
-                        "picture": rows[i],
-                        "caption": captions[i],
-                        "phrase": phrases[i],
-                        "projection": arm,
-                        "region": q,
-                        "cosine": float(cosines[q]),
-                        "spread": spread,
-                        "y": y,
-                        "x": x,
-                        "attention": attention.numpy(),
-                        "kept": regions.kept[i, q].numpy(),
-                    }
-                )
-            )
+        dataset, *sources = inputs_of(book, exhibit, arm)
+        found = phrases.of(dataset, dataset.splits["test"][:n])
+        first = list({each.image: each for each in reversed(found)}.values())[::-1]
+        matcher = model.load(runs.stored(own.key.iloc[0]), dataset, *sources)
+        words = bert.load(book.bert(), dataset)[1].tokenizer
+        looked, grid = phrases.looks(matcher, words, dataset, first), matcher.source.grid
+        parts += [
+            _map(dataset, phrase, phrases.Look(*(part[i] for part in looked)), grid, arm)
+            for i, phrase in enumerate(first)
+        ]
     return pd.concat(parts, ignore_index=True)
+
+
+def _map(dataset, phrase, look, grid: tuple[int, int], arm: str) -> pd.DataFrame:
+    """The lines of one phrase under one projection."""
+    attention, (y, x) = look.attention, np.divmod(np.arange(grid[0] * grid[1]), grid[1])
+    spread = model.spatial_concentration(attention[None, None], model.positions(grid))
+    share = np.nan
+    if phrase.box:
+        in_box = phrases.inside(torch.tensor([phrase.box]), grid)[0]
+        share = 100 * float((attention * in_box).sum())
+    return pd.DataFrame(
+        {
+            "picture": phrase.image,
+            "caption": dataset.captions[phrase.caption],
+            "phrase": phrase.text,
+            "box": " ".join(f"{side:.4f}" for side in phrase.box),
+            "projection": arm,
+            "region": int(look.region),
+            "cosine": float(look.cosine),
+            "spread": float(spread),
+            "inside": share,
+            "y": y,
+            "x": x,
+            "attention": attention.numpy(),
+            "kept": look.kept.numpy(),
+        }
+    )
 
 
 def maps_figure(dataset, maps: pd.DataFrame, note: str):
@@ -347,12 +371,14 @@ def maps_figure(dataset, maps: pd.DataFrame, note: str):
     for line, picture in zip(axes, pictures):
         image, of_it = dataset.images[picture], maps[maps.picture == picture]
         line[0].imshow(image, interpolation="nearest")
+        _frame(line[0], of_it.box.iloc[0], image.shape[:2])
         line[0].set_title(f"“{of_it.phrase.iloc[0]}”", fontsize=9)
         said = "\n".join(textwrap.wrap(of_it.caption.iloc[0], 40)[:3])
         line[0].set_xlabel(said, fontsize=7.5, loc="left")
         for axis, arm in zip(line[1:], arms):
             own = of_it[of_it.projection == arm]
             heat = _overlay(axis, image, own, most)
+            _frame(axis, own.box.iloc[0], image.shape[:2])
             axis.set_title(arm, fontsize=9, fontweight="normal")
             first = own.iloc[0]
             axis.set_xlabel(
@@ -363,9 +389,18 @@ def maps_figure(dataset, maps: pd.DataFrame, note: str):
         for axis in line:
             axis.set_xticks([]), axis.set_yticks([]), axis.grid(False)
     bar = figure.colorbar(heat, ax=axes, shrink=0.5, aspect=30)
-    bar.set_label("attention of a patch, %. White frames: kept by the mask", fontsize=8)
+    said = "attention of a patch, %. White frames: kept by the mask; orange: the phrase's gold box"
+    bar.set_label(said if maps.box.any() else said.partition(";")[0], fontsize=8)
     figure.supxlabel(note, fontsize=8, color="#555555", x=0.01, ha="left")
     return figure
+
+
+def _frame(axis, box: str, size: tuple[int, int]) -> None:
+    """The box of `phrase_maps` on a picture of that height and width; none where it is empty."""
+    if box:
+        x0, y0, x1, y1 = np.array(box.split(), float) * (size * 2)[::-1] - 0.5
+        how = dict(fill=False, color="#e69f00", lw=1.6, gid="gold")
+        axis.add_patch(plt.Rectangle((x0, y0), x1 - x0, y1 - y0, **how))
 
 
 def _overlay(axis, image: np.ndarray, own: pd.DataFrame, most: float):
@@ -398,11 +433,12 @@ def _overlay(axis, image: np.ndarray, own: pd.DataFrame, most: float):
 
 
 def map_table(maps: pd.DataFrame) -> pd.DataFrame:
-    """A line a picture and projection of `phrase_maps`: phrase, region, cosine, spread, patches
-    kept in percent."""
-    keys = ["picture", "phrase", "projection", "region", "cosine", "spread"]
-    found = maps.groupby(keys, sort=False)["kept"].mean().mul(100).reset_index()
-    return found.rename(columns={"kept": "patches kept (%)"}).assign(region=found.region + 1)
+    """A line a picture and projection of `phrase_maps`: phrase, region, cosine, spread, percent of
+    the attention inside the box, patches kept in percent."""
+    keys = ["picture", "phrase", "projection", "region", "cosine", "spread", "inside"]
+    found = maps.groupby(keys, sort=False, dropna=False)["kept"].mean().mul(100).reset_index()
+    found = found.rename(columns={"kept": "patches kept (%)", "inside": "inside (%)"})
+    return found.assign(region=found.region + 1)
 
 
 # --- Shapes of tensors -------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from alignbook.datasets import noise_index
-from alignbook.papers.gsl import coteaching, model, noisy_pairs, rivals
+from alignbook.papers.gsl import coteaching, model, noisy_pairs, rivals, settings
 from alignbook.papers.gsl.catalogue import EXHIBITS, METHODS, NOISE
 
 CHOSEN_AT = 0.4
@@ -20,7 +20,9 @@ SWITCHES = {
     "no-eq7": dict(eq7=False),
     "two-anchor-ratio": dict(two_anchor_ratio=True),
     "clamp-shift": dict(clamp="shift"),
+    "anchors-in-batch": dict(anchors="sample"),
     "anchors-of-batch": dict(anchors="batch"),
+    "noisy-out": dict(noisy_out=True),
     "clean-labels-1": dict(refine_clean=False),
     "inter-minus": dict(sign=-1),
     "sums": dict(reduction="sum"),
@@ -160,12 +162,8 @@ def noise_of(book, dataset, rate: float):
             f"{file} is for all {images} training images; the profile takes the "
             f"first {some}: say --set gsl_images=0 too"
         ) from None
-    found = noise_index.true_rate(index, each)
-    if not rate - 0.05 <= found <= rate:
-        raise ValueError(
-            f"{file}: {100 * found:.1f} % of its captions have a wrong image, expected "
-            f"{100 * rate:g} % or a little less, as its name says"
-        )
+    if said := settings.other_rate(file, noise_index.true_rate(index, each), rate):
+        raise ValueError(said)
     return noisy_pairs.GivenNoise(index)
 
 

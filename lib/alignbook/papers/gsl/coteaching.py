@@ -1,9 +1,10 @@
 """Learning with noisy correspondence by co-teaching: the frame that GSL and its rivals share.
 
-Some training captions are attached to wrong images (`noise`). Two networks (`backbone`) warm up on
-all pairs (`warm_up`). Then, each epoch, a mixture over what each network finds of the pairs divides these into clean and noisy (`mixtures`), labels are
-corrected, and the networks train, each on the other's division. The epoch is chosen on dev, and the
-mean of both networks' scores counts.
+Some training captions are attached to wrong images (`noise`). Two networks (`core.sgraf`) warm up
+on all pairs (`warm_up`). Then, each epoch, a mixture over what each network finds of the pairs
+divides these into clean and noisy (`mixtures`), labels are corrected, and the networks train, each
+on the other's division. The epoch is chosen on dev, the warm-up among them [A], and the mean of both
+networks' scores counts.
 
 In order: what tells methods apart, a step of one network, an epoch of both, the run. [S] is GSL's
 supplement, [N] public notes of the paper, [X] what the rivals' public code does, [A] our assumption.
@@ -15,7 +16,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,17 @@ from torch import nn
 from alignbook.core import retrieval, training
 from alignbook.core.protocol import TUNING_SEED
 from alignbook.papers.gsl.identification import division
-from alignbook.papers.gsl.noisy_pairs import Inputs, Look, Pairs, draw, gather, pool, steps_an_epoch
+from alignbook.papers.gsl.noisy_pairs import (
+    Bank,
+    Inputs,
+    Look,
+    Pairs,
+    draw,
+    gather,
+    pool,
+    spread,
+    steps_an_epoch,
+)
 from alignbook.papers.gsl.two_networks import PHASES, Pair, build, similarities
 from alignbook.papers.gsl.warm_up import WARM_UPS, warm_up_of
 from alignbook.store import durable, runs
@@ -95,6 +106,8 @@ class Method:
     truth : train on the pairs that are clean in truth, and on no others: a bound.
     decay : the learning rate's factor at a step: (step, steps) → float.
     record : numbers a pair that the method keeps from step to step.
+    bank : (config) → of how many clean pairs at most it keeps the vectors from one division to the
+        next.
     """
 
     warm_up: str
@@ -104,6 +117,7 @@ class Method:
     truth: bool = False
     decay: Callable = lambda step, steps: 0.1 if 4 * step >= 3 * steps else 1.0  # 30 of 40 [X]
     record: int = 0
+    bank: Callable = lambda config: 0
 
 
 def posterior(mixture, values: np.ndarray) -> tuple[np.ndarray, str]:
@@ -145,7 +159,8 @@ class Step:
     noisy: np.ndarray
     late: bool
     clock: Clock
-    equal: bool = False  # the network sees equal scores; no labels and no samples are kept of it
+    mixed: bool = False  # the network's scores are mixed; no labels and no samples are kept
+    told: list = field(default_factory=list)  # the loss of the clean pairs alone
 
     @property
     def network(self):
@@ -165,13 +180,24 @@ class Step:
 
     def look(self, chosen: np.ndarray) -> Look:
         """What the network makes of some pairs, for training: they count as samples."""
-        if self.equal:
-            return self.pairs.look(self.network, chosen).equal()
+        if self.mixed:
+            return self.pairs.look(self.network, chosen).mixed()
         self.pair.samples += len(chosen)
         return self.pairs.look(self.network, chosen)
 
     def glance(self, network: nn.Module, chosen: np.ndarray) -> Look:
         return self.pairs.glance(network, chosen)
+
+    def bank(self, chosen: np.ndarray) -> Bank | None:
+        """The clean pairs that those chosen may have for anchors, None where none are kept."""
+        kept = self.pair.kept(self.number)
+        return None if kept is None else kept.of(chosen)
+
+    def tell(self, loss: torch.Tensor) -> None:
+        """The loss of the clean pairs alone: its curve says whether a network learns. Noisy ones
+        cost the more the better it knows them.
+        """
+        self.told.append(loss.detach())
 
     def posterior(self, chosen: np.ndarray) -> torch.Tensor:
         """p(clean) of some pairs, by the division that counts."""
@@ -188,7 +214,7 @@ class Step:
 
     def note(self, chosen: np.ndarray, labels: torch.Tensor) -> None:
         """Keep corrected labels."""
-        if not self.equal:
+        if not self.mixed:
             self.pair.labels[self.number, chosen] = labels.detach().float().cpu()
 
 
@@ -209,6 +235,12 @@ class _Problems:
             warnings.warn(f"{place}: {problem}", stacklevel=2)
 
 
+def fill_bank(pair: Pair, k: int, pairs: Pairs, clean: np.ndarray, batch: int) -> None:
+    """Keep what network k makes of clean pairs now, of as many as its bank has room for."""
+    rows = spread(clean, pair.bank_rows.shape[1])
+    pair.keep(k, rows, pairs.pooled(pair.networks[k], rows, batch))
+
+
 class Lessons:
     """Two networks and their pairs: divided each epoch, learnt from at each step, tried on dev.
 
@@ -222,10 +254,13 @@ class Lessons:
         networks, self.vocabulary = build(config, self.dataset, self.features, base_run, home)
         self.pairs = gather(config, self.dataset, self.features, self.vocabulary, given)
         self.everything = pool(self.pairs, method.truth)
-        self.pair = Pair(networks, len(self.pairs), method.record, config.epochs)
-        self.clock, self.problems = Clock(self.pair.seconds), _Problems(folder / "problems.json")
-        self.per_epoch = steps_an_epoch(config, len(self.pairs), method.truth, method.parts)
+        n, bank = len(self.pairs), (min(method.bank(config), len(self.pairs)), config.dim)
+        self.per_epoch = steps_an_epoch(config, n, method.truth, method.parts)
+        if not config.after:  # nothing is learnt after the warm-up: a step tells the loss
+            self.per_epoch = 1
         self.total = self.per_epoch * config.epochs
+        self.pair = Pair(networks, n, method.record, config.epochs, self.total, bank)
+        self.clock, self.problems = Clock(self.pair.seconds), _Problems(folder / "problems.json")
 
     def descent(self) -> training.Descent:
         """Adam anew after the warm-up, at a rate that falls as the method has it."""
@@ -244,12 +279,18 @@ class Lessons:
         if i == 0 and self.method.divide:
             self.divide(epoch)
         self.clock.turn("training")
-        return self.loss_of(0, epoch, i) + self.loss_of(1, epoch, i)
+        (of_a, clean_of_a), (of_b, clean_of_b) = (self.losses(k, epoch, i) for k in range(2))
+        self.pair.curve[step] = clean_of_a + clean_of_b
+        return of_a + of_b
 
     def trivial_at(self, step: int) -> torch.Tensor:
-        """The loss of both networks if their scores were all equal, labels and margins as they are."""
+        """What `Pair.curve` would be if scores were mixed, labels and margins as they are [A].
+
+        Not if they were equal, which costs the margins alone: among many negatives the hardest may
+        cost more while a network ranks well. Of equal scores both are the same.
+        """
         epoch, i = divmod(step, self.per_epoch)
-        return self.loss_of(0, epoch, i, equal=True) + self.loss_of(1, epoch, i, equal=True)
+        return sum(self.losses(k, epoch, i, mixed=True)[1] for k in range(2))
 
     def divide(self, epoch: int) -> None:
         """p(clean) of all pairs, by what each network makes of them."""
@@ -260,6 +301,12 @@ class Lessons:
             p, problem = self.method.divide(looks, len(self.pairs), config, self.pair.record[k])
             self.pair.posterior[k] = torch.as_tensor(p, dtype=torch.float32)
             self.problems.add(f"epoch {epoch + 1}, network {'AB'[k]}", problem)
+        for k in range(2) if self.method.bank(config) else ():
+            fill_bank(self.pair, k, self.pairs, self.parts(epoch, self.judge(k))[0], config.batch)
+
+    def judge(self, k: int) -> int:
+        """Whose division network k trains on."""
+        return 1 - k if self.config.split == "peer" else k
 
     def parts(self, epoch: int, judge: int) -> tuple[np.ndarray, np.ndarray]:
         """Clean pairs and noisy ones by the division of a network; all are clean without any."""
@@ -275,27 +322,33 @@ class Lessons:
             return self.everything, self.everything[:0]
         return clean, noisy if len(noisy) > 1 else noisy[:0]  # one alone can't be normalised
 
-    def loss_of(self, k: int, epoch: int, i: int, equal: bool = False) -> torch.Tensor:
-        """The loss of network k, on the i-th batch of an epoch."""
+    def losses(self, k: int, epoch: int, i: int, mixed: bool = False) -> tuple:
+        """The loss of network k on the i-th batch of an epoch, and that of its clean pairs alone,
+        where the method tells it.
+        """
         config, passed = self.config, self.config.warm_up_epochs + epoch
-        judge = 1 - k if config.split == "peer" else k
+        judge = self.judge(k)
         chosen = [
             draw(part, config.batch, [self.seed, passed, k, j], i)
             for j, part in enumerate(self.parts(epoch, judge))
         ]
         late = 2 * (epoch * self.per_epoch + i) >= self.total
-        step = Step(config, k, judge, self.pair, self.pairs, *chosen, late, self.clock, equal)
-        return self.method.train(step)
+        step = Step(config, k, judge, self.pair, self.pairs, *chosen, late, self.clock, mixed)
+        loss = self.method.train(step)
+        return loss, step.told[0] if step.told else loss.detach()
 
     def validate(self, step: int) -> float:
-        """RSUM on dev after an epoch; the networks of the best one are kept."""
+        """RSUM on dev after an epoch, or before the first; the networks of the best one are kept.
+
+        Of equal ones the earlier one is the best, which may be the warm-up [A].
+        """
         self.clock.turn("dev")
-        epoch, pair = step // self.per_epoch - 1, self.pair
+        epoch, pair = step // self.per_epoch, self.pair
         scores = self.compare("dev", self.config.dev_images)
         found = retrieval.evaluate(scores, self.dataset.captions_per_image)
         known = pair.dev[:epoch]
         pair.dev[epoch] = found.rsum
-        if epoch == 0 or found.rsum > known.max():
+        if known.isnan().all() or found.rsum > known.nan_to_num(-1).max():
             training.keep(pair.networks.state_dict(), self.folder / "checkpoint.best.pt")
         return found.rsum
 
@@ -323,7 +376,7 @@ class Lessons:
     def counted(self, warmed: dict) -> dict:
         """Epochs, steps, samples and problems, with those of the warm-up."""
         return {
-            "best epoch": int(self.pair.dev.argmax()) + 1,
+            "best epoch": int(self.pair.dev.nan_to_num(-1).argmax()),  # 0: the warm-up
             "warm-up steps": warmed["steps"],
             "warm-up seconds": warmed["training seconds"],
             "samples": int(self.pair.samples) // 2 + warmed["samples"],
@@ -350,12 +403,12 @@ def fit(method: Method, config: Config, inputs, seed: int, folder: Path, device:
 
     Returns
     -------
-    dict: recalls of the better epoch's networks; what `identification` says of the last epoch's
+    dict: recalls of the best epoch's networks; what `identification` says of the last epoch's
     division; "division AUC" and "label AUC", the share of (clean, noisy) couples in which the clean
     pair has the larger mean p(clean) or label, over all pairs or those `labelled`; the seconds of
     each of `PHASES`; the pairs a network trained on. What the noise leaves undefined is missing.
-    `folder` gets the weights, `index` (N,), `posterior` and `labels` (2, N), in `dev` RSUM after
-    each epoch, and `problems.json`: what the mixtures complained of.
+    `folder` gets the weights, in `loss` that of both networks' clean pairs by step, `index` (N,), `posterior` and `labels` (2, N), in `dev` RSUM after the
+    warm-up and after each epoch, and `problems.json`: what the mixtures complained of.
     """
     warmed = {"steps": 0, "training seconds": 0.0, "samples": 0}
     if config.warm_up_epochs:
@@ -369,6 +422,8 @@ def fit(method: Method, config: Config, inputs, seed: int, folder: Path, device:
     if config.warm_up_epochs:
         pair.networks.load_state_dict(start.weights())
     label = f"{config.method}, noise {config.noise:g}, seed {seed}"
+    if config.warm_up_epochs and not training.are_whole(folder):
+        lessons.validate(0)
     ends = range(lessons.per_epoch, lessons.total + 1, lessons.per_epoch)
     outcome = training.fit(
         pair,
@@ -380,6 +435,9 @@ def fit(method: Method, config: Config, inputs, seed: int, folder: Path, device:
         ends,
         lessons.trivial_at,
     )
+    outcome["loss"] = pair.curve.tolist()
+    if config.warm_up_epochs:
+        outcome["dev"] = [(0, float(pair.dev[0])), *outcome["dev"]]
     found = lessons.test(device)
     for name in ("posterior", "labels"):
         np.save(folder / f"{name}.npy", getattr(pair, name).numpy())

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from alignbook.papers.gsl.catalogue import EXHIBITS
 from alignbook.show.gpu_hours import SPEED, WORDS
 
-ALLOWED = 960  # core-seconds of training in a laptop run
+ALLOWED = 1000  # core-seconds of training in a laptop run
 # Seconds of smoke runs besides training: of an arm, of the chapter before its first arm, and of
 # measuring the time and memory of a model.
 BESIDES = {"arm": 0.6, "start": 0, "model": 9}
@@ -31,3 +32,14 @@ def hours(exhibit: str, arms: Sequence[str], profile, captions: int) -> tuple[fl
         f"{trainings} trainings of two networks × {epochs} epochs over {captions:,} pairs, "
         f"{word:.1e} operations a word and image, an estimate"
     )
+
+
+def steps(config) -> int:
+    """The steps of a run, its warm-up's, which runs may share, included."""
+    later = config.epochs * config.epoch_steps if config.after else 1
+    return config.warm_up_epochs * config.epoch_steps + later
+
+
+def place(exhibit: str, arm: str) -> str:
+    """What the runs of an arm start from, as far as their settings do not say it."""
+    return EXHIBITS[exhibit].domain

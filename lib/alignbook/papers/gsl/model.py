@@ -12,7 +12,7 @@ the network's score; S(I, I) and S(T, T) are cosines of mean-pooled encoder outp
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -20,10 +20,15 @@ from torch.nn import functional as F
 
 from alignbook.core import losses
 from alignbook.papers.gsl import coteaching, mixtures, noisy_pairs
-from alignbook.papers.gsl.noisy_pairs import soft_margin
+from alignbook.papers.gsl.noisy_pairs import Bank, soft_margin, spread
 
 LEAST = 1e-3  # of a cosine that others are divided by
-KNOWN = {"clamp": ("floor", "shift"), "anchors": ("sample", "batch"), "reduction": ("mean", "sum")}
+BANK = 4096  # clean pairs that anchors are chosen from, at the most [A]
+KNOWN = {
+    "clamp": ("floor", "shift"),
+    "anchors": ("bank", "sample", "batch"),
+    "reduction": ("mean", "sum"),
+}
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,10 @@ class Config(coteaching.Config):
     eq7: bool = True  # similarities in the frequency domain [N], or of the vectors as they are
     two_anchor_ratio: bool = False  # compares R_I with R_T [N], or S_I with S_T [X]
     clamp: str = "floor"  # raises cosines to 1e-3 [A]; "shift" takes (1 + cos) / 2
-    anchors: str = "sample"  # two for each pair [A], or two for the whole "batch"
+    # Two for each pair, of all clean pairs as they were when the epoch began (line 4: "in D") [A],
+    # or of the mini-batch's ("sample", line 13); or two for the whole "batch" (line 13 to the word).
+    anchors: str = "bank"  # [A]
+    noisy_out: bool = False  # noisy pairs stay out of the first half of the steps, as NCR's do [X]
     refine_clean: bool = True  # clean pairs get new labels (line 15) [S], or keep 1 (line 12)
 
     def __post_init__(self):
@@ -102,10 +110,12 @@ def structure(vectors: torch.Tensor, clean: torch.Tensor) -> torch.Tensor:
     return both - both[clean].mean(0) if clean.sum() > 1 else both
 
 
-def cosines(vectors: torch.Tensor) -> torch.Tensor:
-    """All of a modality with all: `(B, D)` → `(B, B)`; 0 for a vector of zeros."""
+def cosines(vectors: torch.Tensor, others: torch.Tensor | None = None) -> torch.Tensor:
+    """All of a modality with all others, `(B, D)` and `(M, D)` → `(B, M)`, or with one another; 0 for
+    a vector of zeros.
+    """
     vectors = F.normalize(vectors, dim=1)
-    return vectors @ vectors.T
+    return vectors @ (vectors if others is None else F.normalize(others, dim=1)).T
 
 
 # --- Anchors (lines 4 and 13 of Algorithm 1) -----------------------------------------------------
@@ -114,7 +124,7 @@ def cosines(vectors: torch.Tensor) -> torch.Tensor:
 class Anchors(NamedTuple):
     """Anchors of B pairs: which, `(B, 4) int64`, and whether there is one, `(B, 4) bool`.
 
-    The first two are the most similar by their images, the last two by their captions; a pair may
+    They are columns of the cosines they were chosen by. The first two are the most similar by their images, the last two by their captions; a pair may
     stand in both places.
     """
 
@@ -127,7 +137,7 @@ def anchors(
 ) -> Anchors:
     """The two clean pairs of the mini-batch that are most similar, by either modality.
 
-    To each pair ("sample"), or to the pairs of the batch on the whole ("batch") [A]. No pair is its
+    To each pair, or to the pairs of the batch on the whole ("batch") [A]. No pair is its
     own anchor. They are chosen before Eq. 7 (lines 13, 14), by cosines `(B, B)`. Where there are
     too few clean pairs, anchors are missing.
 
@@ -147,16 +157,38 @@ def anchors(
     _fit_together(images, captions, clean)
     itself = torch.eye(len(clean), dtype=torch.bool, device=clean.device)
     barred = itself | ~clean
-    chosen = []
-    for similar in (images, captions):
-        if per == "batch":
-            likely = similar.sum(0).expand(len(clean), -1).masked_fill(~clean, -math.inf)
-        else:
-            likely = similar.masked_fill(barred, -math.inf)
-        nearest = likely.argsort(dim=1, descending=True, stable=True)[:, :2]
-        chosen.append(F.pad(nearest, (0, 2 - nearest.shape[1])))
+    if per != "batch":
+        return nearest(images, captions, barred)
+    likely = [
+        similar.sum(0).expand(len(clean), -1).masked_fill(~clean, -math.inf)
+        for similar in (images, captions)
+    ]
+    return _two_each(likely, barred)
+
+
+def nearest(images: torch.Tensor, captions: torch.Tensor, barred: torch.Tensor) -> Anchors:
+    """The two most similar by either modality that are not barred: cosines and `barred` `(B, M)`.
+
+    >>> cosines = torch.tensor([[1.0, 0.2, 0.5]])
+    >>> nearest(cosines, cosines, torch.tensor([[True, False, False]])).index
+    tensor([[2, 1, 2, 1]])
+    """
+    return _two_each([each.masked_fill(barred, -math.inf) for each in (images, captions)], barred)
+
+
+def _two_each(likely: list, barred: torch.Tensor) -> Anchors:
+    """The two likeliest of each row, by images and by captions; of equal ones those that come first.
+
+    −∞ is no anchor; two maxima take a tenth of a sort's time.
+    """
+    chosen, there = [], []
+    for each in likely:
+        for _ in range(2):
+            value, best = each.max(dim=1, keepdim=True)
+            chosen.append(best), there.append(value > -math.inf)
+            each = each.scatter(1, best, -math.inf)
     index = torch.cat(chosen, dim=1)
-    valid = ~barred.gather(1, index)
+    valid = torch.cat(there, dim=1) & ~barred.gather(1, index)
     return Anchors(index.masked_fill(~valid, 0), valid)
 
 
@@ -166,7 +198,7 @@ def anchors(
 def ratios(
     images: torch.Tensor, captions: torch.Tensor, chosen: Anchors, clamp: str = "floor"
 ) -> torch.Tensor:
-    """q(a) = S_T(n, a) / S_I(n, a) of each pair n and anchor a; cosines `(B, B)` → `(B, 4)`."""
+    """q(a) = S_T(n, a) / S_I(n, a) of each pair n and anchor a; cosines `(B, M)` → `(B, 4)`."""
     if clamp == "shift":
         images, captions = (1 + images) / 2, (1 + captions) / 2
     s_i = images.clamp(min=LEAST).gather(1, chosen.index)
@@ -205,8 +237,8 @@ def soft_labels(
 
     Parameters
     ----------
-    images, captions : (B, B) float
-        Cosines of structures, S_I and S_T.
+    images, captions : (B, M) float
+        Cosines of structures, S_I and S_T, with those that anchors were chosen from.
     clean : (B,) bool
     chosen : Anchors
     two_anchor_ratio, clamp, refine_clean : see `Config`
@@ -231,7 +263,7 @@ def soft_labels(
     tensor([0.6500, 1.0000, 1.0000])
     """
     _known("clamp", clamp)
-    _fit_together(images, captions, clean)
+    _fit_together(images, captions, clean, images.shape[-1])
     ratio, valid = ratios(images, captions, chosen, clamp), chosen.valid
     if two_anchor_ratio:
         ratio, valid = of_two_anchors(ratio, valid)
@@ -249,7 +281,7 @@ def soft_labels(
 def l_intra(
     images: torch.Tensor, captions: torch.Tensor, chosen: Anchors, reduction: str = "mean"
 ) -> torch.Tensor:
-    """Eq. 13: over the anchors a, (S(I_i, I_a) − S(T_i, T_a))²; cosines `(B, B)` → `(B,)`.
+    """Eq. 13: over the anchors a, (S(I_i, I_a) − S(T_i, T_a))²; cosines `(B, M)` → `(B,)`.
 
     Mean or sum over a pair's anchors; 0 without any.
 
@@ -275,36 +307,60 @@ def l_inter(scores: torch.Tensor, chosen: Anchors, reduction: str = "mean") -> t
 
 
 def l_sct(
-    look: noisy_pairs.Look, labels: torch.Tensor | None, chosen: Anchors, config: Config
+    look: noisy_pairs.Look,
+    labels: torch.Tensor | None,
+    chosen: Anchors,
+    config: Config,
+    bank: Bank | None = None,
+    near: Anchors | None = None,
 ) -> torch.Tensor:
     """Eq. 16 for each pair: ℓ = L_w + ζ L_intra + σ η L_inter, `(B,)`.
 
     L_w (Eq. 17) is the hinge with the hardest negatives; its margin is the pair's soft one, in its
     row for image to text and in its column for text to image, or α where there are no `labels`.
+    Where anchors are `chosen` in a `bank`, L_inter takes those `near` in the mini-batch: it needs
+    the network's scores, which others have not [A].
     """
+    among = look if bank is None else bank
     margin = config.margin if labels is None else soft_margin(labels, config.margin)
     l_w = losses.hardest_negative_hinge(
         look.scores, margin, image_ids=look.image_ids, reduction="none"
     )
-    intra = l_intra(cosines(look.images), cosines(look.captions), chosen, config.reduction)
-    inter = l_inter(look.scores, chosen, config.reduction)
+    images, captions = cosines(look.images, among.images), cosines(look.captions, among.captions)
+    intra = l_intra(images, captions, chosen, config.reduction)
+    inter = l_inter(look.scores, near or chosen, config.reduction)
     return l_w + config.zeta * intra + config.sign * config.eta * inter
 
 
 # --- Algorithm 1 ---------------------------------------------------------------------------------
 
 
+def of_batch(look: noisy_pairs.Look, clean: torch.Tensor, config: Config) -> Anchors:
+    """Anchors among the clean pairs of a mini-batch."""
+    images, captions = cosines(look.images.detach()), cosines(look.captions.detach())
+    return anchors(images, captions, clean, "batch" if config.anchors == "batch" else "sample")
+
+
 def correct(
-    look: noisy_pairs.Look, clean: torch.Tensor, config: Config
+    look: noisy_pairs.Look, clean: torch.Tensor, config: Config, bank: Bank | None = None
 ) -> tuple[torch.Tensor, Anchors]:
-    """Lines 13–15: labels `(B,)` of a mini-batch and the anchors of its pairs, without gradient."""
+    """Lines 13–15: labels `(B,)` of a mini-batch and the anchors of its pairs, without gradient.
+
+    Anchors are of the `bank`, or without one of the mini-batch.
+    """
     images, captions = look.images.detach(), look.captions.detach()
-    chosen = anchors(cosines(images), cosines(captions), clean, config.anchors)
-    if config.eq7:
-        images, captions = structure(images, clean), structure(captions, clean)
+    if bank is None:
+        chosen, among, anchoring = of_batch(look, clean, config), (images, captions), clean
+    else:
+        among, anchoring = bank[:2], torch.ones(len(bank.images), dtype=torch.bool).to(clean.device)
+        chosen = nearest(*map(cosines, (images, captions), among), bank.own)
+    s_i, s_t = (
+        compared(own, others, anchoring, config.eq7)
+        for own, others in zip((images, captions), among)
+    )
     labels = soft_labels(
-        cosines(images),
-        cosines(captions),
+        s_i,
+        s_t,
         clean,
         chosen,
         two_anchor_ratio=config.two_anchor_ratio,
@@ -314,17 +370,33 @@ def correct(
     return labels, chosen
 
 
+def compared(vectors, others, clean: torch.Tensor, eq7: bool) -> torch.Tensor:
+    """Cosines `(B, M)` of a modality's vectors with those that anchors are chosen from, of their
+    structures where Eq. 7 holds; its centre is the mean of the `clean` ones of the others.
+    """
+    if not eq7:
+        return cosines(vectors, others)
+    mask = torch.cat((torch.zeros(len(vectors), dtype=torch.bool, device=clean.device), clean))
+    return cosines(
+        *structure(torch.cat((vectors, others)), mask).split(list(map(len, (vectors, others))))
+    )
+
+
 def train(step: coteaching.Step) -> torch.Tensor:
     """Lines 12–16: one mini-batch of clean and noisy pairs, scored by one network."""
-    config, rows = step.config, step.rows()
-    look = step.look(rows)
+    config = cast(Config, step.config)
+    rows = step.clean if config.noisy_out and not step.late else step.rows()
+    look, bank = step.look(rows), step.bank(rows)
     with step.correcting():
         clean = torch.zeros(len(rows), dtype=torch.bool, device=look.scores.device)
         clean[: len(step.clean)] = True
-        labels, chosen = correct(look, clean, config)
+        labels, chosen = correct(look, clean, config, bank)
+        near = of_batch(look, clean, config) if bank else chosen
     step.note(rows, labels)
-    per_pair = l_sct(look, labels, chosen, config)
-    return per_pair.mean() if config.reduction == "mean" else per_pair.sum()  # type: ignore[attr-defined]
+    per_pair = l_sct(look, labels, chosen, config, bank, near)
+    reduce = torch.mean if config.reduction == "mean" else torch.sum  # type: ignore[attr-defined]
+    step.tell(reduce(per_pair[: len(step.clean)]) if len(step.clean) else reduce(per_pair))
+    return reduce(per_pair)
 
 
 def divide(looks, n: int, config: Config, record) -> tuple[np.ndarray, str]:
@@ -337,16 +409,38 @@ def divide(looks, n: int, config: Config, record) -> tuple[np.ndarray, str]:
     for rows, look in looks:
         first[rows] = noisy_pairs.hardest(look, config.margin).cpu()
     likely, problem = coteaching.posterior(mixtures.BetaMixture(), first)
-    found = np.empty(n)
+    found, kept = np.empty(n), bank_of(looks, likely > config.delta, config)
     for rows, look in looks:
         clean = torch.from_numpy(likely[rows] > config.delta).to(look.scores.device)
-        chosen = anchors(cosines(look.images), cosines(look.captions), clean, config.anchors)
-        found[rows] = l_sct(look, None, chosen, config).cpu()
+        near = chosen = of_batch(look, clean, config)
+        bank = kept.of(rows) if kept else None
+        if bank:
+            chosen = nearest(*map(cosines, (look.images, look.captions), bank[:2]), bank.own)
+        found[rows] = l_sct(look, None, chosen, config, bank, near).cpu()
     p, last = coteaching.posterior(mixtures.BetaMixture(), found)
     return p, "; ".join(filter(None, (problem and f"of L_w alone: {problem}", last)))
 
 
-METHOD = coteaching.Method("hardest", train, divide, parts=True)  # line 1; see `Config.warm_up`
+def bank_of(looks: list, clean: np.ndarray, config: Config) -> Bank | None:
+    """The `clean` `(N,) bool` of all pairs as one network saw them, None where none is or none is
+    wanted."""
+    rows = spread(np.flatnonzero(clean), BANK)
+    if config.anchors != "bank" or not len(rows):
+        return None
+    d, like = looks[0][1].images.shape[1], looks[0][1].images
+    vectors = torch.empty((2, len(clean), d), dtype=like.dtype, device=like.device)
+    for chosen, look in looks:
+        vectors[:, chosen] = torch.stack((look.images, look.captions))
+    return Bank(*vectors[:, rows], torch.from_numpy(rows))
+
+
+METHOD = coteaching.Method(  # line 1; see `Config.warm_up`
+    "hardest",
+    train,
+    divide,
+    parts=True,
+    bank=lambda config: BANK if config.anchors == "bank" else 0,
+)
 
 
 def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
@@ -373,13 +467,17 @@ def _mask(clean: torch.Tensor, size: int) -> None:
         raise ValueError(f"clean must be ({size},) bool, not {tuple(clean.shape)} {clean.dtype}")
 
 
-def _fit_together(images: torch.Tensor, captions: torch.Tensor, clean: torch.Tensor) -> None:
-    """ValueError unless both are the cosines of as many pairs as may be clean."""
+def _fit_together(
+    images: torch.Tensor, captions: torch.Tensor, clean: torch.Tensor, others: int | None = None
+) -> None:
+    """ValueError unless both are the cosines of as many pairs as may be clean, with one another or
+    with so many others."""
     size = len(clean)
+    wanted = size, size if others is None else others
     for name, each in (("images", images), ("captions", captions)):
-        if each.shape != (size, size):
+        if each.shape != wanted:
             raise ValueError(
-                f"{name} must be ({size}, {size}), one row and one column a pair, "
+                f"{name} must be {wanted}, a row a pair and a column an anchor it may have, "
                 f"not {tuple(each.shape)}"
             )
     _mask(clean, size)

@@ -36,6 +36,41 @@ class Look(NamedTuple):
         """The same with equal scores: a network that can't tell one pair from another."""
         return self._replace(scores=torch.zeros_like(self.scores))
 
+    def mixed(self) -> "Look":
+        """The same with each caption's scores at the next caption's place: they tell nothing of which
+        pairs belong together, and are as far apart as they were.
+        """
+        return self._replace(scores=self.scores.roll(1, 1))
+
+
+class Bank(NamedTuple):
+    """M clean pairs that anchors are chosen from, as one network saw them.
+
+    `images`, `captions` `(M, d)`: pooled unit vectors; `rows` `(M,) int64`: which of the training
+    pairs they are; `own` `(B, M) bool`: whether one is the pair that it would be an anchor of.
+    """
+
+    images: torch.Tensor
+    captions: torch.Tensor
+    rows: torch.Tensor
+    own: torch.Tensor | None = None
+
+    def of(self, chosen: np.ndarray) -> "Bank":
+        """The same for the pairs `chosen` `(B,) int64`."""
+        own = torch.from_numpy(chosen)[:, None] == self.rows
+        return self._replace(own=own.to(self.images.device))
+
+
+def spread(rows: np.ndarray, most: int) -> np.ndarray:
+    """At most so many of some rows, evenly spread.
+
+    >>> spread(np.arange(5), 3), spread(np.arange(2), 3)
+    (array([0, 2, 4]), array([0, 1]))
+    """
+    if len(rows) <= most:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, most).round().astype(int)]
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -62,18 +97,30 @@ class Pairs:
 
     def look(self, network: nn.Module, chosen: np.ndarray) -> Look:
         """What a network makes of the pairs `chosen` `(B,) int64`."""
+        regions, words = self.encoded(network, chosen)
+        images = torch.from_numpy(self.index[chosen]).to(regions.pooled.device)
+        return Look(network.similarity(regions, words), regions.pooled, words.pooled, images)
+
+    def encoded(self, network: nn.Module, chosen: np.ndarray) -> tuple:
+        """Images and captions of the pairs `chosen`, as the network's similarity takes them."""
         device = next(network.parameters()).device
-        images = self.index[chosen]
-        raw = region_features.batch(self.stored, self.rows[images], self.regions).to(device)
+        raw = region_features.batch(self.stored, self.rows[self.index[chosen]], self.regions)
         lengths = self.lengths[chosen]
         ids = self.ids[chosen, : int(lengths.max())].to(device)
-        regions, words = network.encode_images(raw), network.encode_captions(ids, lengths)
-        return Look(
-            network.similarity(regions, words),
-            regions.pooled,
-            words.pooled,
-            torch.from_numpy(images).to(device),
-        )
+        return network.encode_images(raw.to(device)), network.encode_captions(ids, lengths)
+
+    @torch.no_grad()
+    def pooled(self, network: nn.Module, chosen: np.ndarray, batch: int) -> torch.Tensor:
+        """Pooled vectors of images and captions of the pairs `chosen`, `(2, M, d)`, as `glance` has
+        them, without a score; a `batch` at a time.
+        """
+        was, parts = network.training, []
+        network.eval()
+        for start in range(0, len(chosen), batch):
+            both = self.encoded(network, chosen[start : start + batch])
+            parts.append(torch.stack([each.pooled for each in both]))
+        network.train(was)
+        return torch.cat(parts, dim=1)
 
     @torch.no_grad()
     def glance(self, network: nn.Module, chosen: np.ndarray) -> Look:

@@ -93,8 +93,10 @@ def _between_lanes(axis, config: dict, said: dict) -> None:
 
 def _test(axis, said: dict) -> None:
     """What is measured at the end."""
+    best = said["", "best epoch"]
     text = (
-        f"mean of A's and B's\nscores, epoch {said['', 'best epoch']:.0f}\n(best on dev):\n"
+        f"mean of A's and B's\nscores, {f'epoch {best:.0f}' if best else 'the warm-up'}\n"
+        "(best on dev):\n"
         f"RSUM {said['', 'RSUM']:.1f}"
     )
     _box(axis, 10.05, MIDDLE, 1.45, 1.5, "Test", text)

@@ -24,7 +24,8 @@ class Config:
     eq7: bool = True  # similarities in the frequency domain [N]
     two_anchor_ratio: bool = False  # compares R_I with R_T [N], or S_I with S_T [X]
     clamp: str = "floor"  # raises cosines to 1e-3 [A]; "shift" takes (1 + cos) / 2
-    anchors: str = "sample"  # two for each pair [A], or two for the whole "batch"
+    anchors: str = "bank"  # two for each pair, of all clean ones [A], of the batch's ("sample"), or
+    # two for the whole "batch"
     refine_clean: bool = True  # clean pairs get new labels [S], or keep 1
     division: str = "last"  # which pairs count as clean: by the run's last division [A], or "true"
     labels: str = "corrected"  # [S]; "score": the network's own score, without any anchor
@@ -62,9 +63,10 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     for k, network in enumerate(networks.to(device)):
         judge = 1 - k if trained.split == "peer" else k
         clean = ~pairs.noisy if config.division == "true" else posterior[judge] > trained.delta
+        bank = bank_of(pairs, network, clean, config, trained.batch)
         for rows, count in batches(clean, trained.batch):
-            look = pairs.glance(network, rows)
-            labels[k, rows] = labels_of(look, count, config).cpu()
+            look, own = pairs.glance(network, rows), bank and bank.of(rows)
+            labels[k, rows] = labels_of(look, count, config, own).cpu()
     np.save(folder / "labels.npy", labels)
     np.save(folder / "index.npy", pairs.index)
     mean, clean = labels.mean(0), ~pairs.noisy
@@ -102,10 +104,22 @@ def batches(clean: np.ndarray, size: int):
         yield np.concatenate((a, b)), len(a)
 
 
-def labels_of(look: noisy_pairs.Look, count: int, config: Config) -> torch.Tensor:
+def bank_of(
+    pairs: noisy_pairs.Pairs, network, clean: np.ndarray, config: Config, batch: int
+) -> noisy_pairs.Bank | None:
+    """The clean pairs as training keeps them, None where anchors are of the mini-batch."""
+    rows = noisy_pairs.spread(np.flatnonzero(clean), model.BANK)
+    if config.anchors != "bank" or not len(rows):
+        return None
+    return noisy_pairs.Bank(*pairs.pooled(network, rows, batch), torch.from_numpy(rows))
+
+
+def labels_of(
+    look: noisy_pairs.Look, count: int, config: Config, bank: noisy_pairs.Bank | None = None
+) -> torch.Tensor:
     """Labels `(B,)` of a mini-batch whose first `count` pairs are clean."""
     if config.labels == "score":
         return look.scores.diagonal()
     clean = torch.arange(len(look.scores), device=look.scores.device) < count
-    labels, _ = model.correct(look, clean, config)
+    labels, _ = model.correct(look, clean, config, bank)
     return labels

@@ -81,12 +81,15 @@ def ncr(step: Step) -> torch.Tensor:
 
 
 def trained_with(step: Step, parts: list, labels: list) -> torch.Tensor:
-    """Hardest negatives with soft margins within each part; the sum of the parts' means."""
-    total = 0
+    """Hardest negatives with soft margins within each part, clean ones first; the sum of the parts'
+    means.
+    """
+    found = []
     for chosen, y in zip(parts, labels):
         step.note(chosen, y)
-        total = total + hardest(step.look(chosen), soft_margin(y, step.config.margin)).mean()
-    return total
+        found.append(hardest(step.look(chosen), soft_margin(y, step.config.margin)).mean())
+    step.tell(found[0])
+    return sum(found)
 
 
 # --- BiCro ----------------------------------------------------------------------------------------

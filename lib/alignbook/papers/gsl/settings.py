@@ -23,11 +23,75 @@ def problem(name: str, profile, data: str, exhibits: Sequence[str] = ()) -> str:
     own = [each for each in exhibits if each in catalogue.EXHIBITS]
     rates = sorted(set().union(*map(catalogue.rates, own)))
     folder = Path(value).expanduser()
-    missing = [file for rate in rates if not (file := folder / f"{kind}_{rate}.npy").is_file()]
+    files = {rate: folder / f"{kind}_{rate}.npy" for rate in rates}
+    missing = [file for file in files.values() if not file.is_file()]
     if folder.is_dir() and not missing:
-        return ""
+        said = (wrong(file, float(rate), profile, kind) for rate, file in files.items())
+        return next(filter(None, said), "")
     return (
         f"{missing[0] if folder.is_dir() else folder} not found, "
         f"expected a folder with {kind}_RATE.npy for RATE = {', '.join(rates)}; or "
         "leave it out, and the noise is drawn"
     )
+
+
+def wrong(file: Path, rate: float, profile, kind: str) -> str:
+    """What speaks against a noise file, "" if nothing does: its form, the number of its images
+    where the profile or the data's kind says how many there are, and its true rate.
+    """
+    from alignbook.datasets import noise_index
+    from alignbook.errors import DataError
+
+    taken = _training_images(profile, kind)
+    try:
+        held = _images_of(file, taken)
+        index = noise_index.read(file, held)
+    except DataError as error:
+        return str(error)
+    if taken and held != taken:
+        return (
+            f"{file}: for {held:,} training images, expected the {taken:,} that the profile takes: "
+            f"say --set gsl_images={held} too, or give a file for so many"
+        )
+    return other_rate(file, noise_index.true_rate(index), rate)
+
+
+def other_rate(file: Path, found: float, rate: float) -> str:
+    """What speaks against the true rate of a noise file, "" if it is what its name says or a little
+    less: some captions that were picked stay in place.
+
+    >>> other_rate(Path("world_0.4.npy"), 0.39, 0.4)
+    ''
+    """
+    if rate - 0.05 <= found <= rate:
+        return ""
+    return (
+        f"{file}: {100 * found:.1f} % of its captions have a wrong image, expected "
+        f"{100 * rate:g} % or a little less, as its name says"
+    )
+
+
+def _images_of(file: Path, taken: int) -> int:
+    """For how many images a file is: so many as are taken where its length says so, else by its
+    largest row, as every image stands there.
+    """
+    import numpy as np
+
+    from alignbook.datasets.prepared import CAPTIONS_PER_IMAGE
+
+    try:
+        index = np.load(file, mmap_mode="r", allow_pickle=False)
+        if taken and index.shape in ((taken,), (CAPTIONS_PER_IMAGE * taken,)):
+            return taken
+        return int(index.max()) + 1
+    except (OSError, ValueError, TypeError):  # no such array: reading it says what is wrong
+        return taken or 1
+
+
+def _training_images(profile, kind: str) -> int:
+    """How many training images a profile takes of data that nobody looked at, 0 if unknown."""
+    from alignbook.datasets import precomp
+
+    published = precomp.SIZES[kind]["train"][0] if kind in precomp.SIZES else 0
+    whole = min(filter(None, (profile.train_images, published)), default=0)
+    return profile.gsl_images or whole

@@ -6,7 +6,7 @@ import pandas as pd
 
 from alignbook.evidence.statistics import t_interval
 from alignbook.papers.gsl.cost import SCHEDULES
-from alignbook.papers.gsl.show import NAMES, NOT_REBUILT
+from alignbook.papers.gsl.show import LATER, NAMES, NOT_REBUILT
 from alignbook.show import figures
 from alignbook.show.figures import ACCENT, OURS, PAPER
 
@@ -33,16 +33,17 @@ def cost_table(costs: pd.DataFrame, printed: pd.DataFrame, rows: tuple) -> pd.Da
             "paper, seconds": paper[name, "seconds"],
             "paper, increase (%)": paper[name, "increase"],
         }
-        if arm:
+        if made := arm in set(costs.row):
             mine = costs[costs.row == arm].mean(numeric_only=True)
             line |= {
                 "ours, seconds": mine["seconds"],
+                "ours, seconds an epoch": mine["an epoch"],
                 "ours, increase (%)": increase(costs, "seconds", arm)[0],
                 "±": increase(costs, "seconds", arm)[1],
                 "at equal steps (%)": increase(costs, "at equal steps", arm)[0],
                 "division and correction (%)": mine["overhead"],
             }
-        lines.append(line | {"": "" if arm else NOT_REBUILT})
+        lines.append(line | {"": "" if made else LATER if arm else NOT_REBUILT})
     return pd.DataFrame(lines)
 
 

@@ -2,13 +2,14 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import torch
 from torch import nn
 
 from alignbook.backbones import region_features
 from alignbook.backbones.word_vectors import word_vectors
-from alignbook.papers.gsl import backbone
-from alignbook.papers.gsl.noisy_pairs import IMAGES, _first
+from alignbook.core import sgraf
+from alignbook.papers.gsl.noisy_pairs import IMAGES, Bank, _first
 from alignbook.store import progress
 
 PHASES = ("training", "division", "correction", "dev", "test")  # whose seconds are counted
@@ -18,21 +19,39 @@ class Pair(nn.Module):
     """Two networks, and what is known of the N pairs: all that a checkpoint has to hold.
 
     `posterior` p(clean), `labels` as last corrected (NaN: never), both (2, N), a row a network;
-    `record` (2, R, N); `dev` RSUM by epoch; `seconds` by phase; `samples` that both trained on.
+    `record` (2, R, N); `dev` RSUM by epoch, that of the warm-up first; `curve` the loss of clean
+    pairs by step; `seconds` by phase; `samples` that both trained on. `bank` (2, 2, M, d) holds the
+    pooled vectors of images and captions of up to M clean pairs, `bank_rows` (2, M) which they are,
+    −1 for none.
     """
 
-    def __init__(self, networks: list, n: int, record: int, epochs: int):
+    def __init__(self, networks: list, n: int, record: int, epochs: int, steps=0, bank=(0, 0)):
         super().__init__()
         self.networks = nn.ModuleList(networks)
         for name, value in dict(
             posterior=torch.ones(2, n),
             labels=torch.full((2, n), torch.nan),
             record=torch.full((2, record, n), torch.nan),
-            dev=torch.full((epochs,), torch.nan),
+            dev=torch.full((epochs + 1,), torch.nan),
+            curve=torch.full((steps,), torch.nan),
+            bank=torch.zeros(2, 2, *bank),
+            bank_rows=torch.full((2, bank[0]), -1),
             seconds=torch.zeros(len(PHASES), dtype=torch.float64),
             samples=torch.zeros((), dtype=torch.int64),
         ).items():
             self.register_buffer(name, value)
+
+    def keep(self, k: int, rows: np.ndarray, vectors: torch.Tensor) -> None:
+        """Put pairs `(M,)` into network k's bank in place of those before, as `Pairs.pooled` sees
+        them."""
+        self.bank_rows[k], m = -1, len(rows)
+        self.bank_rows[k, :m], self.bank[k, :, :m] = torch.from_numpy(rows), vectors.cpu()
+
+    def kept(self, k: int) -> Bank | None:
+        """Network k's bank, None while it is empty."""
+        m = int((self.bank_rows[k] >= 0).sum())
+        device = next(self.networks.parameters()).device
+        return Bank(*self.bank[k, :, :m].to(device), self.bank_rows[k, :m]) if m else None
 
 
 def build(config, dataset, feature_run, base_run=None, home=None, *_):
@@ -40,7 +59,7 @@ def build(config, dataset, feature_run, base_run=None, home=None, *_):
     vectors, vocabulary = start_vectors(dataset, base_run, home)
     width = feature_run.metrics["width"]
     networks = [
-        backbone.build(
+        sgraf.build(
             config.similarity,
             width,
             vectors,

@@ -189,35 +189,6 @@ def enclosing(things: Boxes, most: int) -> Boxes:
     return top(pack(rows, boxes, scores, len(things.offsets) - 1), most)
 
 
-def crops(images: np.ndarray, rows: np.ndarray, boxes: np.ndarray, size: int) -> np.ndarray:
-    """What boxes show, squashed to squares.
-
-    Parameters
-    ----------
-    images : ``(N, H, W, 3) uint8``; a memory map is read one picture at a time.
-    rows : ``(R,) int``, the picture of each box.
-    boxes : ``(R, 4)`` fractions; one narrower than a pixel is widened to a pixel.
-
-    Returns
-    -------
-    ``(R, size, size, 3) uint8``. Bilinear with antialiasing (PIL's, as photographs are prepared),
-    exact for fractions of a pixel; at a box's border the pixel beyond it counts, too.
-    """
-    from PIL import Image
-
-    side = np.array(images.shape[2:0:-1], float)
-    low, high = boxes[:, :2] * side, boxes[:, 2:] * side
-    low = np.clip(np.where(high - low < 1, (low + high - 1) / 2, low), 0, side - 1)
-    high = np.minimum(np.maximum(high, low + 1), side)
-    shown = np.empty((len(rows), size, size, 3), np.uint8)
-    last = None
-    for k, (row, box) in enumerate(zip(rows, np.hstack([low, high]).tolist(), strict=True)):
-        if row != last:
-            picture, last = Image.fromarray(images[row]), row
-        shown[k] = picture.resize((size, size), Image.Resampling.BILINEAR, box=box)
-    return shown
-
-
 def intersection_over_union(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Of every box of `a` ``(A, 4)`` with every box of `b` ``(B, 4)``: ``(A, B)``."""
     low = np.maximum(a[:, None, :2], b[None, :, :2])

@@ -28,6 +28,7 @@ class Config:
     entities: int = 10  # N, of each caption at the most [S]
     relations: int = 10  # M, likewise [S]
     prepositions: bool = True  # "a star above a ring" is a relation too, without a verb [A]
+    bare: bool = True  # "a red star" is the entity "star" too [A]; False: "red star" alone
     # Pictures that are in no data set have those of a grid.
     boxes: str = "detector"  # where they come from, see `vectors.boxes_of` [A]
 
@@ -191,9 +192,9 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
         )
     table = pd.concat(listed, ignore_index=True)
     captions = [*table.caption, *table.negative]
-    found = text.components(
-        parser.load(pipeline), captions, config.prepositions, config.entities, config.relations
-    )
+    kinds = config.prepositions, config.bare
+    most = config.entities, config.relations
+    found = text.components(parser.load(pipeline), captions, *kinds, *most)
     phrases, places = said.with_wholes(found, captions)
     np.save(folder / "images.npy", np.concatenate(seen))
     np.save(folder / "boxes.npy", np.concatenate(boxes))

@@ -20,6 +20,7 @@ class Config:
     entities: int = 10  # N, of each caption at the most [S]
     relations: int = 10  # M, likewise [S]
     prepositions: bool = True  # "a star above a ring" is a relation too, without a verb [A]
+    bare: bool = True  # "a red star" is the entity "star" too [A]; False: "red star" alone
     images: int = 0  # the first so many of the training split, 0 for all; of others all [A]
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
@@ -38,9 +39,9 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     each = dataset.captions_per_image
     numbers = (rows_of(dataset, config)[:, None] * each + np.arange(each)).ravel()
     captions = [dataset.captions[i] for i in numbers]
-    said = text.components(
-        parser.load(pipeline), captions, config.prepositions, config.entities, config.relations
-    )
+    kinds = config.prepositions, config.bare
+    most = config.entities, config.relations
+    said = text.components(parser.load(pipeline), captions, *kinds, *most)
     phrases, places = with_wholes(said, captions)
     of_all = np.full((len(dataset.captions), places.shape[1]), -1, np.int32)
     of_all[numbers] = places

@@ -104,13 +104,14 @@ class Link(NamedTuple):
     kind: str
 
 
-def extract(doc, prepositions: bool = False) -> Found:
+def extract(doc, prepositions: bool = False, bare: bool = True) -> Found:
     """Entities and relations of a parsed caption, in order of appearance.
 
     Parameters
     ----------
     doc : spaCy Doc with tags, heads and labels.
     prepositions : also give relations without a verb but "be" ("a dog on a couch").
+    bare : also give a noun without its adjectives where it has some; else only as it is described.
 
     Examples
     --------
@@ -135,7 +136,8 @@ def extract(doc, prepositions: bool = False) -> Found:
     inner.update(i for noun, places in full.items() for i in places if i != noun)
     entities = {}
     for i in sorted(phrases.keys() - inner):
-        entities.setdefault(said(names[i]), names[i])
+        if bare:
+            entities.setdefault(said(names[i]), names[i])
         entities.setdefault(said(full[i]), full[i])
     relations = {}
     found = [*_actions(tree, links), *(_without_action(tree, links) if prepositions else ())]
@@ -440,14 +442,19 @@ class Components:
 
 
 def components(
-    nlp, captions: list[str], prepositions: bool = False, entities: int = 10, relations: int = 10
+    nlp,
+    captions: list[str],
+    prepositions: bool = False,
+    bare: bool = True,
+    entities: int = 10,
+    relations: int = 10,
 ) -> Components:
     """Entities and relations of many captions; a caption that comes again is parsed once.
 
     Parameters
     ----------
     nlp : spaCy pipeline with a tagger and a parser, see `parser.load`.
-    prepositions : see `extract`.
+    prepositions, bare : see `extract`.
     entities, relations : N and M, how many a caption may have.
     """
     different = {caption: row for row, caption in enumerate(dict.fromkeys(captions))}
@@ -456,7 +463,7 @@ def components(
     found = {kind: np.full((len(different), n), -1, np.int32) for kind, n in widths.items()}
     sizes = {kind: np.zeros(len(different), int) for kind in widths}
     for row, doc in enumerate(nlp.pipe(different, batch_size=256)):
-        said = extract(doc, prepositions)
+        said = extract(doc, prepositions, bare)
         told = {"entities": said.entities, "relations": list(map(" ".join, said.relations))}
         for kind, width in widths.items():
             kept = [texts.setdefault(text, len(texts)) for text in told[kind][:width]]

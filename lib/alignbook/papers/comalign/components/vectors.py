@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from alignbook.backbones import base
+from alignbook.backbones import base, crops
 from alignbook.datasets import coco
 from alignbook.errors import DataError
 from alignbook.papers.comalign.components import image, said
@@ -175,8 +175,8 @@ def encode_images(model, images: np.ndarray, rows: np.ndarray, placed: np.ndarra
     there = placed[..., 2] > placed[..., 0]
     which, _ = np.nonzero(there)
     size = images.shape[1]
-    crops = image.crops(images, rows[which], placed[there], size)
-    vectors = base.embed_images(model, (crops[i : i + BATCH] for i in range(0, len(crops), BATCH)))
+    shown = crops.crops(images, rows[which], placed[there], size)
+    vectors = base.embed_images(model, (shown[i : i + BATCH] for i in range(0, len(shown), BATCH)))
     out = np.zeros((*there.shape, vectors.shape[1]), np.float16)
     out[there] = vectors.cpu().numpy()
     return out

@@ -1,9 +1,9 @@
 """SGR and SAF: similarity by reasoning over one alignment vector a word (SGRAF, AAAI 2021).
 
-The backbone of the methods for noisy correspondence, GSL among them. Both encoders, the vector of
-a whole image or caption, the alignments of words and regions, then graph reasoning (SGR) or the
-attention filter (SAF). We don't hold the paper: [X] is what its relatives say of it, [C] what the
-code that all these methods share does, [A] our assumption.
+A rival of fine-grained matching, and the backbone of the methods for noisy correspondence. Both
+encoders, the vector of a whole image or caption, the alignments of words and regions, then graph
+reasoning (SGR) or the attention filter (SAF). We don't hold the paper: [X] is what its relatives
+say of it, [C] what the code that those methods share does, [A] our assumption.
 
 That code goes through the captions one by one. Here captions of one length are compared together,
 so that no word of padding is ever computed with and no score depends on it.

@@ -4,8 +4,8 @@ import math
 
 import pytest
 import torch
-from alignbook.papers.gsl import backbone
-from alignbook.papers.gsl.backbone import Encoded
+from alignbook.core import sgraf
+from alignbook.core.sgraf import Encoded
 from torch import nn
 
 KINDS = pytest.mark.parametrize("kind", ["sgr", "saf"])
@@ -22,7 +22,7 @@ def build(kind="sgr", dropout=0.0, **changes):
     """
     torch.manual_seed(0)
     sizes = dict(dim=8, sim_dim=5, regions=4) | changes
-    model = backbone.build(kind, 6, torch.randn(10, 7), dropout=dropout, **sizes).double()
+    model = sgraf.build(kind, 6, torch.randn(10, 7), dropout=dropout, **sizes).double()
     for parameter in model.parameters():
         parameter.data += 0.3 * torch.randn_like(parameter)
     for step in model.reason.steps if kind == "sgr" else ():
@@ -129,7 +129,7 @@ def slow(model, regions, ids, lengths):
             nodes = [unit(apart)]
             nodes += [unit(model.align_words((c - t) ** 2)) for c, t in zip(context, words)]
             every.append(torch.stack(nodes))
-        if isinstance(model.reason, backbone.SGR):
+        if isinstance(model.reason, sgraf.SGR):
             vectors = [reason_by_graph(model.reason, nodes) for nodes in every]
         else:
             logits = torch.cat([nodes @ model.reason.gate.weight[0] for nodes in every])
@@ -184,13 +184,13 @@ def test_attention_by_hand():
         v = torch.tensor([math.exp(2 * x), math.exp(2 * y)])
         expected.append(v / v.norm())
     assert torch.allclose(
-        backbone.attended(words, regions, 2.0)[0, 0], torch.stack(expected), atol=1e-6
+        sgraf.attended(words, regions, 2.0)[0, 0], torch.stack(expected), atol=1e-6
     )
 
 
 def test_the_filter_by_hand():
     """Gates σ(2 · (x − 0.5) / 2 + 1), here of two alignments along one axis each."""
-    saf = backbone.SAF(2).eval()
+    saf = sgraf.SAF(2).eval()
     saf.gate.weight.data = torch.tensor([[1.0, -1.0]])
     saf.weight.data, saf.bias.data = torch.tensor(2.0), torch.tensor(1.0)
     saf.mean, saf.variance = torch.tensor(0.5), torch.tensor(4.0 - 1e-5)
@@ -219,7 +219,7 @@ def test_running_statistics_of_the_filter():
 
 
 def test_statistics_without_spread_do_not_divide_by_zero():
-    saf = backbone.SAF(3).train()
+    saf = sgraf.SAF(3).train()
     assert torch.isfinite(saf(torch.ones(2, 1, 4, 3))).all()
 
 
@@ -284,7 +284,7 @@ def test_words_behind_the_end_of_any_text_side_are_hidden():
 def test_scores_do_not_depend_on_blocks(kind, size, monkeypatch):
     model = build(kind).eval()
     expected = model(*inputs())
-    monkeypatch.setattr(backbone, "BLOCK", size)
+    monkeypatch.setattr(sgraf, "BLOCK", size)
     assert torch.allclose(model(*inputs()), expected, atol=1e-12)
     regions, ids, lengths = inputs()
     order = torch.tensor([4, 2, 0, 1, 3])
@@ -294,8 +294,8 @@ def test_scores_do_not_depend_on_blocks(kind, size, monkeypatch):
 
 
 def test_blocks_hold_each_caption_once(monkeypatch):
-    monkeypatch.setattr(backbone, "BLOCK", 12)
-    found = list(backbone.blocks(torch.tensor([2, 3, 2, 2, 3, 9]), 3))
+    monkeypatch.setattr(sgraf, "BLOCK", 12)
+    found = list(sgraf.blocks(torch.tensor([2, 3, 2, 2, 3, 9]), 3))
     assert [(rows.tolist(), n) for rows, n in found] == [
         ([0, 2], 2),
         ([3], 2),
@@ -349,7 +349,7 @@ def test_dropout_and_batch_normalisation_in_training_alone():
 def test_a_model_begins_as_the_code_does():
     torch.manual_seed(0)
     vectors = torch.randn(10, 7)
-    model = backbone.build("sgr", 6, vectors, dim=8, sim_dim=5, regions=4)
+    model = sgraf.build("sgr", 6, vectors, dim=8, sim_dim=5, regions=4)
     assert torch.equal(model.text.vectors[0].weight, vectors) and model.scale == 9.0
     assert {m.p for m in model.modules() if isinstance(m, nn.Dropout)} == {0.4}
     for name, module in model.named_modules():
@@ -359,7 +359,7 @@ def test_a_model_begins_as_the_code_does():
             assert module.bias is None or (module.bias == 0).all(), name
     assert len(model.reason.steps) == 3
     torch.manual_seed(0)
-    again = backbone.build("sgr", 6, torch.randn(10, 7), dim=8, sim_dim=5, regions=4)
+    again = sgraf.build("sgr", 6, torch.randn(10, 7), dim=8, sim_dim=5, regions=4)
     assert all(map(torch.equal, model.state_dict().values(), again.state_dict().values()))
 
 
@@ -367,7 +367,7 @@ def test_a_text_side_keeps_its_weights():
     """It may have been trained: weights by Xavier and biases of 0 are for the rest."""
     text = nn.Sequential(nn.Embedding(9, 3), nn.Linear(3, 8))
     before = {name: value.clone() for name, value in text.state_dict().items()}
-    model = backbone.SGRAF(text, backbone.SAF(5), 6, 8, 5, 4)
+    model = sgraf.SGRAF(text, sgraf.SAF(5), 6, 8, 5, 4)
     assert all(torch.equal(model.text.state_dict()[name], before[name]) for name in before)
     assert (before["1.bias"] != 0).any() and (model.image.bias == 0).all()
 
@@ -376,7 +376,7 @@ def test_a_text_side_keeps_its_weights():
 def test_it_learns_which_belong_together(kind):
     """By steps of 0.01 along the gradient's signs: torch.optim takes seconds to import."""
     torch.manual_seed(0)
-    model = backbone.build(kind, 6, torch.randn(12, 8), dim=16, sim_dim=8, regions=4, dropout=0.0)
+    model = sgraf.build(kind, 6, torch.randn(12, 8), dim=16, sim_dim=8, regions=4, dropout=0.0)
     ids = torch.arange(2, 12).view(5, 2)
     regions, lengths = torch.randn(5, 4, 6), torch.full((5,), 2)
     for _ in range(20):

@@ -1,19 +1,26 @@
-"""Curves of training: found by exhibit, drawn, written as numbers, and exported as event files."""
+"""Curves of training: found by exhibit, drawn for the report, and exported as event files."""
 
 import csv
 import json
 import struct
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from alignbook.evidence import learnt
+from alignbook.show import curves
 from alignbook.store import durable, runs
-from alignbook.workbook import checks, command, curves, exhibits, folders, main_job, tensorboard
+from alignbook.workbook import (
+    checks,
+    command,
+    exhibits,
+    folders,
+    main_job,
+    report_curves,
+    tensorboard,
+)
 
-SVG = "{http://www.w3.org/2000/svg}"
 
-
-def keep(store, key, loss=(), dev=(), inputs=(), asked=(), config=None, trained=True):
+def keep(store, key, loss=(), dev=(), inputs=(), asked=(), config=None, trained=True, trivial=10.0):
     """A stored run, of which only what curves are made from is there."""
     folder = store / key
     folder.mkdir(parents=True)
@@ -27,6 +34,7 @@ def keep(store, key, loss=(), dev=(), inputs=(), asked=(), config=None, trained=
         np.save(folder / "loss.npy", np.array(loss, np.float32))
         np.save(folder / "rate.npy", np.linspace(0.5, 0.25, len(loss)).astype(np.float32))
         np.save(folder / "dev.npy", np.array(dev, float).reshape(-1, 2))
+    (folder / "metrics.json").write_text(json.dumps({"trivial loss": trivial}))
     record |= {"key": key, "files": durable.described(folder)}
     (folder / "run.json").write_text(json.dumps(runs.sealed(record)))
 
@@ -47,6 +55,7 @@ def out(tmp_path, monkeypatch):
         "gsl",
         [7, 6, 5],
         [(3, 60)],
+        trivial=7.0,
         inputs=["data", "base"],
         asked=["warm"],
         config={"warm_up_epochs": 1},
@@ -69,103 +78,47 @@ def out(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_curves_are_of_what_was_trained_and_reported(out):
-    found = curves.of_exhibits(out)
-    assert list(found) == ["chan-T3", "chan-F4", "gsl-switches"]  # the workbook's order
-    rows = {(c.row, c.seed, c.run) for c in found["chan-T3"]}
-    assert rows == {
-        ("visual-codebook", 0, "hard0"),
-        ("visual-codebook", 1, "hard1"),
-        ("cross-attention", 0, "soft0"),
-        ("cross-attention", 1, "soft1"),
-    }
-    first = found["chan-T3"][0]
-    assert first.row == next(
-        arm
-        for arm in exhibits.EXHIBITS["chan-T3"].names()
-        if arm in {"visual-codebook", "cross-attention"}
-    )
-    rate = next(c.points for c in found["chan-T3"] if c.run == "hard0" and c.kind == "rate")
-    assert rate[0].tolist() == [1, 0.5] and rate[-1].tolist() == [4, 0.25]
+def test_runs_are_the_stored_ones_that_are_reported_in_the_workbook_s_order(out):
+    found = report_curves.listed(out)
+    assert list(dict.fromkeys(found.exhibit)) == [
+        "chan-T3",
+        "chan-F4",
+        "comalign-TI",
+        "gsl-switches",
+    ]
+    of_t3 = found[found.exhibit == "chan-T3"]
+    order = [arm for arm in exhibits.EXHIBITS["chan-T3"].names() if arm in {*of_t3.arm}]
+    assert list(dict.fromkeys(of_t3.arm)) == order and "max" not in order  # its run is gone
+    assert {*of_t3.key} == {"hard0", "hard1", "soft0", "soft1"} and {*found.role} == {"report"}
 
 
 def test_a_warm_up_stands_before_step_0(out):
     """Through the run that measured the trained one."""
-    found = {c.kind: c for c in curves.of_exhibits(out)["gsl-switches"]}
-    assert found["loss"].run == "gsl"
-    assert found["loss"].points.tolist() == [[-1, 9], [0, 8], [1, 7], [2, 6], [3, 5]]
-    assert found["dev"].points.tolist() == [[0, 30], [3, 60]]
+    found = curves.of_run(learnt.trained(runs.stored("said")))
+    assert found["loss"].tolist() == [[-1, 9], [0, 8], [1, 7], [2, 6], [3, 5]]
+    assert found["dev"].tolist() == [[0, 30], [3, 60]]
+    assert found["rate"][0].tolist() == [-1, 0.5] and found["rate"][-1].tolist() == [3, 0.25]
+    # each part by its own trivial level
+    assert found["share"].tolist() == [[-1, 0.9], [0, 0.8], [1, 1.0], [2, 6 / 7], [3, 5 / 7]]
 
 
-def test_the_page_its_figures_and_their_numbers(out, tmp_path):
+def test_the_page_and_its_figures(out, tmp_path):
     page = tmp_path / "page"
     page.mkdir()
-    assert curves.write_page(out, page)
+    assert report_curves.write_page(out, page)
     text = (page / "curves.md").read_text("utf-8")
-    assert (
-        "dev RSUM at the end: cross-attention 150, visual-codebook 200.](curves-chan-T3.svg)"
-        in text
-    )
     assert "### chan-F4\n\nIts runs are among those of chan-T3, above." in text
-    assert not (page / "curves-chan-F4.svg").exists()
-    root = ElementTree.parse(page / "curves-chan-T3.svg").getroot()
-    assert root[0].tag == f"{SVG}title" and "dev RSUM of chan-T3" in root[0].text
-    words = [each.text for each in root.iter(f"{SVG}text")]
-    assert {"loss", "RSUM on dev", "step", "visual-codebook", "cross-attention"} <= set(words)
-    lines = [each for each in root.iter(f"{SVG}path") if each.get("stroke-width") == "1.4"]
-    colours = [each.get("stroke") for each in lines]  # two arms, two seeds, two panels
-    assert len(lines) == 8 and len(set(colours)) == 2 and colours[:4] == colours[4:]
-    assert len(list(root.iter(f"{SVG}circle"))) == 8
-    assert (out / "figures/curves-chan-T3.svg").read_text() == (
-        page / "curves-chan-T3.svg"
-    ).read_text()
-    with open(out / "figures/curves-chan-T3.csv", newline="") as file:
-        numbers = list(csv.DictReader(file))
-    dev = [line["value"] for line in numbers if (line["curve"], line["run"]) == ("dev", "hard1")]
-    assert dev == ["100", "201"]
-    loss = [line for line in numbers if (line["curve"], line["run"]) == ("loss", "soft0")]
-    assert len(loss) == curves.BLOCKS and loss[0]["step"] == "5.5"  # the mean of ten steps
-    assert sum(float(line["value"]) for line in loss) / 60 == pytest.approx(50.5, rel=1e-4)
+    assert "](chan-T3-training.png)" in text and "marked: cross-attention" in text
+    assert sorted(each.name for each in page.glob("*.png")) == [
+        "chan-T3-training.png",
+        "gsl-switches-training.png",
+    ]
+    assert "comalign-TI" not in text  # trains nothing
 
 
 def test_a_results_folder_without_curves_has_no_page(out, tmp_path):
     (out / "runs.csv").write_text("exhibit,row,role,seed,run\nchan-T3,max,report,0,gone\n")
-    assert not curves.write_page(out, tmp_path) and not (tmp_path / "curves.md").exists()
-
-
-def test_lines_stand_where_their_values_are():
-    """A loss from 100 to 1 on a logarithmic axis: 10 stands in the middle."""
-    points = np.array([[0.0, 100], [10, 10], [20, 1]])
-    curve = curves.Curve("a", 0, "key", "loss", points)
-    parts = curves.panel([curve], [curve], {"a": "red"}, 50, 30, "loss", "step")
-    path = next(part for part in parts if 'stroke="red"' in part).split('"')[1]
-    places = [tuple(map(float, each.split())) for each in path[1:].split("L")]
-    tall = curves.HEIGHT - curves.TOP - 34
-    assert places[0] == (50, 30) and places[2] == (50 + curves.PLOT, 30 + tall)
-    assert places[1] == pytest.approx((50 + curves.PLOT / 2, 30 + tall / 2), abs=0.06)
-
-
-def test_many_arms_stand_in_rows_with_colours_of_their_own():
-    found = [
-        curves.Curve(f"<arm {i}>", 0, f"{i}", "dev", np.array([[1.0, i], [2, i + 1]]))
-        for i in range(13)
-    ]
-    root = ElementTree.fromstring(curves.draw("chan-T3", found))
-    lines = [
-        each.get("stroke") for each in root.iter(f"{SVG}path") if each.get("stroke-width") == "1.4"
-    ]
-    assert [len(set(part)) for part in (lines[:4], lines[4:8], lines[8:])] == [4, 4, 5]
-    assert [each.text for each in root.iter(f"{SVG}text")].count("not recorded") == 3  # no loss
-
-
-@pytest.mark.parametrize("low, high", [(0, 1), (-2, 600), (3.1, 3.4), (5, 5), (0, 12)])
-def test_an_axis_has_a_few_round_marks_within(low, high):
-    place, marks = curves.scale(low, high, 0, 100)
-    assert 1 <= len(marks) <= 6 and all(0 <= place(mark) <= 100 for mark in marks)
-    assert marks == sorted(set(marks)) and (low == high or len(marks) >= 3)
-
-
-# --- TensorBoard ---------------------------------------------------------------------------------
+    assert not report_curves.write_page(out, tmp_path) and not (tmp_path / "curves.md").exists()
 
 
 def events(path):

@@ -1,0 +1,99 @@
+"""What the choice of a candidate on dev adds to the doubt about an arm.
+
+An arm is the best of some candidates on dev, which a few tuning seeds tell apart only roughly.
+Another set of tuning seeds would have chosen another of those that are nearly as good, and all
+reporting seeds share that luck: their spread does not show it.
+"""
+
+import numpy as np
+import pandas as pd
+
+from alignbook.core.names import COLUMNS, TARGETS
+from alignbook.evidence.claims import Contrast, Term
+
+WANTED = ("exhibit", "row", "candidate", "seed", "dev_rsum")
+RECALLS = len(COLUMNS) - 1  # that RSUM is the sum of
+
+
+def choice_variances(trials: pd.DataFrame | None) -> dict[tuple, float]:
+    """Variance of each arm's near-tied candidates on dev, in squared points of RSUM.
+
+    Parameters
+    ----------
+    trials : exhibit, row, candidate, seed, dev_rsum, a line a trial; and target, "" where a row has
+        a single one.
+
+    Returns
+    -------
+    {(exhibit, row, target): variance of the means (over k − 1) of the k near-tied candidates}.
+    A candidate is near-tied if its mean over tuning seeds lies within one standard error, of the
+    paired difference to the best, of the best; with a single tuning seed none is.
+    """
+    if trials is None or not len(trials):
+        return {}
+    if missing := [column for column in WANTED if column not in trials]:
+        raise ValueError(
+            f"trials: no column {', '.join(missing)}; there are: {', '.join(map(str, trials))}"
+        )
+    named = trials if "target" in trials else trials.assign(target="")
+    found = {}
+    arms = named.dropna(subset=["dev_rsum"]).groupby(["exhibit", "row", "target"], sort=False)
+    for arm, own in arms:
+        found[arm] = _variance(own.pivot_table("dev_rsum", "candidate", "seed"))
+    return found
+
+
+def _variance(tried: pd.DataFrame) -> float:
+    """Variance of the near-tied candidates' means: a line a candidate, a column a tuning seed."""
+    values = tried.to_numpy(float)
+    means = np.nanmean(values, axis=1)
+    best = int(np.argmax(means))
+    tied = [means[best]]
+    for i in set(range(len(values))) - {best}:
+        behind = values[best] - values[i]
+        behind = behind[np.isfinite(behind)]
+        if len(behind) > 1 and behind.mean() <= behind.std(ddof=1) / np.sqrt(len(behind)):
+            tied.append(means[i])
+    return float(np.var(tied, ddof=1)) if len(tied) > 1 else 0.0
+
+
+def of_contrast(contrast: Contrast, sides: tuple[float, float], variances: dict) -> float:
+    """Variance that the choices add to a contrast's mean, on the scale of its tests.
+
+    Each arm's weight in the contrast is squared, once for all of its columns, as these share the
+    choice. RSUM counts whole, a recall a sixth, any other column nothing.
+
+    Parameters
+    ----------
+    sides : means over seeds of the two sides, where contrasts that are no differences are taken to
+        be straight.
+    variances : as `choice_variances` returns them.
+    """
+    if not variances:
+        return 0.0
+    weights: dict[tuple, float] = {}
+    for side, slope in zip((contrast.first, contrast.second), _slopes(contrast, *sides)):
+        for term, weight in side.terms:
+            arm = _arm(term, variances)
+            weights[arm] = weights.get(arm, 0.0) + slope * weight * _part(term.column)
+    return float(sum(weight**2 * variances.get(arm, 0.0) for arm, weight in weights.items()))
+
+
+def _slopes(contrast: Contrast, first: float, second: float) -> tuple[float, float]:
+    """By how much a contrast changes with each of its sides, by central differences."""
+    a, b = 1e-5 * max(abs(first), 1e-9), 1e-5 * max(abs(second), 1e-9)
+    by_first = contrast.value(first + a, second) - contrast.value(first - a, second)
+    by_second = contrast.value(first, second + b) - contrast.value(first, second - b)
+    return by_first / (2 * a), by_second / (2 * b)
+
+
+def _arm(term: Term, variances: dict) -> tuple[str, str, str]:
+    """The arm that a number is of: "coco i2t R@1" is of the arm that was tuned for that target."""
+    target = term.column.partition(" ")[0]
+    own = (term.exhibit, term.row, target if target in TARGETS else "")
+    return own if own in variances else (term.exhibit, term.row, "")
+
+
+def _part(column: str) -> float:
+    """How much of RSUM a column is."""
+    return 1.0 if column.endswith("RSUM") else 1 / RECALLS if " R@" in column else 0.0

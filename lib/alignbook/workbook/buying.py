@@ -1,0 +1,57 @@
+"""Seeds are bought where they decide: looks at a paper's claims after 3, 5, 8 and 12 of them.
+
+Each look asks `evidence.sequential` which arms' next seeds could still decide a claim, and trains
+those alone. What was bought is a file of the results folder; the arms' own lists are those of the
+first look.
+"""
+
+import pandas as pd
+
+from alignbook.core.names import row_and_target
+from alignbook.evidence import claims, sequential
+from alignbook.evidence.exhibit import is_short
+from alignbook.workbook import exhibits, results
+
+
+def buy(book, paper: str, names: list[str]) -> pd.DataFrame:
+    """The runs that are bought for a paper's claims on some of its exhibits, as `results.arm` lists
+    them; those of the first look are not among them.
+
+    Before overnight seeds are bought for the paper's primary claim alone.
+    """
+    chosen = [each for each in claims.load() if each.paper == paper]
+    if is_short(book.profile.name):
+        chosen = [each for each in chosen if each.primary]
+    seeds: dict[tuple[str, str], int] = {}
+    first = listed = _listed(book, names, seeds)
+    while more := _more(book, chosen, listed, seeds):
+        seeds |= more
+        listed = _listed(book, names, seeds)
+    known = {*zip(first.exhibit, first.arm, first.role, first.seed)}
+    all_ = zip(listed.exhibit, listed.arm, listed.role, listed.seed)
+    return listed[[which not in known for which in all_]]
+
+
+def _listed(book, names: list[str], seeds: dict) -> pd.DataFrame:
+    found = [results.arms(book, name, seeds) for name in names]
+    return pd.concat(found, ignore_index=True)
+
+
+def _more(book, chosen: list, listed: pd.DataFrame, seeds: dict) -> dict[tuple[str, str], int]:
+    """By exhibit and arm: how many seeds the next look takes; nothing where no look is worth it."""
+    found = results.gather(book, listed)
+    wanted = sequential.wanted(
+        found["metrics"],
+        book.profile.name,
+        chosen,
+        book.profile.seeds_most,
+        found["images"],
+        results.trials(found["runs"]),
+    )
+    more = {}
+    for name, arm in {*zip(listed.exhibit, listed.arm)}:
+        count = min(wanted.get((name, row_and_target(arm)[0]), 0), book.profile.seeds_most)
+        single = exhibits.EXHIBITS[name].arm(arm).single(book.profile.name)
+        if count > seeds.get((name, arm), book.profile.seeds) and not single:
+            more[name, arm] = count
+    return more

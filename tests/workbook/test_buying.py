@@ -1,0 +1,136 @@
+"""Seeds that are bought: who gets them, when buying ends, and what readers make of the list."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from alignbook.evidence import claims
+from alignbook.store import durable, runs
+from alignbook.workbook import buying, profiles, results
+
+PAIR = "visual-codebook", "cross-attention"
+
+
+def listed_of(seeds_of_arms):
+    lines = [
+        ("chan-T3", arm, "report", seed, f"{arm}-{seed}")
+        for arm, count in seeds_of_arms.items()
+        for seed in range(count)
+    ]
+    return pd.DataFrame(lines, columns=results.LISTED)
+
+
+@pytest.fixture
+def book(monkeypatch):
+    """A workbook whose runs cost nothing; it counts the looks, and what each was asked of."""
+    own = SimpleNamespace(profile=profiles.get("laptop"), kind="world", looks=[])
+    names = (*PAIR, "max", "base-model")
+
+    def arms(asked, exhibit, seeds):
+        assert asked is own and exhibit == "chan-T3"
+        return listed_of({arm: seeds.get((exhibit, arm), 3) for arm in names})
+
+    def gather(asked, listed):
+        own.looks.append(listed[listed.role == "report"].groupby("arm").size().to_dict())
+        return {"metrics": None, "images": None, "runs": None}
+
+    monkeypatch.setattr(results, "arms", arms)
+    monkeypatch.setattr(results, "gather", gather)
+    monkeypatch.setattr(results, "trials", lambda made: None)
+    return own
+
+
+def bought(monkeypatch, book, answers):
+    """What is bought where each look is answered by the next of these."""
+    waiting, asked = list(answers), []
+
+    def wanted(metrics, profile, chosen, most, images, trials):
+        asked.append((profile, [claim.id for claim in chosen], most))
+        return waiting.pop(0)
+
+    monkeypatch.setattr(buying.sequential, "wanted", wanted)
+    return buying.buy(book, "chan", ["chan-T3"]), asked
+
+
+def test_looks_go_on_until_nothing_is_wanted(book, monkeypatch):
+    two = {("chan-T3", arm): 5 for arm in PAIR}
+    found, asked = bought(monkeypatch, book, [two, dict.fromkeys(two, 8), {}])
+    assert [look["visual-codebook"] for look in book.looks] == [3, 5, 8]
+    assert {look["max"] for look in book.looks} == {3}  # others keep the first look's seeds
+    assert sorted(found.seed) == sorted([*range(3, 8)] * 2) and {*found.arm} == {*PAIR}
+    assert list(found.columns) == results.LISTED and {*found.role} == {"report"}
+    (profile, chosen, most), *_ = asked
+    primary = [each.id for each in claims.load() if each.paper == "chan" and each.primary]
+    assert (profile, chosen, most) == ("laptop", primary, 12)
+
+
+def test_nothing_beyond_the_most_seeds(book, monkeypatch):
+    far = {("chan-T3", arm): 40 for arm in PAIR}
+    found, _ = bought(
+        monkeypatch, book, [far, far]
+    )  # a second look that wants no more than is there
+    assert found.seed.max() == 11 and len(book.looks) == 2
+
+
+def test_a_long_profile_buys_for_all_claims(book, monkeypatch):
+    book.profile = profiles.get("overnight")
+    _, asked = bought(monkeypatch, book, [{}])
+    assert len(asked[0][1]) == sum(each.paper == "chan" for each in claims.load()) > 5
+
+
+def test_who_says_how_many_seeds_buys_none():
+    assert profiles.get("laptop", overrides={"seeds": "4"}).seeds_most == 4
+    assert profiles.get("laptop", overrides={"seeds": "4", "seeds_most": "9"}).seeds_most == 9
+    assert profiles.get("smoke").seeds_most == profiles.get("smoke").seeds == 1
+
+
+@pytest.fixture
+def out(tmp_path, monkeypatch):
+    """A results folder and stored runs: two of the first look and three that were bought, one of them
+    with other settings, one of other code.
+    """
+    monkeypatch.setattr(runs, "STORE", tmp_path / "store")
+    said = {"hard-0": (1, "a"), "hard-3": (1, "a"), "hard-4": (2, "a"), "hard-5": (1, "b")}
+    for key, (steps, code) in said.items():
+        folder = tmp_path / "store" / key
+        folder.mkdir(parents=True)
+        np.save(folder / "x.npy", np.zeros(1))
+        record = {"key": key, "config": {"steps": steps}, "code": code}
+        record["files"] = durable.described(folder)
+        (folder / "run.json").write_text(json.dumps(runs.sealed(record)))
+    lines = [("chan-T3", "hard", "report", int(key[-1]), key) for key in said]
+    lines += [("chan-T3", "hard", "report", 6, "gone"), ("chan-T3", "soft", "report", 3, "hard-3")]
+    made = pd.DataFrame(lines, columns=results.LISTED)
+    (tmp_path / "seeds").mkdir()
+    made.to_csv(tmp_path / "seeds/chan.csv", index=False)
+    return tmp_path
+
+
+def test_readers_take_bought_runs_of_the_same_settings_and_code(out):
+    first = pd.DataFrame([("chan-T3", "hard", "report", 0, "hard-0")], columns=results.LISTED)
+    found = results.with_bought(SimpleNamespace(out=out), first)
+    assert list(zip(found.arm, found.seed, found.key)) == [
+        ("hard", 0, "hard-0"),
+        ("hard", 3, "hard-3"),
+    ]
+    of_gsl = first.assign(exhibit="gsl-F1")
+    assert len(results.with_bought(SimpleNamespace(out=out), of_gsl)) == 1
+
+
+def test_candidates_are_told_apart_by_their_settings():
+    made = pd.DataFrame(
+        {
+            "exhibit": "comalign-TI",
+            "row": "clip+comalign → coco",
+            "role": ["trial"] * 4 + ["report"],
+            "seed": [1000, 1001, 1000, 1001, 0],
+            "config": ["{1}", "{1}", "{2}", "{2}", "{2}"],
+            "dev_rsum": [100.0, 101.0, 200.0, 201.0, np.nan],
+        }
+    )
+    found = results.trials(made)
+    assert found.candidate.tolist() == [0, 0, 1, 1] and found.dev_rsum.tolist()[-1] == 201
+    assert {*found.row} == {"clip+comalign"} and {*found.target} == {"coco"}
+    assert len(results.trials(made[4:])) == 0
