@@ -434,7 +434,15 @@ def walked(plan, seconds: dict, chance) -> tuple[list[dict], float]:
     more = {f"seeds_{paper}": plan._of_rule(f"seeds_{paper}")[0] for paper in sorted(of_papers)}
     rules = {tuple(words): rule for rule, words in (arms | more).items()}
     bought = list(more.values())
-    stages = [[["data"]], [["base"]], whenever, bought, *([each] for each in timed), [["benchmark"]], last]
+    stages = [
+        [["data"]],
+        [["base"]],
+        whenever,
+        bought,
+        *([each] for each in timed),
+        [["benchmark"]],
+        last,
+    ]
     stats, events, free, number = {}, [], [0.0] * plan.cores, 0
     for stage in stages:
         free = [max(free)] * plan.cores

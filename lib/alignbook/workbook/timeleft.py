@@ -33,6 +33,7 @@ OTHERS = {
 # an arm of base models, and before the first; and what the profile's own base model takes.
 OF_BASES, BASE = {"arm": 0.6, "start": 10}, 3
 STUBBORN = 0.06  # how much of the plan ahead counts as if it had been seen to hold
+WRONG = 3.0  # times that a kind of jobs is further from its plan than all are
 VARY = 0.5  # the standard deviation of a job's time, as a logarithm
 LAST = tuple(name for name, book in exhibits.NOTEBOOKS.items() if book.last)
 
@@ -278,7 +279,9 @@ def _corrections(plan: Plan, graph: Graph, shares: dict[int, float], now: float)
     def correct(words: list[str]) -> float:
         spent, planned, count = taken.get(kind(words), (0.0, 0.0, 0.0))
         trust = 2 * planned / count if count else 1.0  # as much as two jobs of the kind
-        return plan.seconds(words) * (spent + trust * overall) / (planned + trust)
+        factor = (spent + trust * overall) / (planned + trust)
+        # A job may train what is planned for another that has not begun: no kind is that wrong.
+        return plan.seconds(words) * min(max(factor, overall / WRONG), overall * WRONG)
 
     return correct
 
