@@ -42,8 +42,9 @@ SHOWN = list(dict.fromkeys(  # exhibits
 ))
 SOURCES = os.path.relpath(ROOT / "notebooks")  # relative: the project folder may be moved
 TIMED = [name for name in EXHIBITS if EXHIBITS[name].timed]  # alone on the machine
-READ = ("chan-F3", "gsl-T2")  # of them, those that other notebooks take times from
+READ = ("chan-F3", "covalign-ladder", "gsl-T2")  # of them, those that other notebooks take times from
 PAPERS = chapters.PAPERS
+LEARNT = "alignbook.evidence.learnt"  # which dev may choose, and what a row is called
 BUYS = PROFILE.seeds_most > PROFILE.seeds
 FROM_DATA = {"world-clip-large", "world-coca"}  # arms that don't wait for the profile's base model
 MEASURING = sorted((ROOT / "benchmarks").glob("*.py"))
@@ -91,7 +92,7 @@ def exhibit_code(exhibit, part="arms"):
     own = chapters.module(exhibit, part)
     catalogue = [chapters.module(exhibit, "catalogue")] if "papers" in own else []
     clock = ["alignbook.store.stopwatch"] if part == "cost" else []
-    return code_hash(own, *catalogue, *clock, "alignbook.workbook.results", "alignbook.workbook.profiles")
+    return code_hash(own, *catalogue, *clock, LEARNT, "alignbook.workbook.results", "alignbook.workbook.profiles")
 
 
 def notebook_inputs(wildcards):
@@ -220,7 +221,8 @@ for each in (bought(SHOWN) if BUYS else []):
             each,
         params:
             settings=SETTINGS,
-            code=code_hash("alignbook.workbook.buying", "alignbook.evidence.sequential"),
+            code=code_hash("alignbook.workbook.buying", "alignbook.workbook.results",
+                           counts=lambda name: name.startswith("alignbook.evidence")),
             files=contents.together([file for file in PRINTED if f"/{whose}/" in file]),
             paper=whose,
             exhibits=" ".join(theirs),
@@ -284,7 +286,7 @@ rule collect:
         "images.parquet",
     params:
         settings=SETTINGS,
-        code=code_hash("alignbook.workbook.results", "alignbook.evidence.statistics"),
+        code=code_hash("alignbook.workbook.results", "alignbook.evidence.statistics", LEARNT),
         exhibits=" ".join(SHOWN),
     shell:
         JOB + " collect {params.exhibits} --out ."

@@ -49,7 +49,7 @@ MUTANTS = [
         (
             "left: what was measured doesn't count",
             "workbook/timeleft.py",
-            "* (spent + trust * overall) / (planned + trust)",
+            "* min(max(factor, overall / WRONG), overall * WRONG)",
             "",
         ),
         (

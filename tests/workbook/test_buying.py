@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from alignbook.evidence import claims
 from alignbook.store import durable, runs
-from alignbook.workbook import buying, profiles, results
+from alignbook.workbook import buying, jobs, profiles, results
 
 PAIR = "visual-codebook", "cross-attention"
 
@@ -82,25 +82,35 @@ def test_a_long_profile_buys_for_all_claims(book, monkeypatch):
 
 def test_who_says_how_many_seeds_buys_none():
     assert profiles.get("laptop", overrides={"seeds": "4"}).seeds_most == 4
-    assert profiles.get("laptop", overrides={"seeds": "4", "seeds_most": "9"}).seeds_most == 9
+    assert profiles.get("laptop", overrides={"seeds": "5", "seeds_most": "9"}).seeds_most == 9
     assert profiles.get("smoke").seeds_most == profiles.get("smoke").seeds == 1
+
+
+@pytest.mark.parametrize("seeds, most", [(4, 9), (3, 20), (1, 12)])
+def test_seeds_are_bought_between_looks_alone(seeds, most):
+    """Else the looks would spend more than the whole error."""
+    with pytest.raises(ValueError, match=f"seeds={seeds} and seeds_most={most}.*3, 5, 8, 12"):
+        profiles.get("laptop", overrides={"seeds": str(seeds), "seeds_most": str(most)})
 
 
 @pytest.fixture
 def out(tmp_path, monkeypatch):
-    """A results folder and stored runs: two of the first look and three that were bought, one of them
-    with other settings, one of other code.
+    """A results folder and stored runs: one of the first look and four that were bought, one of them
+    with other settings, one of other code, one on other data.
     """
     monkeypatch.setattr(runs, "STORE", tmp_path / "store")
-    said = {"hard-0": (1, "a"), "hard-3": (1, "a"), "hard-4": (2, "a"), "hard-5": (1, "b")}
-    for key, (steps, code) in said.items():
+    said = {"hard-0": (1, "a", "w0"), "hard-3": (1, "a", "w3"), "hard-4": (2, "a", "w0")}
+    said |= {"hard-5": (1, "b", "w0"), "hard-7": (1, "a", "other data")}
+    said |= {"w0": (9, "c", "data"), "w3": (9, "c", "data")}  # a warm-up each
+    for key, (steps, code, data) in said.items():
         folder = tmp_path / "store" / key
         folder.mkdir(parents=True)
         np.save(folder / "x.npy", np.zeros(1))
-        record = {"key": key, "config": {"steps": steps}, "code": code}
+        record = {"key": key, "config": {"steps": steps}, "code": code, "inputs": [data]}
         record["files"] = durable.described(folder)
         (folder / "run.json").write_text(json.dumps(runs.sealed(record)))
-    lines = [("chan-T3", "hard", "report", int(key[-1]), key) for key in said]
+    own = [key for key in said if key.startswith("hard")]
+    lines = [("chan-T3", "hard", "report", int(key[-1]), key) for key in own]
     lines += [("chan-T3", "hard", "report", 6, "gone"), ("chan-T3", "soft", "report", 3, "hard-3")]
     made = pd.DataFrame(lines, columns=results.LISTED)
     (tmp_path / "seeds").mkdir()
@@ -110,13 +120,27 @@ def out(tmp_path, monkeypatch):
 
 def test_readers_take_bought_runs_of_the_same_settings_and_code(out):
     first = pd.DataFrame([("chan-T3", "hard", "report", 0, "hard-0")], columns=results.LISTED)
-    found = results.with_bought(SimpleNamespace(out=out), first)
+    book = SimpleNamespace(out=out, profile=profiles.get("laptop"))
+    found = results.with_bought(book, first)
     assert list(zip(found.arm, found.seed, found.key)) == [
         ("hard", 0, "hard-0"),
         ("hard", 3, "hard-3"),
     ]
     of_gsl = first.assign(exhibit="gsl-F1")
-    assert len(results.with_bought(SimpleNamespace(out=out), of_gsl)) == 1
+    assert len(results.with_bought(book, of_gsl)) == 1
+    # who buys none, or fewer, takes nothing of an earlier start
+    for seeds, most in (("5", "5"), ("3", "3")):
+        book.profile = profiles.get("laptop", overrides={"seeds": seeds, "seeds_most": most})
+        assert len(results.with_bought(book, first)) == 1
+
+
+def test_a_start_of_a_part_keeps_what_was_bought_for_others(tmp_path, monkeypatch, capsys):
+    made = {"chan-T3": listed_of({"hard": 4}), "chan-T1": listed_of({}).iloc[:0]}
+    monkeypatch.setattr(buying, "buy", lambda book, paper, names: made[names[0]])
+    book = SimpleNamespace(out=tmp_path)
+    for name in ("chan-T3", "chan-T1", "chan-T3"):
+        jobs.seeds(book, "chan", name)
+        assert len(pd.read_csv(tmp_path / "seeds/chan.csv")) == 4
 
 
 def test_candidates_are_told_apart_by_their_settings():
@@ -128,9 +152,13 @@ def test_candidates_are_told_apart_by_their_settings():
             "seed": [1000, 1001, 1000, 1001, 0],
             "config": ["{1}", "{1}", "{2}", "{2}", "{2}"],
             "dev_rsum": [100.0, 101.0, 200.0, 201.0, np.nan],
+            "learnt": "learnt",
         }
     )
     found = results.trials(made)
     assert found.candidate.tolist() == [0, 0, 1, 1] and found.dev_rsum.tolist()[-1] == 201
     assert {*found.row} == {"clip+comalign"} and {*found.target} == {"coco"}
     assert len(results.trials(made[4:])) == 0
+    idle = made.assign(learnt=["learnt", "did not train", *["learnt"] * 3])
+    assert results.trials(idle).dev_rsum.tolist() == [200, 201]
+    assert len(results.trials(made.assign(learnt="did not train"))) == 4  # none did

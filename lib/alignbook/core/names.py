@@ -6,6 +6,7 @@ Standard library only, so that the command line starts quickly.
 PROFILES = ("smoke", "laptop", "overnight", "gpu", "paper")  # from the shortest to the longest
 COLUMNS = ("i2t R@1", "i2t R@5", "i2t R@10", "t2i R@1", "t2i R@5", "t2i R@10", "RSUM")
 TARGETS = ("coco", "f30k")  # of rows whose heads are tested on data they never saw
+LOOKS = (3, 5, 8, 12)  # paired seeds after which a claim is looked at
 BASE_MODEL = "base-model"  # the arm that is the base model itself: whole pictures, whole captions
 
 

@@ -87,21 +87,19 @@ def fit(
     ----------
     loss_at : step → scalar loss; draws its batch from the step number alone.
     folder : where the checkpoint lies until the run is whole.
-    label : what a progress bar says of it.
-    dev_at : number of steps taken → the value on dev that selection goes by, of its first images
-        or of all. The model is in evaluation mode, without gradients; training goes on as if nobody
-        had looked: same random numbers, same modes.
+    label : what a progress bar says.
+    dev_at : number of steps taken → the value on dev that selection goes by. The model is in
+        evaluation mode, without gradients; training goes on as if nobody had looked.
     dev_steps : the numbers of steps at which it is asked; by default `looks(steps)`.
-    trivial_at : step → the loss of the step's batch if all its scores were equal and all else as it
-        is: what knowing nothing costs. It is asked of the last step, as `dev_at` is.
+    trivial_at : step → the loss of the step's batch if all its scores were equal: what knowing
+        nothing costs. It is asked of the last step, as `dev_at` is.
 
     Returns
     -------
     dict with `loss` and `rate` (the first group's learning rate), one value a step; `dev`, a pair
     (steps taken, value) a look; `seconds` (training time without looks) and `dev seconds`, both
-    added over resumes; `trivial`, None without `trivial_at`; and `gradients` `(S, 2048) float32`: a
-    fixed subset of the gradient's entries at a few early steps, by which `runs.check_arms_differ`
-    tells arms that train differently.
+    added over resumes; `trivial`, None without `trivial_at`; and `gradients` `(S, 2048) float32`,
+    some of the gradient's entries at early steps, by which `runs.check_arms_differ` tells arms.
     """
     allocator.keep_freed()
     torch.backends.cudnn.deterministic = True
@@ -111,9 +109,9 @@ def fit(
         course.resume(torch.load(checkpoint, weights_only=True))
     dev_steps = looks(steps) if dev_steps is None else dev_steps
     model.train()
-    began = saved = time.perf_counter()
     if 0 in dev_steps and dev_at and not course.losses:
         course.look(dev_at, 0)
+    began = saved = time.perf_counter()
     for step in range(len(course.losses), steps):
         loss = course.take(step, loss_at)
         if not np.isfinite(loss):

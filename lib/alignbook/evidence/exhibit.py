@@ -18,7 +18,7 @@ class Arm(NamedTuple):
     ----------
     name : "row → target" shows its numbers in the row's columns of that target.
     seeds : "all" reporting seeds, the "first" alone, or the "first" alone "before overnight".
-    tuned : "always", or from "overnight" on: before that the first candidate is taken.
+    tuned : "always", or from "overnight" or "gpu" on: before that the first candidate is taken.
     later : not made in the laptop profile of the world, which buys seeds for few questions; in
         smoke, to show that it runs, from overnight on, and on photographs.
     trained : whether anything is random; else every seed shows the same run.
@@ -41,7 +41,8 @@ class Arm(NamedTuple):
 
     def untuned(self, profile: str) -> bool:
         """Whether a profile takes its first candidate, without trials."""
-        return self.tuned == "overnight" and is_short(profile)
+        before = {"overnight": ("smoke", "laptop"), "gpu": ("smoke", "laptop", "overnight")}
+        return profile in before.get(self.tuned, ())
 
 
 def is_short(profile: str) -> bool:
@@ -71,7 +72,6 @@ class Exhibit:
         exhibit is not made.
     domain : the world's domain that its arms are trained and tested on.
     folds : recalls are those of the whole test split ("5K") and of its five fifths ("1K").
-    seeds : at least so many from the laptop profile on, unless the command line says how many.
     timed : time is measured too, alone on the machine, by the paper's `cost`.
     """
 
@@ -81,7 +81,6 @@ class Exhibit:
     needs: tuple[str, ...] = ()
     domain: str = "A"
     folds: bool = False
-    seeds: int = 0
     timed: bool = False
 
     def arm(self, name: str) -> Arm:

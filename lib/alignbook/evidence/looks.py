@@ -22,7 +22,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-LOOKS = (3, 5, 8, 12)  # paired seeds
+from alignbook.core.names import LOOKS
+
 SHARES = (0.1, 0.2, 0.3, 0.4)  # of the level, by look
 
 

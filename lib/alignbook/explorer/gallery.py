@@ -57,7 +57,7 @@ class Place(NamedTuple):
 def places(book) -> dict[str, Place]:
     """The data sets whose results are there, by name; the notebook's own comes first.
 
-    The world's two domains are two data sets. Others are those of results folders of this profile.
+    The world's domains A and B are two data sets. Others are those of results folders of this profile.
     """
     found = {}
     for each in (book, *_others(book)):

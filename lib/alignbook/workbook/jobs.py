@@ -92,11 +92,16 @@ def arm(book: Workbook, exhibit: str, name: str) -> None:
 
 def seeds(book: Workbook, paper: str, *names: str) -> None:
     """Buy seeds for a paper's claims on some exhibits; leave the list of their runs."""
+    import pandas as pd
+
     from alignbook.workbook import buying, results
 
     began = time.monotonic()
     bought = buying.buy(book, paper, list(names))
     file = book.out / results.SEEDS / f"{paper}.csv"
+    if file.exists():  # a start of a part leaves those of the others
+        there = pd.read_csv(file, dtype=results.TEXTS)
+        bought = pd.concat([there[~there.exhibit.isin(names)], bought])
     durable.write(file, bought.to_csv(index=False), sealed=True)
     arms_ = len(bought.drop_duplicates(["exhibit", "arm"]))
     most = f", up to {bought.seed.max() + 1} seeds" if len(bought) else ""

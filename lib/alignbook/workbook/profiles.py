@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 from pydantic.dataclasses import dataclass
 
+from alignbook.core.names import LOOKS
 from alignbook.core.names import PROFILES as NAMES
 from alignbook.workbook.exhibits import CATALOGUES
 
@@ -148,6 +149,14 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
             profile = dataclasses.replace(profile, **{key: text})
         except ValidationError as error:
             raise ValueError(_said(key, text, error.errors()[0])) from None
+    if profile.seeds_most > profile.seeds and not (
+        profile.seeds in LOOKS and profile.seeds_most <= LOOKS[-1]
+    ):
+        raise ValueError(
+            f"settings seeds={profile.seeds} and seeds_most={profile.seeds_most}: seeds are bought "
+            f"from one look to the next, at {', '.join(map(str, LOOKS))}; expected one of "
+            f"these for seeds, and {LOOKS[-1]} at most, or the same number twice"
+        )
     return profile
 
 

@@ -80,10 +80,13 @@ def with_bought(book, listed: pd.DataFrame) -> pd.DataFrame:
 
     A run of other settings or code than the arm's first is left out: seeds are bought anew then.
     """
-    for paper in dict.fromkeys(map(exhibits.paper, listed.exhibit)):
+    buys = book.profile.seeds_most > book.profile.seeds  # else a file is of an earlier start
+    for paper in dict.fromkeys(map(exhibits.paper, listed.exhibit)) if buys else ():
         file = book.out / SEEDS / f"{paper}.csv"
         if file.exists():
-            listed = pd.concat([listed, _of_now(listed, pd.read_csv(file, dtype=TEXTS))])
+            bought = pd.read_csv(file, dtype=TEXTS)
+            bought = bought[bought.seed < book.profile.seeds_most]
+            listed = pd.concat([listed, _of_now(listed, bought)])
     return listed.reset_index(drop=True)
 
 
@@ -101,11 +104,18 @@ def _of_now(listed: pd.DataFrame, bought: pd.DataFrame) -> pd.DataFrame:
 
 
 def _same_but_seed(one: str, other: str) -> bool:
-    """Whether two runs, by their keys, are stored and of the same settings and code."""
+    """Whether two runs, by their keys, are stored, of the same settings and code, and of inputs that
+    are the same or, again, runs that differ by their seed alone.
+    """
     if not (runs.is_stored(one) and runs.is_stored(other)):
         return False
     first, second = (runs.stored(key).record for key in (one, other))
-    return all(first.get(name) == second.get(name) for name in ("config", "code"))
+    if any(first[name] != second[name] for name in ("config", "code")):
+        return False
+    before, after = first["inputs"], second["inputs"]
+    return len(before) == len(after) and all(
+        a == b or _same_but_seed(a, b) for a, b in zip(before, after)
+    )
 
 
 def there(book, exhibit: str) -> pd.DataFrame:
@@ -188,6 +198,7 @@ PROVENANCE = [
     "dev_rsum",
     "parameters",
     "checksum",
+    "learnt",
     "config",
     "versions",
     "code",
@@ -201,9 +212,14 @@ def trials(made: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    made : runs.csv, as `gather` returns it. Candidates are numbered in the order of their settings.
+    made : runs.csv, as `gather` returns it. Candidates are numbered in the order of their settings;
+        those that did not train are left out, as `learnt.best` leaves them, but where none did.
     """
     own = made[made.role == "trial"]
+    arms_ = ["exhibit", "row"]
+    idle = (own.learnt == learnt.DID_NOT_TRAIN).groupby([*map(own.get, arms_), own.config])
+    idle = idle.transform("any")
+    own = own[~idle | idle.groupby([*map(own.get, arms_)]).transform("all")]
     named = [row_and_target(arm) for arm in own.row]
     number = own.groupby(["exhibit", "row"])["config"].transform(lambda all_: pd.factorize(all_)[0])
     return pd.DataFrame(
@@ -227,6 +243,7 @@ def _timing(row, run) -> tuple:
 def _provenance(row, run) -> tuple:
     """A line of `PROVENANCE`."""
     found = run.metrics.get("dev RSUM"), run.metrics["parameters"], run.metrics["checksum"]
+    found += (learnt.of_run(run),)
     said = json.dumps(run.config), json.dumps(run.record["versions"]), run.record["code"][:16]
     made = run.record["device"], run.record["finished"]
     return row.exhibit, row.arm, row.role, row.seed, row.key, *found, *said, *made

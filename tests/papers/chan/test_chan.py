@@ -115,7 +115,7 @@ def test_only_what_an_arm_is_about_differs_between_arms():
 
 
 def test_the_first_candidate_is_the_middle_of_the_others():
-    """Each of the next two changes one setting of it, one up and one down; overnight more do."""
+    """Each of the next two changes one setting of it, one up and one down; with six trials more do."""
     for name, (found, _) in chan_arms.arms("chan-T3", profiles.get("laptop")).items():
         if len(found) == 3:
             first, *others = found
@@ -127,7 +127,7 @@ def test_the_first_candidate_is_the_middle_of_the_others():
             values = sorted(getattr(each, field) for each in found)
             assert values[1] == getattr(first, field), name
     for coding in ("visual-codebook", "cross-attention", "textual-codebook"):
-        found = chan_arms.arms("chan-T3", profiles.get("overnight"))[coding][0]
+        found = chan_arms.arms("chan-T3", profiles.get("gpu"))[coding][0]
         for field in ("scale", "margin") if coding != "cross-attention" else ("temperature",):
             values = [getattr(each, field) for each in found[:5]]
             assert min(values) < values[0] < max(values), (coding, field)

@@ -684,7 +684,7 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, monkeypatch):
     matcher = covalign.load(stored(tmp_path / "a", small(**TRAINED)), *inputs)
     four, _ = covalign.evaluate(matcher, inputs[0], "dev", 4)  # of twelve, one in three
     looks = np.load(tmp_path / "a/dev.npy")
-    assert looks[:, 0].tolist() == [1, 2, 3, 4]
+    assert looks[:, 0].tolist() == [0, 1, 2, 3, 4]
     assert looks[-1, 1] == retrieval.evaluate(four, 5).rsum
 
 

@@ -18,7 +18,7 @@ CODEBOOK_SIZES = (4, 9, 18, 36, 50, 72, 100)
 MATCHERS = ("vse++", "vse-inf", "scan", "chan")
 _LATER = dict(tuned="overnight", later=True)
 _BESIDE = (
-    *arms(*(f"{name}-bert" for name in MATCHERS), **_LATER),
+    *arms(*(f"{name}-bert" for name in MATCHERS), tuned="gpu", later=True),
     # As the released code has it; and rivals whose comparing takes long.
     *arms("chan-official", "chan-official-bert", "sgr", "saf", seeds="first", later=True),
 )

@@ -226,7 +226,7 @@ SMOKE = dict(
 LAPTOP = SMOKE | dict(
     comalign_images=2000, comalign_steps=1000, comalign_batch=64, comalign_trials=2
 )
-OVERNIGHT = LAPTOP | dict(comalign_images=0, comalign_batch=96, comalign_trials=3)
+OVERNIGHT = LAPTOP | dict(comalign_images=0, comalign_batch=96)
 GPU = OVERNIGHT | dict(comalign_steps=2000, comalign_batch=400)
 PAPER = GPU | dict(
     comalign_steps=1000, comalign_batch=1600, comalign_learning_rate=1e-4, parser="en_core_web_sm"

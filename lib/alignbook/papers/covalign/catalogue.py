@@ -182,14 +182,15 @@ LAPTOP = SMOKE | dict(
     covalign_test_images=300,
 )
 OVERNIGHT = LAPTOP | dict(
-    covalign_layers=3,
+    covalign_layers=2,
     covalign_steps=1000,
     covalign_batch=64,
-    covalign_trials=4,
     covalign_dev_images=0,
     covalign_test_images=0,
 )
 GPU = OVERNIGHT | dict(
+    covalign_layers=3,
+    covalign_trials=4,
     covalign_dim=256,
     covalign_steps=2000,
     covalign_batch=128,
