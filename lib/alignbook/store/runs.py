@@ -258,7 +258,7 @@ class ArmsIdentical(ValueError):
     """Two arms of a sweep trained the same model: what tells them apart had no effect."""
 
 
-def check_arms_differ(arms: dict[str, Run], least: float = 1e-5) -> dict[tuple[str, str], float]:
+def check_arms_differ(arms: dict[str, Run], least: float = 1e-4) -> dict[tuple[str, str], float]:
     """Make sure that the arms of a training sweep trained different models.
 
     Parameters
