@@ -462,7 +462,7 @@ def check_lab(seen: dict) -> None:
         "display_data",
         "execute_result",
     }
-    assert sum("image/png" in each.get("data", {}) for each in seen["outputs"]) == 4
+    assert sum("image/png" in each.get("data", {}) for each in seen["outputs"]) == 5
 
 
 def check_report(seen: dict) -> None:
