@@ -82,12 +82,17 @@ def test_the_text_embedding_is_read_at_the_end_token(clip):
     assert not torch.allclose(model.encode_text(last, lengths)[0], out[0], atol=1e-3)
 
 
-@pytest.mark.parametrize("lengths", [[3, 1, 5], [2, 40, 27], [27, 27, 27]])
+@pytest.mark.parametrize(
+    "lengths", [[3, 1, 5], [2, 40, 27], [27, 27, 27], [9, 2, 40, 3, 27, 1, 5, 12, 30]]
+)
 @pytest.mark.parametrize("name", ["clip", "coca"])
 def test_texts_are_embedded_as_open_clip_does_it(name, lengths, request):
-    """Although it sees them without what stands after the longest one's end; gradients too."""
+    """Although it sees them, in parts of like length, without what stands after the longest one's end;
+    gradients too.
+    """
     model, _ = request.getfixturevalue(name)
-    ids = torch.randint(2, 400, (3, max(lengths)), generator=torch.Generator().manual_seed(1))
+    shape = len(lengths), max(lengths)
+    ids = torch.randint(2, 400, shape, generator=torch.Generator().manual_seed(1))
     lengths = torch.tensor(lengths)
     ids[torch.arange(max(lengths)) >= lengths[:, None]] = PAD
     expected = model.clip.encode_text(model.tokens(ids, lengths), normalize=True)

@@ -273,6 +273,9 @@ def test_the_likeliest_end_of_an_interval(test, more):
     line = contrasts.measured(chosen.contrasts[0], numbers)
     found = sequential.likely(families.Member(chosen, [line], None), 0.05, 12)
     mean, half, spread = -line["from_low"] + chosen.contrasts[0].low, line["half"], line["spread"]
+    percent = contrasts.Numbers(table(c=values)).differences(chosen.contrasts[0])[1]
+    interval = statistics.t_interval(percent, {"flat": 0.9, "greater": 0.95}[test])
+    assert half == pytest.approx(interval[2] - interval[0])  # two one-sided tests go with 90 %
     if test == "greater":
         mean = line["value"]
         expected = statistics.power(mean + half, spread, 12, 0.05 * 0.4)

@@ -457,4 +457,13 @@ MUTANTS = [
             'ours["mean"].get((arm, column)',
         ),
     ),
+    *_of(
+        "papers/gsl/cost.py",
+        "test_gsl_arms.py",
+        (
+            "cost: noisy pairs are predicted in late epochs alone",
+            "predicting = own.predicts *",
+            "predicting = 0 *",
+        ),
+    ),
 ]

@@ -329,11 +329,6 @@ MUTANTS = [
             "return loss, loss.detach()",
         ),
         (
-            "cost: noisy pairs are predicted in late epochs alone",
-            "predicting = own.predicts *",
-            "predicting = 0 *",
-        ),
-        (
             "frame: better than the last epoch",
             "known = pair.dev[:epoch]",
             "known = pair.dev[max(epoch - 1, 0) : epoch]",

@@ -418,7 +418,6 @@ MUTANTS = [
             "1 - LEVEL if np.isinf(top) else 1 - 2 * LEVEL",
             "1 - LEVEL",
         ),
-        ("a level is said and not used", "t_interval(values, level)", "t_interval(values)"),
         (
             "the column of a mixture",
             'if len(contrast.columns) == 1 else "",',
@@ -513,6 +512,11 @@ MUTANTS = [
             "by_seed.mean(axis=1)",
         ),
         ("images that are not there", "if not np.isfinite(total).all():", "if False:"),
+    ),
+    *_of(
+        "evidence/contrasts.py",
+        "test_sequential.py",
+        ("a level is said and not used", "t_interval(values, level)", "t_interval(values)"),
     ),
     *_of(
         "evidence/looks.py",

@@ -421,6 +421,11 @@ def test_divisors_are_those_of_the_released_code():
     assert divisors["fine t2i"] == largest(found["E"].t2i + found["R"].t2i, True)
 
 
+def test_a_part_without_any_similarity_is_divided_by_one():
+    assert inference.divisor("fine t2i", torch.zeros(3, 5)) == 1.0
+    assert inference.divisor("G", torch.full((3, 5), -0.5)) == 0.5
+
+
 def test_without_any_relation_to_divide_by_inference_goes_on():
     images, captions = planted()
     nobody = captions.present & ~captions.chosen("R")

@@ -59,6 +59,7 @@ def test_photographs_have_beginnings_of_captions_and_no_boxes():
         ("a big, old house", "a big"),
         ("one two three four five six", "one two three four five"),
         ("Running dogs", "Running dogs"),
+        ("A running dog", "A running dog"),
         ("Sitting woman on a chair", "Sitting woman"),
         ("dog", "dog"),
         ("", ""),
@@ -131,4 +132,4 @@ def test_attention_inside_the_box_by_hand(run, tmp_path):
     assert found["inside"] == pytest.approx(100 * (0.5 + 0.125) / 2)
     assert found["box"] == pytest.approx(12.5)  # either box is an eighth of the picture
     assert found["asked"] == {"spread": 2, "inside": 2, "box": 2}
-    assert found["trained"] == "k" and found["spread"] == 1
+    assert found["trained run"] == "k" and found["spread"] == 1

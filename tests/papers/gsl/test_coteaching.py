@@ -954,6 +954,20 @@ def test_networks_begin_with_what_the_warm_up_left(inputs, tmp_path):
     assert all(torch.equal(kept[name], value) for name, value in warmed.items())
 
 
+def test_both_networks_go_on_from_there(inputs, tmp_path, monkeypatch):
+    """Whichever epoch dev may choose, each network has learnt in the last."""
+    kept = {}
+
+    def validate(self, step, real=coteaching.Lessons.validate):
+        kept[step] = [training.checksum(each) for each in self.pair.networks]
+        return real(self, step)
+
+    monkeypatch.setattr(coteaching.Lessons, "validate", validate)
+    compute(config_of("mean"), inputs, 0, tmp_path)
+    before, *_, after = [kept[step] for step in sorted(kept)]
+    assert before[0] != after[0] and before[1] != after[1]
+
+
 @pytest.mark.parametrize("loss, level", [("hardest", 2 * 0.2), ("mean", 2 * 0.2 * 5 / 6)])
 def test_the_trivial_loss_of_a_warm_up_is_twice_the_margin_a_network(inputs, loss, level):
     """Of both networks; mean violations count the pair itself as 0, and all six images differ."""

@@ -184,4 +184,4 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     kept = {name: run.metrics[name] for name in (*KEPT, *run.metrics["asked"])}
     asked = run.metrics["asked"] | dict.fromkeys(measured, len(phrases))
     how = f"{run.metrics['how']}; inside and box: the best region of each gold phrase"
-    return kept | measured | {"trained": run.key, "asked": asked, "how": how}
+    return kept | measured | {"trained run": run.key, "asked": asked, "how": how}
