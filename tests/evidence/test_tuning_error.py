@@ -1,5 +1,7 @@
 """What the choice on dev adds to a contrast, by hand."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -105,6 +107,25 @@ def test_an_arm_of_a_target_has_a_choice_of_its_own():
     made = contrast([(sides, 10)])  # two choices: each weight is squared by itself
     assert tuning_error.of_contrast(made, (50, 10), found) == pytest.approx(2 * 0.25 * 0.5 / 36)
     assert tuning_error.of_contrast(contrast([("a", 5)]), (300, 5), found) == 0.0
+
+
+def test_a_choice_at_the_edge_of_what_was_tried_is_named():
+    tried = [
+        dict(margin=margin, scale=10.0, coding="hard", divided=True)
+        for margin in (0.05, 0.02, 0.1)
+    ]
+    made = trials(**{"0": [300, 301], "1": [302, 301], "2": [303, 290]})
+    made["config"] = [json.dumps(tried[int(candidate)]) for candidate in made.candidate]
+    found = tuning_error.choices_at_edges(made)
+    assert found == {("X", "a", ""): ["margin 0.02 of 0.02 to 0.1"]}  # 301.5, the best mean
+    inside = made.assign(dev_rsum=made.dev_rsum.where(made.candidate != "0", 310.0))
+    assert tuning_error.choices_at_edges(inside) == {}
+    assert tuning_error.choices_at_edges(trials(**TRIED)) == {}  # nobody says which settings
+    claim = claims.Entry(**ENTRY, test="greater", pairs=[["a", "b"]]).claim()
+    told, _ = verdicts.judge(metrics(), "laptop", [claim], trials=made)
+    assert told.why[0].endswith("chosen at the edge of what was tried: a (margin 0.02 of 0.02 to 0.1)")
+    told, _ = verdicts.judge(metrics(), "laptop", [claim], trials=inside)
+    assert "edge" not in told.why[0]
 
 
 A, B = np.array([310.0, 306, 311, 305, 308]), np.array([300.0, 299, 302, 297, 300])

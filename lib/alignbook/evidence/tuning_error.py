@@ -5,6 +5,9 @@ Another set of tuning seeds would have chosen another of those that are nearly a
 reporting seeds share that luck: their spread does not show it.
 """
 
+import json
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -57,6 +60,42 @@ def _variance(tried: pd.DataFrame) -> float:
     return float(np.var(tied, ddof=1)) if len(tied) > 1 else 0.0
 
 
+def at_edge(tried: Sequence[dict], chosen: dict) -> list[str]:
+    """Settings of which a candidate has the least or the largest value that was tried.
+
+    A better value may lie beyond it. Numbers count, switches and names do not.
+
+    >>> tried = [dict(margin=m, scale=10, coding="hard") for m in (0.05, 0.02, 0.1)]
+    >>> at_edge(tried, tried[1]), at_edge(tried, tried[0])
+    (['margin 0.02 of 0.02 to 0.1'], [])
+    """
+    found = []
+    for name, own in chosen.items():
+        values = {each[name] for each in tried if isinstance(each.get(name), int | float)}
+        if isinstance(own, bool) or len(values) < 2 or own not in (min(values), max(values)):
+            continue
+        found.append(f"{name} {own:.3g} of {min(values):.3g} to {max(values):.3g}")
+    return found
+
+
+def choices_at_edges(trials: pd.DataFrame | None) -> dict[tuple, list[str]]:
+    """What `at_edge` says of each arm's candidate with the best mean on dev, where it says anything.
+
+    Parameters
+    ----------
+    trials : exhibit, row, target, candidate, seed, dev_rsum and config, the settings as JSON.
+    """
+    found = {}
+    if trials is None or "config" not in trials:
+        return found
+    for arm, own in trials.groupby(["exhibit", "row", "target"], sort=False):
+        tried = own.drop_duplicates("candidate").set_index("candidate").config.map(json.loads)
+        best = own.groupby("candidate", sort=False).dev_rsum.mean().idxmax()
+        if edges := at_edge(list(tried), tried[best]):
+            found[arm] = edges
+    return found
+
+
 def of_contrast(contrast: Contrast, sides: tuple[float, float], variances: dict) -> float:
     """Variance that the choices add to a contrast's mean, on the scale of its tests.
 
@@ -74,7 +113,7 @@ def of_contrast(contrast: Contrast, sides: tuple[float, float], variances: dict)
     weights: dict[tuple, float] = {}
     for side, slope in zip((contrast.first, contrast.second), _slopes(contrast, *sides)):
         for term, weight in side.terms:
-            arm = _arm(term, variances)
+            arm = arm_of(term, variances)
             weights[arm] = weights.get(arm, 0.0) + slope * weight * _part(term.column)
     return float(sum(weight**2 * variances.get(arm, 0.0) for arm, weight in weights.items()))
 
@@ -87,11 +126,11 @@ def _slopes(contrast: Contrast, first: float, second: float) -> tuple[float, flo
     return by_first / (2 * a), by_second / (2 * b)
 
 
-def _arm(term: Term, variances: dict) -> tuple[str, str, str]:
+def arm_of(term: Term, known: dict) -> tuple[str, str, str]:
     """The arm that a number is of: "coco i2t R@1" is of the arm that was tuned for that target."""
     target = term.column.partition(" ")[0]
     own = (term.exhibit, term.row, target if target in TARGETS else "")
-    return own if own in variances else (term.exhibit, term.row, "")
+    return own if own in known else (term.exhibit, term.row, "")
 
 
 def _part(column: str) -> float:

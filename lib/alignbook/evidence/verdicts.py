@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 
 from alignbook.core.names import PROFILES
-from alignbook.evidence import claims, learnt, printed_tables
+from alignbook.evidence import claims, learnt, printed_tables, tuning_error
 from alignbook.evidence.claims import Claim, Contrast, Term
 from alignbook.evidence.contrasts import RECALLS, Numbers, measured
 from alignbook.evidence.families import NO_DIFFERENCE, Family, Finding, Member
@@ -223,9 +223,16 @@ def _of_state(claim: Claim, numbers: Numbers, state: str) -> list[str]:
 
 
 def _noted(claim: Claim, numbers: Numbers, found: Finding) -> Finding:
-    """A finding, and in its reason the rows that were still learning."""
-    early = _of_state(claim, numbers, learnt.STILL_LEARNING) if found.verdict in JUDGED else []
-    return found._replace(why=found.why + f"; still learning: {', '.join(early)}" * bool(early))
+    """A finding, and in its reason the rows that were still learning or chosen at a grid's edge."""
+    if found.verdict not in JUDGED:
+        return found
+    early = _of_state(claim, numbers, learnt.STILL_LEARNING)
+    said = f"; still learning: {', '.join(early)}" * bool(early)
+    terms = [term for contrast in claim.contrasts for term in contrast.terms]
+    arms = dict.fromkeys(tuning_error.arm_of(term, numbers.edges) for term in terms)
+    edges = [f"{arm[1]} ({', '.join(numbers.edges[arm])})" for arm in arms if arm in numbers.edges]
+    said += f"; chosen at the edge of what was tried: {', '.join(edges)}" * bool(edges)
+    return found._replace(why=found.why + said)
 
 
 def _moved(claim: Claim, numbers: Numbers) -> list[str]:

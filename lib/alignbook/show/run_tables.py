@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from alignbook.evidence import claims, learnt, printed_tables
+from alignbook.evidence import claims, learnt, printed_tables, tuning_error
 from alignbook.evidence.statistics import t_interval
 from alignbook.store import runs
 
@@ -132,7 +132,7 @@ def comparable(book) -> str:
 
 def trials_table(arms: pd.DataFrame) -> pd.DataFrame:
     """Settings of every candidate, its mean dev RSUM and standard deviation over tuning seeds; the
-    arm's chosen one is marked.
+    arm's chosen one is marked, and whether a setting of it is the least or largest that was tried.
 
     Learning rate and the share of steps with all violations are there if some trial varies them.
     """
@@ -140,8 +140,9 @@ def trials_table(arms: pd.DataFrame) -> pd.DataFrame:
     for arm, group in arms.groupby("arm", sort=False):
         chosen = runs.stored(group[group.role == "report"].key.iloc[0]).config
         trials = [runs.stored(key) for key in group[group.role == "trial"].key]
-        for said in dict.fromkeys(json.dumps(run.config) for run in trials):
-            c = json.loads(said)
+        tried = [json.loads(said) for said in dict.fromkeys(json.dumps(t.config) for t in trials)]
+        edge = tuning_error.at_edge(tried, chosen)
+        for c in tried:
             dev = [run.metrics["dev RSUM"] for run in trials if run.config == c]
             lines.append(
                 (
@@ -153,7 +154,7 @@ def trials_table(arms: pd.DataFrame) -> pd.DataFrame:
                     c["all_violations"],
                     np.mean(dev),
                     np.std(dev, ddof=1) if len(dev) > 1 else np.nan,
-                    "←" if c == chosen else "",
+                    "" if c != chosen else "← at the edge" if edge else "←",
                 )
             )
     columns = ["arm", "λ", "margin", "τ", "learning rate", "all violations", "dev RSUM", "sd"]

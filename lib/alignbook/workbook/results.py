@@ -208,7 +208,7 @@ PROVENANCE = [
 
 
 def trials(made: pd.DataFrame) -> pd.DataFrame:
-    """What dev said of each candidate: exhibit, row, target, candidate, seed, dev_rsum.
+    """What dev said of each candidate: exhibit, row, target, candidate, seed, dev_rsum, config.
 
     Parameters
     ----------
@@ -230,6 +230,7 @@ def trials(made: pd.DataFrame) -> pd.DataFrame:
             "candidate": number.astype(int),
             "seed": own.seed,
             "dev_rsum": own.dev_rsum.astype(float),
+            "config": own.config,
         }
     ).reset_index(drop=True)
 

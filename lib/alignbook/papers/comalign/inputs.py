@@ -92,27 +92,27 @@ def probe_components(book, recipe: str) -> Run:
 
 
 def detected(book, domain: str = "A") -> Run:
-    """The run of the world's detector on a domain: trained on A's gold boxes, it sees both."""
+    """The run of the world's detector on a domain: trained on the gold boxes of W, as the base models
+    are, so that it has seen neither A nor B.
+    """
     config = (
         detector.Config(images=200, epochs=6) if book.profile.name == "smoke" else detector.Config()
     )
-    trained = runs.get(config, 0, (book.dataset(), None), device=book.device)
-    if domain == "A":
-        return trained
+    trained = runs.get(config, 0, (book.home(domain), None), device=book.device)
     return runs.get(config, 0, (book.dataset(domain), trained), device=book.device)
 
 
 def parsed_by(book):
     """What parses the captions: the run of a parser trained on a treebank, or a `parser.Named`.
 
-    The profile's `parser` is "captions", the world's own parses; a folder with a treebank of
-    Universal Dependencies; or an installed pipeline, by its name or folder.
+    The profile's `parser` is "captions", the world's own parses, those of W; a folder with a treebank
+    of Universal Dependencies; or an installed pipeline, by its name or folder.
     """
     named = book.profile.parser
     if named == "captions":
         small = dict(steps=100) if book.profile.name == "smoke" else {}
         config = replace(parser.WORLD, **small)
-        return runs.get(config, 0, (book.dataset(),), device=book.device)
+        return runs.get(config, 0, (book.home(),), device=book.device)
     if not parser.is_treebank(named):
         return parser.Named(named)
     treebank = parser.Treebank(Path(named).expanduser())
