@@ -111,8 +111,7 @@ def test_an_arm_of_a_target_has_a_choice_of_its_own():
 
 def test_a_choice_at_the_edge_of_what_was_tried_is_named():
     tried = [
-        dict(margin=margin, scale=10.0, coding="hard", divided=True)
-        for margin in (0.05, 0.02, 0.1)
+        dict(margin=margin, scale=10.0, coding="hard", divided=True) for margin in (0.05, 0.02, 0.1)
     ]
     made = trials(**{"0": [300, 301], "1": [302, 301], "2": [303, 290]})
     made["config"] = [json.dumps(tried[int(candidate)]) for candidate in made.candidate]
@@ -123,7 +122,9 @@ def test_a_choice_at_the_edge_of_what_was_tried_is_named():
     assert tuning_error.choices_at_edges(trials(**TRIED)) == {}  # nobody says which settings
     claim = claims.Entry(**ENTRY, test="greater", pairs=[["a", "b"]]).claim()
     told, _ = verdicts.judge(metrics(), "laptop", [claim], trials=made)
-    assert told.why[0].endswith("chosen at the edge of what was tried: a (margin 0.02 of 0.02 to 0.1)")
+    assert told.why[0].endswith(
+        "chosen at the edge of what was tried: a (margin 0.02 of 0.02 to 0.1)"
+    )
     told, _ = verdicts.judge(metrics(), "laptop", [claim], trials=inside)
     assert "edge" not in told.why[0]
 

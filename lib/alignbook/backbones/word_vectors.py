@@ -2,7 +2,7 @@
 
 import torch
 
-from alignbook.backbones import base
+from alignbook.backbones import base, locked
 from alignbook.core.vocabulary import Vocabulary
 
 
@@ -13,6 +13,8 @@ def word_vectors(dataset, base_run=None, home=None) -> tuple[torch.Tensor, Vocab
     (precomp features, or a pretrained one with a tokenizer of word pieces) the words said four times
     or more, and vectors of width 300 drawn from [-0.1, 0.1] [C].
     """
+    if base_run is not None and base_run.has("word_vectors"):
+        return locked.word_vectors(base_run)
     base_model, vocabulary = base.load(base_run, home or dataset) if base_run else (None, None)
     if hasattr(base_model, "word_vectors"):
         return base_model.word_vectors()[: len(vocabulary)], vocabulary

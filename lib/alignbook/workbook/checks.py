@@ -153,9 +153,12 @@ def asked_of_data(
     used = tuple(field for field in vars(made) if field.partition("_")[0] in papers)
     regions, first = 0, None
     if any(name.endswith("_regions") for name in overrides):
-        from alignbook.backbones import region_features  # 2 s, only where regions were asked for
+        # 2 s, only where regions were asked for
+        from alignbook.backbones import extraction, locked, region_features
 
         regions = region_features.Config().kept
+        if made.base == locked.NAME:
+            regions = extraction.SIDE**2
     if not asked.targets and made.name != "smoke":
         first = profiles.get("smoke", kind)
         done = folders.results_folder({"data": asked.data, "profile": first.name})

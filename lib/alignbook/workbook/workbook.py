@@ -42,6 +42,11 @@ class Workbook:
         return self.data.partition("=")[0]
 
     @property
+    def pretrained(self) -> bool:
+        """Whether pictures and captions are seen and read by the packaged towers."""
+        return self.profile.base == "photo-pretrained"
+
+    @property
     def base_seeds(self) -> range:
         """Seeds of the table of base models; the methods start from seed 0."""
         return range(self.profile.base_seeds)
@@ -67,7 +72,7 @@ class Workbook:
         The world's are trained on domain W, so that A and B are new to them. A pretrained one ("openclip:…", "checkpoint:…", "huggingface:…") is only measured. None
         where the data set comes with region features and no pictures.
         """
-        from alignbook.backbones import base
+        from alignbook.backbones import base, locked
         from alignbook.store import runs
 
         dataset = self.dataset()
@@ -81,6 +86,9 @@ class Workbook:
             return runs.get(
                 pretrained.Config(source.label), 0, (dataset, source), device=self.device
             )
+        if self.pretrained and not recipe:
+            inputs = dataset, self.features(), self.words()
+            return runs.get(locked.configure(self.profile), seed, inputs, device=self.device)
         config = base.configure(self.profile, recipe)
         start = [self.base("world-clip", seed)] if config.recipe == "world-negclip" else []
         return runs.get(config, seed, (self.home() or dataset, *start), device=self.device)
@@ -97,25 +105,38 @@ class Workbook:
         return runs.get(transfer.Config(), seed, (run, self.home(), *away), device=self.device)
 
     def features(self, domain: str = "A"):
-        """The region features: the data set's own, or those of the base model, a stored run."""
-        from alignbook.backbones import region_features
+        """The region features: the data set's own, or those of the base model, a stored run; of the
+        packaged towers all that they make of the data.
+        """
+        from alignbook.backbones import extraction, region_features
         from alignbook.store import runs
 
         dataset = self.dataset(domain)
         if dataset.regions is not None:
             return region_features.Given(dataset)
+        if self.pretrained:
+            return runs.get(extraction.Images(), 0, (dataset,), device=self.device)
         home = self.home(domain)
         return runs.get(
             region_features.Config(), 0, (dataset, self.base(), home), device=self.device
         )
 
+    def words(self, domain: str = "A"):
+        """What MiniLM, as it is, makes of the captions: a stored run."""
+        from alignbook.backbones import extraction
+        from alignbook.store import runs
+
+        return runs.get(extraction.Captions(), 0, (self.dataset(domain),), device=self.device)
+
     def bert(self):
         """BERT: a small one pretrained on captions, in the world on those of W as the papers' is on
-        other text than theirs; or the one that is named.
+        other text than theirs; what MiniLM makes of the captions; or the one that is named.
         """
         from alignbook.backbones import bert
         from alignbook.store import runs
 
+        if self.profile.bert == "minilm":
+            return self.words()
         if self.profile.bert != "captions":
             return bert.Pretrained(self.profile.bert)
         config = bert.Config(steps=self.profile.bert_steps)

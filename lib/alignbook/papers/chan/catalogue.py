@@ -22,10 +22,11 @@ _BESIDE = (
     # As the released code has it; and rivals whose comparing takes long.
     *arms("chan-official", "chan-official-bert", "sgr", "saf", seeds="first", later=True),
 )
-# Arms without pictures have no base model, and no regions beyond those that are published.
+# Data without pictures have no base model, and no regions beyond those that are published; the
+# pretrained tower's photographs have 49.
 _BASE = Arm(BASE_MODEL, on=("world", "photographs"))
 _CODEBOOKS = tuple(
-    Arm(f"{coding}-{k}", on=_BASE.on if k > PUBLISHED else (*_BASE.on, "features"), **_LATER)
+    Arm(f"{coding}-{k}", on=("world",) if k > PUBLISHED else (*_BASE.on, "features"), **_LATER)
     for coding in ("hard", "soft")
     for k in CODEBOOK_SIZES
 )

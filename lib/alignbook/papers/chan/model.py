@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from alignbook.backbones import bert, region_features
+from alignbook.backbones import bert, frozen_words, region_features
 from alignbook.backbones.inputs import Inputs
 from alignbook.backbones.word_vectors import word_vectors
 from alignbook.core import losses, retrieval, training
@@ -191,8 +191,12 @@ def build(config: Config, dataset, feature_run, *rest) -> tuple[CHAN, object]:
 def text_side(config, dataset, base_run=None, home=None, bert_run=None):
     """The words' encoder, ids `(B, L)` and lengths → `(B, L, d)`, and its vocabulary.
 
-    A BiGRU over word vectors, or the BERT that was pretrained on captions or elsewhere.
+    A BiGRU over word vectors, or the BERT that was pretrained on captions or elsewhere; of what
+    MiniLM made of the captions, stored words, which stay as they are.
     """
+    if config.text == "bert" and frozen_words.are_stored(bert_run):
+        places = frozen_words.Places(bert_run, dataset.captions)
+        return frozen_words.Words(places, config.dim), places
     if config.text == "bert":
         model, pieces = bert.load(bert_run, home or dataset)
         return bert.Words(model, config.dim), pieces

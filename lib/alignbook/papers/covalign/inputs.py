@@ -23,6 +23,10 @@ def towers(book) -> tuple:
 
 
 def tokens(book) -> Run:
-    """Patches and words of the towers before any training of them."""
+    """Patches and words of the towers before any training of them; of the packaged ones patches of
+    stride 16, as they were stored.
+    """
     config = two_towers.Config(whitened=book.profile.covalign_vit == "base")
-    return runs.get(config, 0, (book.dataset(), *towers(book)), device=book.device)
+    whole = book.profile.covalign_vit == "base" and book.pretrained
+    sources = (book.features(), book.bert()) if whole else towers(book)
+    return runs.get(config, 0, (book.dataset(), *sources), device=book.device)

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from alignbook.backbones import bert
-from alignbook.papers.covalign import model
+from alignbook.papers.covalign import model, two_towers
 from alignbook.world import mentions
 
 ENDS = set(
@@ -175,7 +174,7 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     matcher = model.load(run, dataset, *sources).to(device)
     rows = dataset.splits["test"][: run.config["test_images"] or None]
     phrases = gold(dataset, rows)
-    found = looks(matcher, bert.load(words, dataset)[1].tokenizer, dataset, phrases)
+    found = looks(matcher, two_towers.text_tower(words, dataset)[1].tokenizer, dataset, phrases)
     boxes = inside(torch.tensor([each.box for each in phrases]), matcher.source.grid)
     measured = {
         "inside": float(100 * (found.attention * boxes).sum(1).mean()),

@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from alignbook.backbones import bert
 from alignbook.evidence.statistics import t_interval
-from alignbook.papers.covalign import model, phrases
+from alignbook.papers.covalign import model, phrases, two_towers
 from alignbook.papers.covalign.arms import inputs as inputs_of
 from alignbook.show import figures
 from alignbook.show.figures import BUTT, INK, MARKS, PAPER
@@ -320,7 +319,7 @@ def phrase_maps(book, listed: pd.DataFrame, n: int = 4, seed: int = 0) -> pd.Dat
         found = phrases.of(dataset, dataset.splits["test"][:n])
         first = list({each.image: each for each in reversed(found)}.values())[::-1]
         matcher = model.load(runs.stored(own.key.iloc[0]), dataset, *sources)
-        words = bert.load(book.bert(), dataset)[1].tokenizer
+        words = two_towers.text_tower(book.bert(), dataset)[1].tokenizer
         looked, grid = phrases.looks(matcher, words, dataset, first), matcher.source.grid
         parts += [
             _map(dataset, phrase, phrases.Look(*(part[i] for part in looked)), grid, arm)

@@ -18,9 +18,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from alignbook.backbones import base, bert, weight_files
+from alignbook.backbones import base, bert, frozen_words, packaged, weight_files
 from alignbook.errors import DataError
 from alignbook.store import progress
+from alignbook.store.runs import Run
 
 MODES = ("frozen", "end-to-end")
 BATCH = 64  # images at a time: a large model's pixels and maps stay below a gigabyte
@@ -179,7 +180,9 @@ def image_tower(source, dataset) -> nn.Module:
 
 
 def text_tower(source, dataset) -> tuple[nn.Module, bert.WordPieces]:
-    """BERT of a run, of a `bert.Pretrained`, or drawn at random, and its word pieces."""
+    """BERT of a run, of a `bert.Pretrained`, MiniLM, or one drawn at random, and its word pieces."""
+    if frozen_words.are_stored(source):
+        return packaged.text_tower()
     if not isinstance(source, Drawn):
         return bert.load(source, dataset)
     from transformers import BertConfig, BertModel
@@ -228,34 +231,24 @@ class Whitening(nn.Module):
         return (tokens - self.mean) @ self.matrix
 
 
-class Towers(nn.Module):
-    """Both towers and a data set's pictures and captions: tokens computed when asked for.
+class Tokens(nn.Module):
+    """Patches and words of a data set, whitened if asked for: `raw_patches` and `raw_words` say where
+    they come from.
 
-    `cut` captions were longer than the context. Weights that no token depends on, such as those
-    of the base model's own text side, are not trained. Whitening is that of the first training
-    images and captions before any training, in evaluation mode. There whitened towers stay:
-    dropout and the statistics of a batch, hardly seen in tokens as they are, would be blown up.
+    Whitening is that of the first training images and captions before any training, in evaluation
+    mode. There whitened towers stay: dropout and the statistics of a batch, hardly seen in tokens as
+    they are, would be blown up.
     """
 
-    def __init__(self, dataset, image_source, text_source, context: int, whitened: bool):
+    def __init__(self):
         super().__init__()
-        self.image = image_tower(image_source, dataset)
-        self.text, pieces = text_tower(text_source, dataset)
-        self.pictures = dataset.images
-        self.ids, self.lengths, self.cut = encode(pieces, dataset.captions, context)
-        self.grid, self.image_width = self.image.grid, self.image.width
-        self.text_width = self.text.config.hidden_size
         self.whiten = nn.ModuleDict()
-        _freeze_unused(self.image, lambda: self.patches(np.arange(1)))
-        _freeze_unused(self.text, lambda: self.words(np.arange(1))[0])
-        if whitened:
-            self._fit(dataset)
 
-    def train(self, mode: bool = True) -> "Towers":
+    def train(self, mode: bool = True):
         return super().train(mode and not self.whiten)
 
     @torch.no_grad()
-    def _fit(self, dataset) -> None:
+    def fit_whitening(self, dataset) -> None:
         self.eval()
         rows, each = dataset.splits["train"][:SAMPLE], dataset.captions_per_image
         parts = [rows[i : i + BATCH] for i in range(0, len(rows), BATCH)]
@@ -267,24 +260,71 @@ class Towers(nn.Module):
             self.whiten[kind] = Whitening(tokens[0].shape[1])
             self.whiten[kind].fit(torch.cat(tokens))
 
+    def patches(self, rows: np.ndarray) -> torch.Tensor:
+        """Patches of some images, `(B, P, image_width) float`."""
+        return self._whitened("patches", self.raw_patches(rows))
+
+    def words(self, numbers: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        """Words of some captions, `(B, L, text_width) float`, and which are real, `(B, L) bool`."""
+        words, mask = self.raw_words(numbers)
+        return self._whitened("words", words), mask
+
+    def _whitened(self, kind: str, tokens: torch.Tensor) -> torch.Tensor:
+        return self.whiten[kind](tokens) if kind in self.whiten else tokens
+
+
+class Kept(Tokens):
+    """What the packaged towers left of a data set (`extraction`): nothing is seen or read anew."""
+
+    def __init__(self, dataset, seen, read, whitened: bool):
+        super().__init__()
+        self.stored, self.word_tokens = seen.array("patches"), read.array("words")
+        self.ends, self.cut = read.array("ends"), read.metrics["captions cut"]
+        self.lengths = torch.from_numpy(np.diff(self.ends, prepend=0))
+        self.grid = tuple(seen.metrics["grid"])
+        self.image_width, self.text_width = self.stored.shape[2], self.word_tokens.shape[1]
+        if whitened:
+            self.fit_whitening(dataset)
+
+    def raw_patches(self, rows: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(self.stored[rows].astype(np.float32))
+
+    def raw_words(self, numbers: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+        return stored_words(self.word_tokens, self.ends, numbers)
+
+
+class Towers(Tokens):
+    """Both towers and a data set's pictures and captions: tokens computed when asked for.
+
+    `cut` captions were longer than the context. Weights that no token depends on, such as those
+    of the base model's own text side, are not trained.
+    """
+
+    def __init__(self, dataset, image_source, text_source, context: int, whitened: bool):
+        super().__init__()
+        self.image = image_tower(image_source, dataset)
+        self.text, pieces = text_tower(text_source, dataset)
+        self.pictures = dataset.images
+        self.ids, self.lengths, self.cut = encode(pieces, dataset.captions, context)
+        self.grid, self.image_width = self.image.grid, self.image.width
+        self.text_width = self.text.config.hidden_size
+        _freeze_unused(self.image, lambda: self.patches(np.arange(1)))
+        _freeze_unused(self.text, lambda: self.words(np.arange(1))[0])
+        if whitened:
+            self.fit_whitening(dataset)
+
     @property
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
-    def patches(self, rows: np.ndarray) -> torch.Tensor:
-        """Patches of some images, `(B, P, image_width) float`."""
-        pixels = self.image.pixels(self.pictures[rows]).to(self.device)
-        return self._whitened("patches", self.image(pixels))
+    def raw_patches(self, rows: np.ndarray) -> torch.Tensor:
+        return self.image(self.image.pixels(self.pictures[rows]).to(self.device))
 
-    def words(self, numbers: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        """Words of some captions, `(B, L, text_width) float`, and which are real, `(B, L) bool`."""
+    def raw_words(self, numbers: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
         lengths = self.lengths[numbers]
         ids = self.ids[numbers, : int(lengths.max())].to(self.device)
         mask = torch.arange(ids.shape[1], device=self.device) < lengths.to(self.device)[:, None]
-        return self._whitened("words", bert.last_layer(self.text, ids, lengths)), mask
-
-    def _whitened(self, kind: str, tokens: torch.Tensor) -> torch.Tensor:
-        return self.whiten[kind](tokens) if kind in self.whiten else tokens
+        return bert.last_layer(self.text, ids, lengths), mask
 
 
 def _freeze_unused(tower: nn.Module, output) -> None:
@@ -318,12 +358,19 @@ class Frozen:
 
     def words(self, numbers: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
         """As `Towers.words`; zeros behind a caption's end."""
-        ends = self.ends[numbers]
-        begins = np.where(numbers > 0, self.ends[numbers - 1], 0)
-        inside = np.arange((ends - begins).max()) < (ends - begins)[:, None]
-        places = np.minimum(begins[:, None] + np.arange(inside.shape[1]), ends[:, None] - 1)
-        found = self.word_tokens[places].astype(np.float32) * inside[..., None]
-        return torch.from_numpy(found), torch.from_numpy(inside)
+        return stored_words(self.word_tokens, self.ends, numbers)
+
+
+def stored_words(tokens: np.ndarray, ends: np.ndarray, numbers: np.ndarray):
+    """Words of some captions, `(B, L, width) float`, zeros behind an end, and which are real.
+
+    tokens `(W, width)`, one caption after another; ends `(M,)`, where each ends.
+    """
+    last, begins = ends[numbers], np.where(numbers > 0, ends[numbers - 1], 0)
+    inside = np.arange((last - begins).max()) < (last - begins)[:, None]
+    places = np.minimum(begins[:, None] + np.arange(inside.shape[1]), last[:, None] - 1)
+    found = tokens[places].astype(np.float32) * inside[..., None]
+    return torch.from_numpy(found), torch.from_numpy(inside)
 
 
 def source(config, dataset, *sources):
@@ -345,6 +392,22 @@ def source(config, dataset, *sources):
     return Towers(dataset, *sources, config.context, config.whitened)
 
 
+def made(dataset, image_source, text_source, config) -> Tokens:
+    """Both towers, or what the packaged ones left where they saw the pictures and read the captions."""
+    if not frozen_words.are_stored(text_source):
+        return Towers(dataset, image_source, text_source, config.context, config.whitened)
+    if not isinstance(image_source, Run) or not image_source.has("patches"):
+        raise ValueError(
+            "setting bert=minilm: its words stand beside the packaged image tower's patches; expected "
+            "covalign_vit=base and base=photo-pretrained, or another bert"
+        )
+    if text_source.config["context"] != config.context:
+        raise ValueError(
+            f"captions stored at a context of {text_source.config['context']}, asked for"
+        )
+    return Kept(dataset, image_source, text_source, config.whitened)
+
+
 def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Tokens of every image and caption: `patches.npy` (N, P, ·) and, one caption after another,
     `words.npy` (W, ·), both float16; `ends.npy` (M,) int64, where each caption's words end.
@@ -354,7 +417,7 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     dataset, image_source, text_source = inputs
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    towers = Towers(dataset, image_source, text_source, config.context, config.whitened)
+    towers = made(dataset, image_source, text_source, config)
     towers.to(device).eval()
     n, ends = len(dataset.images), towers.lengths.numpy().cumsum()
     shape = n, towers.grid[0] * towers.grid[1], towers.image_width

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from alignbook.backbones import base, crops
+from alignbook.backbones import base, crops, extraction
 from alignbook.datasets import coco
 from alignbook.errors import DataError
 from alignbook.papers.comalign.components import image, said
@@ -119,10 +119,10 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
 
     The inputs are the data set, the base model's run, the data set that model was trained on if it
     is another, the source of the boxes or None, and what the captions say, a run of `said`, whose
-    files come along. Left in the folder: `images.npy` `(n, 1 + N + M, d) float16`, `boxes.npy`
+    files come along; behind these the pictures' regions, where the base model has locked towers. Left in the folder: `images.npy` `(n, 1 + N + M, d) float16`, `boxes.npy`
     `(n, 1 + N + M, 4) float32` (an absent one is 0 wide), `phrases.npy` `(U, d) float16`.
     """
-    dataset, base_run, home, source, said_run = inputs
+    dataset, base_run, home, source, said_run, *seen = inputs
     torch.set_num_threads(1)
     model, vocabulary = base.load(base_run, home or dataset)
     model.to(device)
@@ -134,7 +134,10 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     stored, label = None, f"components of {dataset.name}'s images"
     for start in range(0, len(kept), BLOCK):
         rows = kept[start : start + BLOCK]
-        vectors = encode_images(model, dataset.images, rows, placed[rows])
+        if seen:
+            vectors = encode_regions(model, *seen, rows, placed[rows])
+        else:
+            vectors = encode_images(model, dataset.images, rows, placed[rows])
         if stored is None:
             shape = (len(dataset.images), *vectors.shape[1:])
             stored = np.lib.format.open_memmap(folder / "images.npy", "w+", np.float16, shape)
@@ -180,6 +183,18 @@ def encode_images(model, images: np.ndarray, rows: np.ndarray, placed: np.ndarra
     out = np.zeros((*there.shape, vectors.shape[1]), np.float16)
     out[there] = vectors.cpu().numpy()
     return out
+
+
+@torch.inference_mode()
+def encode_regions(model, seen, rows: np.ndarray, placed: np.ndarray) -> np.ndarray:
+    """Every slot by the cells of the picture's map that its box covers, in place of a crop seen by
+    itself [A]: boxes `(B, S, 4)` → `(B, S, d) float16`.
+    """
+    device = next(model.parameters()).device
+    regions = torch.from_numpy(extraction.in_places(seen, rows).astype(np.float32)).to(device)
+    vectors = model.encode_boxes(regions, torch.from_numpy(placed).to(device)).cpu().numpy()
+    there = placed[..., 2] > placed[..., 0]
+    return (vectors * there[..., None]).astype(np.float16)
 
 
 def encode_phrases(model, vocabulary, phrases: list[str]) -> np.ndarray:
