@@ -303,6 +303,6 @@ def test_patches_and_words_of_covalign_are_the_stored_ones(dataset, made, tmp_pa
     assert np.abs(trained.mean(0)).max() < 0.05  # whitened
 
 
-def test_stored_words_beside_another_image_tower_are_refused(dataset, made):
-    with pytest.raises(ValueError, match="setting bert=minilm"):
-        two_towers.made(dataset, made.base, made.read, two_towers.Config())
+def test_stored_words_of_another_context_are_refused(dataset, made):
+    with pytest.raises(ValueError, match="stored at a context of 40, asked for one of 12"):
+        two_towers.made(dataset, made.seen, made.read, two_towers.Config(context=12))

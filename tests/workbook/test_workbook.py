@@ -41,10 +41,21 @@ def test_unknown_profiles_and_paper_without_its_data_are_refused():
 def test_photographs_keep_the_papers_sizes_in_the_paper_profile():
     paper = profiles.get("paper", "coco=DIR")
     assert (paper.chan_dim, paper.chan_batch, paper.train_images) == (1024, 384, 0)
-    assert base.configure(paper).recipe == "photo-tower"
+    assert (paper.base, paper.bert) == ("photo-pretrained", "bert-base-uncased")
     assert profiles.get("smoke", "flickr8k=DIR").train_images == 300
     assert (paper.chan_steps, paper.chan_all_violations) == (36875, 0.04)  # 25 epochs of 1,475
     assert profiles.get("paper", "f30k_precomp=DIR").chan_steps == 9425
+
+
+def test_photographs_may_have_a_tower_from_scratch():
+    scratch = profiles.get("laptop", "flickr8k=DIR", {"base": "photo-tower"})
+    assert (scratch.size, scratch.fit, scratch.bert) == (80, "squash", "captions")
+    assert (scratch.base_epochs, scratch.base_batch) == (36, 64)
+    assert base.configure(scratch).recipe == "photo-tower"
+    usual = profiles.get("laptop", "flickr8k=DIR")
+    assert (usual.size, usual.fit, usual.bert) == (224, "crop", "minilm")
+    with pytest.raises(ValueError, match="is photo-pretrained, or photo-tower; or openclip:NAME"):
+        profiles.get("laptop", "flickr8k=DIR", {"base": "world-clip"})
 
 
 def test_a_pretrained_base_looks_at_larger_photographs():
@@ -204,4 +215,4 @@ def test_the_command_lines_settings_are_read_back(tmp_path):
     (tmp_path / "settings.json").write_text(json.dumps(said))
     book = workbook.load(tmp_path)
     assert book.out == tmp_path and book.data == "flickr8k=/a b" and book.device in ("cpu", "cuda")
-    assert (book.profile.seeds, book.profile.chan_steps, book.profile.size) == (2, 4, 80)
+    assert (book.profile.seeds, book.profile.chan_steps, book.profile.size) == (2, 4, 224)

@@ -12,7 +12,7 @@ from alignbook import ROOT
 from alignbook.evidence import learnt, verdicts
 from alignbook.evidence.claims import DECIMALS
 from alignbook.show import tables
-from alignbook.workbook import execute, exhibits, profiles
+from alignbook.workbook import beside, execute, exhibits, profiles
 
 MAP = "00_start_here"
 SAID = (*verdicts.JUDGED, learnt.DID_NOT_TRAIN)  # verdicts that are counted
@@ -59,13 +59,15 @@ def computed(results: Path = ROOT / "results") -> pd.DataFrame:
 
 def in_short(book) -> str:
     """A line a paper, in Markdown: its question, the first contrast of the claim that answers it,
-    and the verdict on the claim; as notebook 90 left them in the results folder.
+    and the verdict on the claim, as notebook 90 left them in the results folder; and the claim's
+    verdicts on other data.
     """
     if not (book.out / "claims.csv").exists():
         return "No verdict so far: notebook 90 has not been run here."
     claims = pd.read_csv(book.out / "claims.csv", keep_default_na=False).set_index("claim")
     contrasts = pd.read_csv(book.out / "contrasts.csv").drop_duplicates("claim").set_index("claim")
-    lines = []
+    lines, elsewhere = [], beside.table(book).set_index("claim")
+    others = list(elsewhere.columns[2:])  # behind what it says and the data at hand
     for claim, question in exhibits.QUESTIONS.items():
         if claim in claims.index and claim in contrasts.index:
             first, said = contrasts.loc[claim], claims.loc[claim]
@@ -80,10 +82,15 @@ def in_short(book) -> str:
                     "over images": interval(first, "query_"),
                     "the claim is": f"**{said.verdict}**",
                 }
+                | {f"on {data}": _verdict(elsewhere, claim, data) for data in others}
             )
     if not lines:
         return "None of the main questions was computed."
     return tables.markdown(pd.DataFrame(lines).replace(r"\|", r"\\|", regex=True))
+
+
+def _verdict(elsewhere: pd.DataFrame, claim: str, data: str) -> str:
+    return elsewhere.at[claim, data] if claim in elsewhere.index else "–"
 
 
 def value(contrast) -> str:

@@ -393,18 +393,13 @@ def source(config, dataset, *sources):
 
 
 def made(dataset, image_source, text_source, config) -> Tokens:
-    """Both towers, or what the packaged ones left where they saw the pictures and read the captions."""
-    if not frozen_words.are_stored(text_source):
+    """Both towers, or what the packaged ones left where both of them went before."""
+    seen = isinstance(image_source, Run) and image_source.has("patches")
+    if not (seen and frozen_words.are_stored(text_source)):
         return Towers(dataset, image_source, text_source, config.context, config.whitened)
-    if not isinstance(image_source, Run) or not image_source.has("patches"):
-        raise ValueError(
-            "setting bert=minilm: its words stand beside the packaged image tower's patches; expected "
-            "covalign_vit=base and base=photo-pretrained, or another bert"
-        )
     if text_source.config["context"] != config.context:
-        raise ValueError(
-            f"captions stored at a context of {text_source.config['context']}, asked for"
-        )
+        stored, asked = text_source.config["context"], config.context
+        raise ValueError(f"captions are stored at a context of {stored}, asked for one of {asked}")
     return Kept(dataset, image_source, text_source, config.whitened)
 
 

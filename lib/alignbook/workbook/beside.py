@@ -1,0 +1,66 @@
+"""Verdicts of other data beside a workbook's own: the world and photographs, and where they disagree."""
+
+import pandas as pd
+
+from alignbook.core.names import PROFILES
+from alignbook.evidence import verdicts
+from alignbook.evidence.families import NO_DIFFERENCE
+
+DECIDED = ("reproduced", "contradicted", NO_DIFFERENCE)
+KINDS = ("world", "flickr8k", "flickr30k", "coco", "f30k_precomp", "coco_precomp", "precomp")
+
+
+def judged(book) -> dict[str, pd.DataFrame]:
+    """claims.csv of the data that were judged, by their name and profile, `book`'s own first.
+
+    Of each other data set it is the results folder of the same profile, or else of the largest there
+    is. The smoke profile decides nothing and stands beside nothing.
+    """
+    own = book.profile.name
+    names = [own, *(name for name in reversed(PROFILES) if name != own)]
+    found = {}
+    for kind in (book.kind, *(kind for kind in KINDS if kind != book.kind)):
+        for name in names if kind != book.kind else [own]:
+            place = book.out if kind == book.kind else book.out.parent / f"{kind}-{name}"
+            if name != "smoke" and (place / "claims.csv").exists():
+                found[f"{kind}, {name}"] = pd.read_csv(place / "claims.csv", keep_default_na=False)
+                break
+    return found
+
+
+def table(book) -> pd.DataFrame:
+    """A line a claim that was judged on some data: claim, says, and each data set's verdict; no line
+    where there is one data set alone.
+    """
+    known = judged(book)
+    if len(known) < 2:
+        return pd.DataFrame(columns=["claim", "says"])
+    first = pd.concat(known.values()).drop_duplicates("claim").set_index("claim")[["says"]]
+    for data, claims in known.items():
+        first[data] = claims.set_index("claim").verdict
+    some = first[[*known]].isin(verdicts.JUDGED).any(axis=1)
+    return first[some].fillna("–").reset_index()
+
+
+def said(verdict: pd.DataFrame) -> str:
+    """What a `table` comes to, in sentences: how many agree, and each claim that does not.
+
+    >>> said(pd.DataFrame({"claim": ["a", "b"], "says": ["", ""], "world": ["reproduced"] * 2,
+    ...                    "photographs": ["reproduced", "contradicted"]}))
+    'Decided on both world and photographs: 2 claims, 1 alike. Not alike: b (reproduced on world, contradicted on photographs).'
+    """
+    data = list(verdict.columns[2:])
+    if len(data) < 2:
+        return "Other data than these were not judged here."
+    sentences = []
+    for other in data[1:]:
+        both = verdict[verdict[[data[0], other]].isin(DECIDED).all(axis=1)]
+        apart = both[both[data[0]] != both[other]]
+        told = f"Decided on both {data[0]} and {other}: {len(both)} claims, "
+        told += f"{len(both) - len(apart)} alike."
+        each = [
+            f"{line.claim} ({line[data[0]]} on {data[0]}, {line[other]} on {other})"
+            for _, line in apart.iterrows()
+        ]
+        sentences.append(told + f" Not alike: {'; '.join(each)}." * bool(each))
+    return " ".join(sentences)

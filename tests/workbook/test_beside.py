@@ -1,0 +1,68 @@
+"""Verdicts on other data beside a workbook's own."""
+
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from alignbook.workbook import beside
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Results folders with verdicts: {folder: {claim: verdict}}."""
+
+    def write(**folders):
+        for name, verdicts in folders.items():
+            folder = tmp_path / name.replace("_", "-")
+            folder.mkdir()
+            lines = [(claim, f"{claim} says", verdict) for claim, verdict in verdicts.items()]
+            table = pd.DataFrame(lines, columns=["claim", "says", "verdict"])
+            table.to_csv(folder / "claims.csv", index=False)
+        return tmp_path
+
+    return write
+
+
+def book(out, kind="world", profile="laptop"):
+    own = SimpleNamespace(name=profile)
+    return SimpleNamespace(kind=kind, profile=own, out=out / f"{kind}-{profile}")
+
+
+WORLD = {"a": "reproduced", "b": "contradicted", "c": "undecided", "d": "not run"}
+PHOTOGRAPHS = {"a": "reproduced", "b": "no difference", "c": "reproduced", "d": "not run"}
+
+
+def test_verdicts_stand_side_by_side(results):
+    out = results(world_laptop=WORLD, flickr8k_laptop=PHOTOGRAPHS, flickr8k_smoke={"a": "not run"})
+    found = beside.table(book(out))
+    assert list(found) == ["claim", "says", "world, laptop", "flickr8k, laptop"]
+    assert found.claim.tolist() == ["a", "b", "c"]  # nobody judged d
+    told = beside.said(found)
+    assert "2 claims, 1 alike" in told  # c is open in the world
+    assert "b (contradicted on world, laptop, no difference on flickr8k, laptop)" in told
+    other_way = beside.table(book(out, "flickr8k"))
+    assert list(other_way)[2:] == ["flickr8k, laptop", "world, laptop"]
+
+
+def test_the_same_profile_goes_before_a_larger_one_and_smoke_stands_nowhere(results):
+    out = results(
+        world_laptop=WORLD, flickr8k_overnight={"a": "contradicted"}, coco_smoke={"a": "reproduced"}
+    )
+    found = beside.table(book(out))
+    assert list(found)[2:] == ["world, laptop", "flickr8k, overnight"]
+    assert found.set_index("claim").at["b", "flickr8k, overnight"] == "–"  # it is not known there
+    results(flickr8k_laptop=PHOTOGRAPHS)
+    assert list(beside.table(book(out)))[2:] == ["world, laptop", "flickr8k, laptop"]
+
+
+def test_alone_there_is_nothing_beside(results):
+    out = results(world_laptop=WORLD, flickr8k_smoke=PHOTOGRAPHS)
+    assert beside.table(book(out)).empty
+    assert beside.said(beside.table(book(out))) == "Other data than these were not judged here."
+    assert beside.table(book(out, "flickr8k", "smoke")).empty  # smoke has nothing to say of itself
+
+
+def test_all_alike_is_said_without_a_list(results):
+    out = results(world_laptop={"a": "reproduced"}, flickr8k_laptop={"a": "reproduced"})
+    told = beside.said(beside.table(book(out)))
+    assert told.endswith("1 claims, 1 alike.") and "Not alike" not in told
