@@ -36,12 +36,6 @@ MUTANTS = [
             'if exhibit != "covalign-F5":',
         ),
         (
-            "pictures: of the profile's size",
-            "papers/covalign/arms.py",
-            "    book = pictured(book)\n",
-            "",
-        ),
-        (
             "tokens: a ViT's are whitened",
             "papers/covalign/arms.py",
             'whitened=profile.covalign_vit == "base"',

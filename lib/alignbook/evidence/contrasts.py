@@ -29,10 +29,10 @@ class Numbers:
                     "metrics table holds one run of each"
                 )
             of_term[seed] = value
-        self.states = {}  # {term: the worst state of its seeds}
+        self.states = {}  # {term: what its seeds' states come to}
         if "learnt" in metrics:
             told = metrics.dropna(subset=["learnt"]).groupby(["exhibit", "row", "column"])["learnt"]
-            self.states = {Term(*which): learnt.worst(states) for which, states in told}
+            self.states = {Term(*which): learnt.of_row(states) for which, states in told}
         self.images = (
             {}
             if images is None

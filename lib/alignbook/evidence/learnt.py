@@ -122,10 +122,17 @@ def best(candidates: Sequence, trials: Sequence[Sequence[Run]]):
     return candidates[int(np.argmax(scores))]
 
 
-def worst(states) -> str:
-    """The state of a row by those of its seeds."""
-    known = set(states)
-    return next((each for each in (DID_NOT_TRAIN, STILL_LEARNING) if each in known), LEARNT)
+def of_row(states) -> str:
+    """The state of a row by those of its seeds: it did not train if one of them did not, and is still
+    learning if most of them are, as dev of a single seed is known to within some percent only.
+
+    >>> of_row(["learnt", "learnt", "still learning"]), of_row(["learnt", "did not train"])
+    ('learnt', 'did not train')
+    """
+    known = list(states)
+    if DID_NOT_TRAIN in known:
+        return DID_NOT_TRAIN
+    return STILL_LEARNING if 2 * known.count(STILL_LEARNING) > len(known) else LEARNT
 
 
 def state(loss_share: float, dev_gain: float, dev_rise: float = float("nan")) -> str:

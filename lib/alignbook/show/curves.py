@@ -102,7 +102,7 @@ def draw(points: pd.DataFrame):
     for (left, right), group in zip(panels, groups):
         for name, (_, colour) in zip(group, figures.MARKS):
             own = points[points.arm == name]
-            label = name + tables.MARKS.get(learnt.worst(own.state), "")
+            label = name + tables.MARKS.get(learnt.of_row(own.state), "")
             _line(left, own[own.curve == "share"], colour, label)
             _line(right, own[own.curve == "dev"], colour, label, marker="o", ms=3)
         left.axhline(learnt.SHARE, color=figures.INK, lw=0.8, ls="--")

@@ -330,7 +330,7 @@ def summarise(metrics: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for which, lines in metrics.groupby(["exhibit", "row", "column"], sort=False):
         values = lines["value"].to_numpy()
-        state = learnt.worst(lines["learnt"]) if "learnt" in lines else learnt.LEARNT
+        state = learnt.of_row(lines["learnt"]) if "learnt" in lines else learnt.LEARNT
         rows.append((*which, len(values), *t_interval(values), state))
     return pd.DataFrame(
         rows, columns=["exhibit", "row", "column", "seeds", "mean", "low", "high", "learnt"]

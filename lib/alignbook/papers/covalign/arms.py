@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from alignbook.evidence import learnt
 from alignbook.papers.covalign import catalogue, phrases
-from alignbook.papers.covalign.inputs import pictured, tokens, towers
+from alignbook.papers.covalign.inputs import tokens, towers
 from alignbook.papers.covalign.model import Config
 from alignbook.store import runs
 
@@ -132,7 +132,6 @@ def spreads(profile) -> dict:
 
 def inputs(book, exhibit: str, arm: str) -> tuple:
     """The data set, and the run of frozen tokens or, end to end, what both towers are made from."""
-    book = pictured(book)
     if "end-to-end" in (arm, book.profile.covalign_tokens):
         return book.dataset(), *towers(book)
     return book.dataset(), tokens(book)

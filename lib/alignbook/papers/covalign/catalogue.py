@@ -147,7 +147,6 @@ EPOCHS = 30  # [N]
 class Sizes:
     """CoV-Align's part of a profile."""
 
-    covalign_size: int = Field(ge=0, le=4096)  # pixels a side of its pictures, 0 for the profile's
     covalign_vit: str  # whose patches: the base model's cells, or a ViT by its folder or name
     covalign_tokens: Literal["frozen", "end-to-end"]  # whether the towers are trained
     covalign_dim: int = Field(ge=1, le=100_000, multiple_of=8)  # the joint width
@@ -161,7 +160,6 @@ class Sizes:
 
 
 SMOKE = dict(
-    covalign_size=0,
     covalign_vit="base",
     covalign_tokens="frozen",
     covalign_dim=32,
@@ -175,16 +173,16 @@ SMOKE = dict(
 )
 LAPTOP = SMOKE | dict(
     covalign_dim=128,
-    covalign_steps=600,
+    covalign_steps=1200,
     covalign_batch=32,
-    covalign_trials=2,
     covalign_dev_images=200,
     covalign_test_images=300,
 )
 OVERNIGHT = LAPTOP | dict(
     covalign_layers=2,
-    covalign_steps=1000,
+    covalign_steps=1500,
     covalign_batch=64,
+    covalign_trials=2,
     covalign_dev_images=0,
     covalign_test_images=0,
 )
@@ -198,7 +196,6 @@ GPU = OVERNIGHT | dict(
     covalign_test_images=1000,
 )
 PAPER = GPU | dict(
-    covalign_size=224,
     covalign_vit="vit-base-patch16-224",
     covalign_tokens="end-to-end",
     covalign_dim=512,

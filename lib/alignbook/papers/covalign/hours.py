@@ -31,11 +31,8 @@ def hours(exhibit: str, arms: Sequence[str], profile, captions: int) -> tuple[fl
     count, b = trainings(exhibit, arms, profile), profile.covalign_batch
     towers = b * (VIT + 2 * WORDS * BERT_BASE) if profile.covalign_tokens == "end-to-end" else 0
     step = 3 * (towers + 2 * b * b * 8 * WORDS * profile.covalign_dim)
-    side = profile.covalign_size or profile.size
-    small = (
-        f"; pictures of {side} pixels are enlarged to {VIT_SIDE}: better --set "
-        f"covalign_size={VIT_SIDE}"
-    )
+    side = profile.size
+    small = f"; pictures of {side} pixels are enlarged to {VIT_SIDE}: better --set size={VIT_SIDE}"
     said = gpu_hours.said(f"{count} trainings", profile.covalign_steps, step)
     long = sum(arm.endswith("-long") for arm in arms)  # four times the steps
     spent = gpu_hours.of(count + 3 * long, profile.covalign_steps, step)

@@ -8,14 +8,6 @@ from alignbook.store import runs
 from alignbook.store.runs import Run
 
 
-def pictured(book):
-    """The workbook whose pictures are cut into patches: prepared at a size of their own where the
-    profile has one for them, cropped as a ViT expects.
-    """
-    side = book.profile.covalign_size
-    return book.on(book.data, size=side, fit="crop") if side else book
-
-
 def towers(book) -> tuple:
     """What the towers are made from: the base model, or a ViT that is named; BERT."""
     named = book.profile.covalign_vit

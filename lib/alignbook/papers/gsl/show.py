@@ -271,7 +271,7 @@ def above_warm_up(listed: pd.DataFrame) -> pd.DataFrame:
         told |= {"last": dev[:, -1].mean(), "last − warm-up": added, "±": (high - low) / 2}
         told["ends above its warm-up"] = "yes" if low > 0 else "no" if high < 0 else "open"
         told |= {"epochs": config["epochs"], "chosen": ", ".join(map(str, dev.argmax(1)))}
-        state = learnt.worst(map(learnt.of_run, found))
+        state = learnt.of_row(map(learnt.of_run, found))
         lines.append(told | {"state": state, "seeds": len(found)})
     return pd.DataFrame(lines)
 
