@@ -387,7 +387,12 @@ MUTANTS = [
         ("learnt: gains are no matter", "if dev_gain > GAIN", "if dev_gain > 1"),
         ("the worst trial", "np.argmax(scores)", "np.argmin(scores)"),
         ("idle trials win", "if may or not any(allowed)", "if True"),
-        ("the best seed counts", "for each in (DID_NOT_TRAIN, STILL_LEARNING)", "for each in ()"),
+        ("the best seed counts", "if DID_NOT_TRAIN in known:", "if {*known} == {DID_NOT_TRAIN}:"),
+        (
+            "one early seed makes a row early",
+            "2 * known.count(STILL_LEARNING)",
+            "9 * known.count(STILL_LEARNING)",
+        ),
         ("of what is not stored", "if is_stored(key)]", "]"),
     ),
     *_of(
@@ -396,7 +401,7 @@ MUTANTS = [
         ("idle arms decide", "if idle := _of_state(", "if idle := [] and _of_state("),
         ("arms that more steps move decide", "if moved := _moved(", "if moved := [] and _moved("),
         ("moved upwards alone", "abs(long - short) > learnt", "long - short > learnt"),
-        ("early arms pass unsaid", "if found.verdict in JUDGED else []", "if not found else []"),
+        ("early arms pass unsaid", "if found.verdict not in JUDGED:", "if found:"),
     ),
     *_of(
         "core/training.py",

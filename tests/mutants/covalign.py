@@ -350,8 +350,8 @@ TOWERS = [
     ("frozen: of any settings", "if run.config != asked:", "if False:"),
     (
         "frozen: the caption before",
-        "begins = np.where(numbers > 0, self.ends[numbers - 1], 0)",
-        "begins = np.where(numbers > 1, self.ends[numbers - 2], 0)",
+        "np.where(numbers > 0, ends[numbers - 1], 0)",
+        "np.where(numbers > 1, ends[numbers - 2], 0)",
     ),
     (
         "frozen: words in order of length",

@@ -49,7 +49,7 @@ def beside_paper(
     interval (NaN with one seed): for RSUM and what is `claimed`, without recalls for every column.
     """
     ours = summary.set_index(["row", "column"])
-    states = summary.groupby("row")["learnt"].agg(learnt.worst) if "learnt" in summary else {}
+    states = summary.groupby("row")["learnt"].agg(learnt.of_row) if "learnt" in summary else {}
     paper = printed.set_index(["group", "row", "column"])["value"]
     lines = []
     for group, label, arm in rows:
