@@ -133,6 +133,29 @@ def test_no_claim_rests_on_what_more_steps_would_move(longer, moved):
     assert (why == said) == moved
 
 
+def test_more_steps_move_an_arm_if_they_move_its_rsum():
+    """A recall of one seed may jump; without RSUM it is all there is."""
+    ids = {each.id: each for each in load()}
+    claim = ids["comalign-clip"]
+    terms = dict.fromkeys(t for contrast in claim.contrasts for t in contrast.terms)
+    lines = [
+        (term.exhibit, term.row, term.column, seed, 30.0 + seed / 100 + 5 * ("+" in term.row))
+        for term in terms
+        for seed in range(3)
+    ]
+    lines += [
+        (t.exhibit, t.row + "-long", t.column, 0, 20.0) for t in terms if t.row == "clip+comalign"
+    ]
+    columns = ["exhibit", "row", "column", "seed", "value"]
+    found, _ = verdicts.judge(pd.DataFrame(lines, columns=columns), "laptop", [claim])
+    assert found.why[0].startswith("not trained: four times the steps move comalign-TI")
+    for target in ("coco", "f30k"):
+        for row, value in (("clip+comalign", 300.0), ("clip+comalign-long", 310.0)):
+            lines.append(("comalign-TI", row, f"{target} RSUM", 0, value))
+    found, _ = verdicts.judge(pd.DataFrame(lines, columns=columns), "laptop", [claim])
+    assert "not trained" not in found.why[0]
+
+
 def judged(lines) -> tuple[str, str]:
     """Verdict and reason of the claim on codings, from lines of metrics."""
     (claim,) = (each for each in load() if each.id == "chan-codings")

@@ -26,7 +26,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from alignbook.core.names import PROFILES
+from alignbook.core.names import PROFILES, TARGETS
 from alignbook.evidence import claims, learnt, printed_tables, tuning_error
 from alignbook.evidence.claims import Claim, Contrast, Term
 from alignbook.evidence.contrasts import RECALLS, Numbers, measured
@@ -236,18 +236,25 @@ def _noted(claim: Claim, numbers: Numbers, found: Finding) -> Finding:
 
 
 def _moved(claim: Claim, numbers: Numbers) -> list[str]:
-    """Rows that a claim rests on and that more steps move, with the change in percent."""
-    found = []
+    """Rows that a claim rests on and that more steps move, with the change in percent.
+
+    It is RSUM's where a row has one: a single recall of one seed says little.
+    """
+    found = {}
     for term in dict.fromkeys(term for contrast in claim.contrasts for term in contrast.terms):
-        longer = numbers.values.get(replace(term, row=term.row + learnt.LONGER), {})
-        seeds = sorted(longer.keys() & numbers.values[term].keys())
+        target = term.column.partition(" ")[0]
+        whole = replace(term, column=f"{target} RSUM" if target in TARGETS else "RSUM")
+        whole = whole if whole in numbers.values else term
+        longer = numbers.values.get(replace(whole, row=whole.row + learnt.LONGER), {})
+        seeds = sorted(longer.keys() & numbers.values[whole].keys())
         if seeds:
             short, long = (
-                np.mean([v[seed] for seed in seeds]) for v in (numbers.values[term], longer)
+                np.mean([v[seed] for seed in seeds]) for v in (numbers.values[whole], longer)
             )
             if abs(long - short) > learnt.MOVED * abs(short):
-                found.append(f"{term.exhibit} {term.row} by {100 * (long / short - 1):+.0f} %")
-    return found
+                row = f"{term.exhibit} {term.row}" + f" → {target}" * (target in TARGETS)
+                found[row] = f"{row} by {100 * (long / short - 1):+.0f} %"
+    return list(found.values())
 
 
 def rehearse(effect: float, spread: float, seeds: int, times: int = 200) -> pd.Series:

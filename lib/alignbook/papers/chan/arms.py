@@ -81,6 +81,7 @@ def common(profile, text: str = "bigru") -> Config:
     sizes = dict(
         regions=profile.chan_regions,
         dim=profile.chan_dim,
+        images=profile.chan_images,
         steps=profile.chan_steps,
         batch=profile.chan_batch,
         learning_rate=profile.chan_learning_rate,

@@ -143,6 +143,7 @@ EPOCHS = 25  # of the released code [C], the first of them with all violations
 class Sizes:
     """CHAN's part of a profile."""
 
+    chan_images: int = Field(ge=0, le=10_000_000)  # training images, 0 for all
     chan_steps: int = Field(ge=1, le=1_000_000_000)  # optimiser steps of a training
     chan_batch: int = Field(ge=1, le=1_000_000)  # images of a batch, one caption of each
     chan_dim: int = Field(ge=1, le=100_000, multiple_of=4)  # d, which the heads of attention share
@@ -154,6 +155,7 @@ class Sizes:
 
 
 SMOKE = dict(
+    chan_images=0,
     chan_steps=12,
     chan_batch=32,
     chan_dim=64,

@@ -41,6 +41,7 @@ class Config:
     dim: int = 128  # d [A]
     text: str = "bigru"  # or "bert" [S]
     self_attention: bool = True  # of the regions (§3.3) [S]
+    images: int = 0  # the first so many of the training split, 0 for all [A]
     steps: int = 500  # of training [A]
     batch: int = 128  # images, one caption of each [A]
     learning_rate: float = 1e-3  # at its highest [A]
@@ -115,9 +116,9 @@ def fit(
     torch.set_num_threads(1)
     model.to(device)
     dataset, feature_run = inputs.dataset, inputs.features
-    rows, stored = dataset.splits["train"], feature_run.array("features")
+    rows, stored = dataset.splits["train"][: config.images or None], feature_run.array("features")
     n, size, each = len(rows), min(config.batch, len(rows)), dataset.captions_per_image
-    ids, lengths = vocabulary.encode(dataset.captions_of("train"))
+    ids, lengths = vocabulary.encode(dataset.captions_of("train")[: n * each])
     if config.permute_captions:  # control: captions belong to other images, as blocks
         order = np.random.default_rng([seed, 2]).permutation(n)
         moved = torch.from_numpy((order[:, None] * each + np.arange(each)).ravel())

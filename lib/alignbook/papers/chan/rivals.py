@@ -33,6 +33,7 @@ class Config:
     margin: float = 0.05  # of a cosine, tuned on dev [A]; both papers have 0.2 [X]
     regions: int = 36  # of an image [X]
     dim: int = 128  # width of image and caption [A]
+    images: int = 0  # the first so many of the training split, 0 for all [A]
     steps: int = 500  # of training [A]
     batch: int = 128  # images, one caption of each [A]
     learning_rate: float = 1e-3  # at its highest [A]

@@ -71,7 +71,7 @@ def trials(profile, factor: float = 1.0, **changes) -> list[Config]:
 
     Tokens of the small towers are whitened; those of a ViT that is named are as they are.
     """
-    names = ("tokens", "dim", "layers", "steps", "batch", "dev_images", "test_images")
+    names = ("tokens", "dim", "layers", "images", "steps", "batch", "dev_images", "test_images")
     sizes = {name: getattr(profile, f"covalign_{name}") for name in names}
     plain = Config(**sizes | dict(whitened=profile.covalign_vit == "base") | changes)
     rate = factor * profile.covalign_learning_rate

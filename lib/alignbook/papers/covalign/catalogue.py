@@ -151,6 +151,7 @@ class Sizes:
     covalign_tokens: Literal["frozen", "end-to-end"]  # whether the towers are trained
     covalign_dim: int = Field(ge=1, le=100_000, multiple_of=8)  # the joint width
     covalign_layers: int = Field(ge=1, le=1000)  # of the queries
+    covalign_images: int = Field(ge=0, le=10_000_000)  # training images, 0 for all
     covalign_steps: int = Field(ge=1, le=1_000_000_000)  # optimiser steps of a training
     covalign_batch: int = Field(ge=1, le=1_000_000)  # images of a batch, one caption of each
     covalign_learning_rate: float = Field(gt=0, lt=1e9)  # of Adam
@@ -164,6 +165,7 @@ SMOKE = dict(
     covalign_tokens="frozen",
     covalign_dim=32,
     covalign_layers=1,
+    covalign_images=0,
     covalign_steps=6,
     covalign_batch=16,
     covalign_learning_rate=3e-3,

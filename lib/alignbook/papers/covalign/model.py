@@ -89,6 +89,7 @@ class Config:
     backbone: float = 0.1  # share of the learning rate that the towers have [X]
     context: int = 40  # words of a caption at the most, the two marks of BERT among them [A]
     whitened: bool = True  # the towers' tokens are brought to covariance 1 [A]
+    images: int = 0  # the first so many of the training split, 0 for all [A]
     steps: int = 100  # of training [A]
     batch: int = 64  # images, one caption of each [A]
     optimizer: str = "adam"  # [N]; "sgd" with momentum 0.9 [A]
@@ -324,7 +325,8 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     matcher = build(config, dataset, *sources).to(device)
-    rows, each = dataset.splits["train"], dataset.captions_per_image
+    rows = dataset.splits["train"][: config.images or None]
+    each = dataset.captions_per_image
     size = min(config.batch, len(rows))
 
     def batch_at(step):
