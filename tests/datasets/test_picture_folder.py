@@ -85,6 +85,18 @@ def test_many_bad_ones_are_named_up_to_a_limit(folder, tmp_path, monkeypatch):
     assert "… and 2 more, all in" in lines[3] and "meta.json" in lines[3]
 
 
+def test_names_that_are_no_utf8(folder, tmp_path):
+    try:
+        os.rename(folder / "a.JPG", os.fsencode(folder) + b"/\xff.jpg")
+    except OSError:
+        pytest.skip("this file system has no such names")
+    (folder / "empty.jpg").rename(os.fsdecode(os.fsencode(folder) + b"/\xfe.jpg"))
+    for _ in range(2):  # as it is made, and as it is found
+        dataset = picture_folder.prepare(folder, tmp_path / "out", SIZE)
+        assert dataset.names[-1] == "\udcff.jpg" and len(dataset.names) == 4
+        "\n".join(picture_folder.skipped(dataset)).encode()
+
+
 @pytest.mark.parametrize("orientation", range(1, 9))
 def test_pictures_stand_upright(tmp_path, orientation):
     """A file of each orientation, whose picture is the same."""

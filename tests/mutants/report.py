@@ -255,6 +255,76 @@ MUTANTS = (
         ]
     ]
     + [
+        (name, f"explorer/{module}.py", snippet, replacement, "test_own_photographs.py")
+        for name, module, snippet, replacement in [
+            (
+                "photographs: cells cut by pixels",
+                "matching",
+                "max(1, SIDE // cells) * cells if cells else SIDE",
+                "SIDE",
+            ),
+            (
+                "photographs: attention's length from its scores",
+                "matching",
+                "(_products(gallery) @ weights * weights)",
+                "(weights * weights)",
+            ),
+            (
+                "photographs: a rank without captions",
+                "matching",
+                "if gallery.each else None",
+                "if True else None",
+            ),
+            (
+                "photographs: the caption goes with the picture",
+                "widget",
+                "if same else captions.start",
+                "if False else captions.start",
+            ),
+            (
+                "photographs: features of any code",
+                "own_photographs",
+                "            and runs.is_of_this_code(run)\n",
+                "",
+            ),
+            (
+                "photographs: models of squashed ones",
+                "own_photographs",
+                '(profile.fit, profile.size) != ("crop", packaged.PIXELS)',
+                "profile.size != packaged.PIXELS",
+            ),
+            (
+                "photographs: other data are passed over",
+                "own_photographs",
+                'data != "world" or gallery',
+                "gallery",
+            ),
+        ]
+    ]
+    + [
+        (name, "datasets/picture_folder.py", snippet, replacement, "test_picture_folder.py")
+        for name, snippet, replacement in [
+            ("a folder: as they lie in the file", "ImageOps.exif_transpose(picture)", "picture"),
+            (
+                "a folder: hidden files too",
+                'for each in files\n            if each[0] != "." and',
+                "for each in files\n            if",
+            ),
+            ("a folder: in any order", "return sorted(names)", "return names[::-1]"),
+            (
+                "a folder: names alone make the fingerprint",
+                "[[name, hashes.get(name)] for name in names]",
+                "[[name, None] for name in names]",
+            ),
+            (
+                "a folder: rows of the bad ones",
+                "images[len(kept)] = seen",
+                "images[len(kept) + len(bad)] = seen",
+            ),
+            ("a folder: what is transparent is black", '"white"', '"black"'),
+        ]
+    ]
+    + [
         (name, "explorer/widget.py", snippet, replacement, "test_explorer.py")
         for name, snippet, replacement in [
             (

@@ -114,7 +114,7 @@ def test_bad_input_is_refused_before_anything_is_written(copy, arguments, words)
         ["--profile", "smoke", "--set", "dev_images=15", "comalign"],
         ["--profile", "smoke", "--set", "gsl_dev_images=400", "covalign", "01_reported_numbers"],
         ["--set", "dev_images=15", "--set", "gsl_dev_images=0", "gsl"],
-        ["--set", "train_images=800"],
+        ["--set", "train_images=4000"],
         ["--profile", "laptop"],
         ["--profile", "overnight"],
         ["--profile", "gpu"],

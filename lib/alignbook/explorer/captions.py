@@ -12,6 +12,8 @@ from alignbook.core.vocabulary import tokenize
 from alignbook.explorer.gallery import Gallery
 from alignbook.world.captions import NUMBERS, PLURALS
 
+# To begin with where there are no captions: the first of which every word is known.
+STARTS = ("two people and a dog", "a man and a woman", "a dog", "a red star")
 LONGEST = 40  # words that a vocabulary encodes of a caption
 # Words that may stand for each other in captions of photographs; the world has its own lexicon.
 ALIKE = (
@@ -111,8 +113,10 @@ def exchanged(words: list[str], place: int, other: str) -> list[str]:
 def example(gallery: Gallery) -> tuple[int, list[str], int]:
     """A caption to begin with: the split's first with a colour. Its picture, words, their place.
 
-    Where no caption has one the first caption and its first word.
+    Where no caption has one the first caption and its first word; without captions `start`.
     """
+    if not gallery.each:
+        return 0, read(start(gallery.vocabulary), gallery.vocabulary).words, 0
     for image in range(len(gallery.images)):
         for caption in gallery.captions(image):
             words = read(caption, gallery.vocabulary).words
@@ -120,3 +124,14 @@ def example(gallery: Gallery) -> tuple[int, list[str], int]:
                 if {"red", "blue"} & {word, *exchanges(gallery, word)}:
                     return image, words, place
     return 0, read(gallery.captions(0)[0], gallery.vocabulary).words, 0
+
+
+def start(vocabulary) -> str:
+    """A caption to begin with where a picture has none; all its words are known.
+
+    >>> from alignbook.core.vocabulary import Vocabulary
+    >>> start(Vocabulary(("a", "dog", "star"))), start(Vocabulary(("snow", "falls")))
+    ('a dog', 'snow')
+    """
+    known = set(vocabulary.words)
+    return next((each for each in STARTS if known.issuperset(each.split())), vocabulary.words[0])

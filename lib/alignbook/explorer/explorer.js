@@ -174,7 +174,7 @@ function render({ model, el }) {
     page.max = shown.images;
     of.textContent = `of ${count(shown.images)}`;
     own.replaceChildren(
-      h("span", {}, "its captions:"),
+      h("span", {}, shown.captions.length ? "its captions:" : plain(shown.title || "")),
       ...shown.captions.map((text, i) => h("button", {
         class: "ab-link", "data-key": `own ${i}`,
         "aria-pressed": String(text === model.get("caption")),
@@ -241,13 +241,16 @@ function render({ model, el }) {
       h("h5", {}, "Best pictures for the caption"),
       h("div", { class: "ab-top" }, ...panel.top.map((each, k) => h("button", {
         "aria-label": `picture ${each.image + 1}, place ${k + 1}, score ${number(each.score)}`,
+        title: plain(each.title || ""),
         class: each.image === shown.image ? "ab-here" : "", "data-key": `${side} top ${k}`,
         onclick: () => move({ image: each.image }),
       }, each.picture ? h("img", { src: each.picture, alt: "" }) : `picture ${each.image + 1}`,
         h("span", { class: "ab-small" },
           `${each.image === shown.image ? "✓ " : ""}${number(each.score)}`)))),
-      h("h5", {}, `Best captions for picture ${count(shown.image + 1)}`),
-      h("p", { class: "ab-scale" }, `the best of its own comes ${ordinal(panel["own rank"])}`),
+      ...(panel.ranked.length ? [
+        h("h5", {}, `Best captions for picture ${count(shown.image + 1)}`),
+        h("p", { class: "ab-scale" }, `the best of its own comes ${ordinal(panel["own rank"])}`),
+      ] : []),
       h("ol", { class: "ab-ranked" }, ...panel.ranked.map((each, k) => h("li", {},
         h("button", {
           class: "ab-link", "data-key": `${side} ranked ${k}`,

@@ -6,6 +6,7 @@ within the split, from 0.
 
 import importlib
 import json
+import os
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,14 +14,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import torch
-from torch.nn import functional as F
 
 from alignbook import ROOT
 from alignbook.core import kernels
 from alignbook.core.names import slug
+from alignbook.core.similarity import unit
 from alignbook.papers.chan import attention_maps, catalogue
 from alignbook.papers.chan.model import encode_captions, encode_images
-from alignbook.store import runs
+from alignbook.store import runs, verbatim
 from alignbook.workbook import exhibits, results, workbook
 
 EXHIBITS = ("chan-T3", "chan-T1", "chan-T2")  # whose arms can be looked at
@@ -44,6 +45,11 @@ LABELS = {
     "vse-inf": "VSE∞, one vector a picture",
 }
 LABELS |= {name: f"{SOFT}, τ = {name[2:]} (control)" for name in catalogue.CURVE}
+
+
+def in_batch() -> bool:
+    """Whether a notebook runs in a job, where nobody can use the explorer."""
+    return "ALIGNBOOK_LIFELINE" in os.environ and "JPY_SESSION_NAME" not in os.environ
 
 
 class Place(NamedTuple):
@@ -71,15 +77,21 @@ def places(book) -> dict[str, Place]:
 
 def _others(book):
     """Workbooks of further results folders of the same profile."""
+    for other in workbooks(book.profile.name):
+        if other.out.resolve() != book.out.resolve():
+            yield other
+
+
+def workbooks(profile: str = ""):
+    """The workbooks of all results folders here, or of those of a profile, by their folders' names."""
     for path in sorted((ROOT / "results").glob("*/settings.json")):
         said = json.loads(path.read_text(encoding="utf-8"))
-        same = path.parent.resolve() == book.out.resolve()
-        if said["profile"] == book.profile.name and not same:
+        if profile in ("", said["profile"]):
             try:
-                other = workbook.load(path.parent)
+                found = workbook.load(path.parent)
             except ValueError:  # made by another version, with a setting that this one lacks
                 continue
-            yield other
+            yield found
 
 
 def methods(book, domain: str = "A", train: bool = False) -> dict:
@@ -119,10 +131,12 @@ class Gallery:
     Attributes
     ----------
     model, vocabulary : as CHAN's `load` returns them, on the CPU.
-    dataset, split : whose pictures and captions these are.
-    images : (N, K, d) float, regions; or (N, d), where a picture is one vector (VSE++).
+    dataset, split : whose pictures and captions these are; there may be no captions.
+    images : (N, K, d) float, regions, of length 1; or (N, d), where a picture is one vector (VSE++).
+        They stay in memory: with 36 regions of width 128, 184 MB for 10,000 pictures.
     words : `kernels.Packed`, of all captions of the split; or (5·N, d).
     boxes : (N, K, 4), of the regions; None where they came without pictures, or there are none.
+    cells : of the region map that boxes are cut from, either way; 0 where there is none.
     """
 
     model: object
@@ -132,6 +146,7 @@ class Gallery:
     images: torch.Tensor
     words: object
     boxes: np.ndarray | None
+    cells: int = 0
 
     @property
     def config(self):
@@ -139,11 +154,16 @@ class Gallery:
 
     @property
     def each(self) -> int:
-        """Captions a picture."""
+        """Captions a picture; 0 where there are none."""
         return self.dataset.captions_per_image
 
+    def title(self, image: int) -> str:
+        """What a picture without captions goes by: its file, as plain text; "" for others."""
+        row = self.dataset.splits[self.split][image]
+        return "" if self.each else verbatim.line(self.dataset.names[row])
+
     def captions(self, image: int) -> list[str]:
-        """The captions that belong to a picture."""
+        """The captions that belong to a picture; [] where there are none."""
         row, n = self.dataset.splits[self.split][image], self.each
         return self.dataset.captions[n * row : n * (row + 1)]
 
@@ -174,18 +194,20 @@ def encoded(model, vocabulary, inputs, split: str = "test") -> Gallery:
     """The gallery of a model: its pictures and captions are encoded, as its evaluation does it."""
     dataset, feature_run, *_ = inputs
     images = encode_images(model, dataset, feature_run, split)
-    parts = list(encode_captions(model, vocabulary, dataset.captions_of(split)))
+    said = dataset.captions_of(split)
+    parts = list(encode_captions(model, vocabulary, said)) if said else []
+    cells = feature_run.metrics.get("side", 0)
     if images.ndim == 2:
-        return Gallery(
-            model, vocabulary, dataset, split, images, torch.cat([w for w, _ in parts]), None
-        )
-    vectors = torch.cat([kernels.pack(words, n).vectors for words, n in parts])
-    offsets = F.pad(torch.cat([n for _, n in parts]).cumsum(0), (1, 0))
-    pictured = dataset.images is not None and "side" in feature_run.metrics
+        whole = torch.cat([images[:0], *(w for w, _ in parts)])
+        return Gallery(model, vocabulary, dataset, split, images, whole, None, cells)
+    images = unit(images)  # once: scores are of cosines, whichever the codebook
+    vectors = torch.cat([images[0, :0], *(kernels.pack(words, n).vectors for words, n in parts)])
+    lengths = torch.cat([torch.zeros(1, dtype=torch.int64), *(n for _, n in parts)])
+    pictured = dataset.images is not None and cells > 0
     rows, k = dataset.splits[split], images.shape[1]
     boxes = attention_maps.region_boxes(feature_run, rows, k) if pictured else None
-    words = kernels.Packed(vectors, offsets)
-    return Gallery(model, vocabulary, dataset, split, images, words, boxes)
+    words = kernels.Packed(vectors, lengths.cumsum(0))
+    return Gallery(model, vocabulary, dataset, split, images, words, boxes, cells)
 
 
 def picture_of(gallery: Gallery, image: int) -> np.ndarray | None:

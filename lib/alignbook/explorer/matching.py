@@ -15,7 +15,7 @@ from alignbook.explorer.gallery import Gallery
 from alignbook.papers.chan import attention_maps
 from alignbook.papers.chan.model import encode_captions
 
-SIDE = 64  # pixels of a map, either way
+SIDE = 64  # pixels of a map, either way, or a little less: see `side`
 
 
 @torch.inference_mode()
@@ -27,18 +27,42 @@ def encode(gallery: Gallery, words) -> torch.Tensor:
 
 @torch.inference_mode()
 def image_scores(gallery: Gallery, words: torch.Tensor) -> np.ndarray:
-    """Scores of every picture for an encoded caption, `(N,)`: the model's own similarity."""
-    return gallery.model.similarity(gallery.images, words[None])[:, 0].numpy()
+    """Scores of every picture for an encoded caption, `(N,)`: the model's own similarity.
+
+    Written out with the visual codebook: the gallery's regions are of length 1 already, and their
+    products are kept, so that one caption takes a quarter of the kernels' time or less.
+    """
+    c, pictures = gallery.config, gallery.images
+    if getattr(c, "codebook", "") != "visual":
+        return gallery.model.similarity(pictures, words[None])[:, 0].numpy()
+    scores = pictures @ unit(words).mT  # (N, K, L)
+    if c.coding == "hard":
+        best = scores.amax(1)
+    else:
+        weights = (scores / c.temperature).softmax(1)
+        length = (_products(gallery) @ weights * weights).sum(1).sqrt()
+        best = (weights * scores).sum(1) / length
+    whole = torch.tensor([0, len(words)])
+    return _in_units(c, pool(best.mT, whole, c.pooling, c.scale))[0].numpy()
+
+
+@lru_cache(maxsize=8)
+def _products(gallery: Gallery) -> torch.Tensor:
+    """Of each picture's regions among themselves, `(N, K, K)`: 52 MB for 10,000 with 36 regions."""
+    return gallery.images @ gallery.images.mT
 
 
 @torch.inference_mode()
 def caption_scores(gallery: Gallery, image: int) -> np.ndarray:
     """Scores of every caption of the split for a picture, `(5·N,)`: the model's own similarity.
+    `(0,)` where there are no captions.
 
     Written out with the visual codebook: for one picture plain products are several times as fast
     as the kernels for many.
     """
     c, words = gallery.config, gallery.words
+    if not gallery.each:
+        return np.zeros(0, np.float32)
     if getattr(c, "codebook", "") != "visual":
         return gallery.model.similarity(gallery.images[[image]], words)[0].numpy()
     regions = unit(gallery.images[image])
@@ -151,6 +175,15 @@ def pair_of(gallery: Gallery, image: int, words: torch.Tensor) -> Pair:
     return pair(gallery.config, gallery.images[image], words)
 
 
+def side(gallery: Gallery) -> int:
+    """Pixels of a map, either way: so many that each cell of the region map has whole pixels.
+
+    The most up to `SIDE`, or one a cell; `SIDE` where no region map is known.
+    """
+    cells = gallery.cells
+    return max(1, SIDE // cells) * cells if cells else SIDE
+
+
 def maps(found: Pair, boxes: np.ndarray, side: int = SIDE) -> np.ndarray:
     """Attention at each pixel, a map a word `(L, side, side)` (`attention.pixel_map`), 0 to 1.
 
@@ -191,9 +224,10 @@ def ranked_captions(gallery: Gallery, image: int, k: int = 8) -> pd.DataFrame:
     -------
     DataFrame: rank, caption (of the split), own, score, words, contributions (None where a caption
     is one vector). `attrs["rank"]` is that of the best caption of its own, as retrieval counts it.
+    Without captions no line, and None.
     """
     scores = caption_scores(gallery, image)
-    own = np.arange(len(scores)) // gallery.each == image
+    own = np.arange(len(scores)) // max(1, gallery.each) == image
     lines = []
     for place, row in enumerate(best_first(scores, own, k), 1):
         said = tokenize(gallery.captions(row // gallery.each)[row % gallery.each])[:LONGEST]
@@ -205,5 +239,5 @@ def ranked_captions(gallery: Gallery, image: int, k: int = 8) -> pd.DataFrame:
     table = pd.DataFrame(
         lines, columns=["rank", "caption", "own", "score", "words", "contributions"]
     )
-    table.attrs["rank"] = rank(scores, own)
+    table.attrs["rank"] = rank(scores, own) if gallery.each else None
     return table

@@ -63,7 +63,8 @@ def _words_figure(galleries, looks, image, words, shown):
     from matplotlib import patheffects
 
     figures.use_style()
-    picture, side = picture_of(next(iter(galleries.values())), image), matching.SIDE
+    first = next(iter(galleries.values()))
+    picture, side = picture_of(first, image), matching.side(first)
     n, columns, wide = len(looks), 1 + len(shown), 1.5
     high = wide * (1.5 * n - 0.5)
     figure, axes = plt.subplots(
@@ -81,10 +82,8 @@ def _words_figure(galleries, looks, image, words, shown):
         rank_of = f"rank {found.rank:,} of {len(galleries[name].images):,}"
         told = f"score {found.pair.score:.3f}\n{rank_of}"
         line[0].set_xlabel(told, fontsize=7.5, loc="left")
-        boxes, drawn = (
-            galleries[name].boxes[image],
-            matching.maps(found.pair, galleries[name].boxes[image]),
-        )
+        boxes = galleries[name].boxes[image]
+        drawn = matching.maps(found.pair, boxes, side)
         for axis, i in zip(line[1:], shown):
             axis.imshow(picture.mean(-1), cmap="gray", vmin=-60, vmax=255, extent=extent)
             heat = axis.imshow(

@@ -8,7 +8,6 @@ page: set `caption`, `image`, `swap` and so on, and read `shown` and `maps`. The
 import base64
 import io
 import logging
-import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -21,9 +20,8 @@ from IPython.display import Markdown
 from matplotlib import colormaps
 from PIL import Image
 
-from alignbook.explorer import captions, gallery, matching
+from alignbook.explorer import captions, gallery, matching, own_photographs
 from alignbook.explorer.gallery import HARD, SOFT, picture_of
-from alignbook.explorer.matching import SIDE
 from alignbook.papers.chan.show import WARM
 
 HERE = Path(__file__).parent
@@ -33,7 +31,7 @@ THUMBNAIL = 104  # pixels a side of the pictures that were found; of fine screen
 
 def show(book):
     """The explorer; in a batch run, where nobody can use it, a line that says so."""
-    if "ALIGNBOOK_LIFELINE" in os.environ and "JPY_SESSION_NAME" not in os.environ:
+    if gallery.in_batch():
         return Markdown("*In JupyterLab the explorer stands here. Its views follow as figures.*")
     return Explorer(book)
 
@@ -43,13 +41,15 @@ class Explorer(anywidget.AnyWidget):
 
     Attributes
     ----------
-    data, seed, left, right : which models; names are those of `gallery.places` and `methods`.
-    caption : None is the picture's own first one.
+    data, seed, left, right : which models; names are those of `own_photographs.places`, which come
+        first, and of `gallery.places` and `methods`.
+    caption : None is the picture's own first one; without any the last one, or one to begin with.
     image : a picture of the test split, from 0; −1 is the caption's best one by the left method.
     word : place of the pinned word; on the page its map is shown, and it is what is exchanged.
     swap : [place, other word], or [].
     offers : data set → method → seeds. shown : what the page shows, plain numbers and texts.
-    maps : `(2, L, SIDE, SIDE) uint8`, left then right; 255 is all of a word's attention.
+    maps : `(2, L, S, S) uint8`, left then right; 255 is all of a word's attention, S is
+        `matching.side`.
     note : what is wrong with the last move, "" if nothing is; then nothing else has changed.
     answered : moves that were computed or refused.
     """
@@ -73,7 +73,7 @@ class Explorer(anywidget.AnyWidget):
     answered = traitlets.Int(0).tag(sync=True)
 
     def __init__(self, book):
-        self.places = gallery.places(book)
+        self.places = own_photographs.places(book) | gallery.places(book)
         offers = {
             data: {label: sorted(keys) for label, keys in place.methods.items()}
             for data, place in self.places.items()
@@ -152,7 +152,7 @@ class Explorer(anywidget.AnyWidget):
         if not -1 <= self.image < pictures:
             raise ValueError(f"no picture {self.image + 1}: there are 1 to {pictures}")
         if self.caption is None:
-            self.caption = first.captions(max(self.image, 0))[0]
+            self.caption = self._caption(first)
         said = captions.read(self.caption, first.vocabulary)
         words, notes = said.words, list(said.notes)
         if self.swap:
@@ -178,18 +178,26 @@ class Explorer(anywidget.AnyWidget):
             "images": pictures,
             "picture": _png(first, self.image),
             "captions": own,
+            "title": first.title(self.image),
             "own": self.caption in own,
             "exchanges": [captions.exchanges(first, word) for word in said.words],
             "panels": [panel for panel, _ in sides],
         }
         return found, b"".join(pixels for _, pixels in sides)
 
+    def _caption(self, first) -> str:
+        """The caption of a picture that was turned to, where none is given with it."""
+        if own := first.captions(max(self.image, 0)):
+            return own[0]
+        same = self._good.get("data") == self.data  # whoever walks through pictures keeps it
+        return self._good["caption"] if same else captions.start(first.vocabulary)
+
 
 def _side(name: str, gallery, image: int, words: list[str], before) -> tuple[dict, bytes]:
     """A method's side of the page, and its maps; `before` are the words before an exchange."""
     found = matching.look(gallery, image, words)
     p, boxes = found.pair, None if gallery.boxes is None else gallery.boxes[image]
-    ranked = _ranked(gallery, image)
+    ranked, pixels = _ranked(gallery, image), matching.side(gallery)
     panel = {
         "method": name,
         "score": p.score,
@@ -198,9 +206,14 @@ def _side(name: str, gallery, image: int, words: list[str], before) -> tuple[dic
         "before": None,
         "scale": _scale(gallery.config),
         "ranked": ranked,
-        "own rank": ranked[0]["own rank"],
+        "own rank": ranked[0]["own rank"] if ranked else None,
         "top": [
-            {"image": int(i), "score": float(s), "picture": _png(gallery, int(i), THUMBNAIL)}
+            {
+                "image": int(i),
+                "score": float(s),
+                "picture": _png(gallery, int(i), THUMBNAIL),
+                "title": gallery.title(int(i)),
+            }
             for i, s in zip(found.best, found.top, strict=True)
         ],
     }
@@ -216,8 +229,8 @@ def _side(name: str, gallery, image: int, words: list[str], before) -> tuple[dic
             "boxes": [] if boxes is None else boxes[p.best].tolist(),
         }
     if boxes is None:
-        return panel, bytes(len(words) * SIDE * SIDE)
-    drawn = matching.maps(p, boxes).clip(0, 1)
+        return panel, bytes(len(words) * pixels**2)
+    drawn = matching.maps(p, boxes, pixels).clip(0, 1)
     return panel, (255 * drawn).round().astype(np.uint8).tobytes()
 
 

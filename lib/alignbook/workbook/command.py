@@ -17,6 +17,7 @@ targets:
 other uses:
   ./run_all.sh test [PYTEST ARGUMENTS]   every test, the smoke profile of every notebook included
   ./run_all.sh lab [JUPYTER ARGUMENTS]   the notebooks in JupyterLab, on this machine only
+  ./run_all.sh lab --photos DIR          the explorer there, on pictures of your own
   ./run_all.sh book [FOLDER]             the report of the newest results (or --profile, --data)
   ./run_all.sh student [--out DIR]       the notebooks without their exercises' solutions
   ./run_all.sh filter                    a git filter: commits get notebooks without outputs

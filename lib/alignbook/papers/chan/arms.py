@@ -18,7 +18,7 @@ from alignbook.papers.chan.model import DIFFERENCES, PRESETS, Config
 LSE = ((10, 0.05), (10, 0.02), (10, 0.1), (5, 0.05), (20, 0.05), (5, 0.1))
 TEXTUAL = ((5, 0.02), (2, 0.02), (10, 0.02), (5, 0.01), (5, 0.05), (10, 0.01))
 # Which τ with which of the (λ, α) above: all are tuned, within the same number of trials.
-TEMPERATURES = ((1 / 20, 0), (1 / 9, 0), (1 / 50, 0), (1 / 20, 1), (1 / 20, 2), (1 / 20, 3))
+TEMPERATURES = ((1 / 50, 0), (1 / 20, 0), (1 / 100, 0), (1 / 9, 0), (1 / 50, 1), (1 / 50, 2))
 MARGINS = {
     "mean": (0.05, 0.1, 0.02, 0.2, 0.01, 0.3),
     "sum": (0.5, 1.0, 0.2, 2.0, 0.1, 3.0),
