@@ -200,6 +200,7 @@ def test_the_base_model_is_what_its_files_say(dataset, made):
     read = base.embed_captions(model, pieces, dataset.captions[:4])
     assert torch.allclose(kept[0], seen, atol=1e-3) and torch.allclose(kept[1], read, atol=1e-3)
     scores = base.similarity(model, pieces, dataset, "test")
+    assert torch.allclose(scores, locked.similarity(made.base, dataset, "test"), atol=1e-3)
     assert scores.shape == (2, 10)
 
 

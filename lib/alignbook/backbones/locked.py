@@ -18,6 +18,7 @@ from alignbook.backbones import base, bert, packaged
 from alignbook.core import retrieval, training
 from alignbook.core.protocol import looked_at
 from alignbook.core.vocabulary import Vocabulary
+from alignbook.store import runs
 
 NAME = "photo-pretrained"
 WORDS, VECTORS = "words.json", "word_vectors.npy"
@@ -177,6 +178,19 @@ def wholes(seen, read) -> tuple[torch.Tensor, torch.Tensor]:
     ]
     captions = np.asarray(read.array("captions"), np.float32)
     return torch.from_numpy(np.concatenate(blocks)), torch.from_numpy(captions)
+
+
+@torch.inference_mode()
+def similarity(run, dataset, split: str) -> torch.Tensor:
+    """As `base.similarity`, of what was seen and read already: `(N, 5·N) float`."""
+    seen, read = (runs.stored(key) for key in run.record["inputs"][1:])
+    maps, each = Maps(run.config["dim"]), dataset.captions_per_image
+    maps.load_state_dict(run.weights())
+    images, captions = wholes(seen, read)
+    rows = torch.from_numpy(dataset.splits[split])
+    numbers = (rows[:, None] * each + torch.arange(each)).flatten()
+    vectors = maps(images[rows], captions[numbers])
+    return vectors[0] @ vectors[1].T
 
 
 @torch.inference_mode()

@@ -14,6 +14,20 @@ RECALLS = {"RSUM": "W, as trained", "A RSUM": "A, never seen", "B RSUM": "B, nev
 PROBES = ("attribute swap", "relation swap", "svo subject", "svo verb", "svo object")
 FINDS = (" finds its box", ", chance")
 
+# Flickr8k's official split: R@1, 5, 10 of pictures, then of captions, in percent.
+PUBLISHED = (
+    (
+        "DeFrag (2014)",
+        "embeddings of detected regions and of dependency relations",
+        (12.6, 32.9, 44.0, 9.7, 29.6, 42.5),
+    ),
+    (
+        "MNLM, OxfordNet (2014)",
+        "a map of frozen features, and an LSTM",
+        (18.0, 40.9, 55.0, 12.5, 37.0, 51.5),
+    ),
+)
+
 
 def loss_curve(run):
     """The training loss by step, smoothed over 10 steps, and its data."""
@@ -30,8 +44,10 @@ def loss_curve(run):
 
 def base_similarity(run, dataset, split: str) -> np.ndarray:
     """Cosines between whole pictures and whole captions under the base model, `(N, 5·N)`."""
-    from alignbook.backbones import base
+    from alignbook.backbones import base, locked
 
+    if run.has("word_vectors"):
+        return locked.similarity(run, dataset, split).numpy()
     model, vocabulary = base.load(run, dataset)
     return base.similarity(model, vocabulary, dataset, split).numpy()
 
@@ -52,6 +68,18 @@ def recall_table(scores: np.ndarray, captions_per_image: int) -> pd.DataFrame:
     found = {k: retrieval.evaluate(v, captions_per_image).named("") for k, v in lines.items()}
     table = pd.DataFrame(found).T
     return table.rename(columns=str.strip).round(1)
+
+
+def orientation_table(found: pd.Series) -> pd.DataFrame:
+    """Recalls beside those that were published for Flickr8k's official split, `PUBLISHED`.
+
+    Parameters
+    ----------
+    found : a line of `recall_table`.
+    """
+    ours = ("this base model", "pretrained towers, frozen; a linear map each", *found)
+    lines = [ours, *((name, how, *values, sum(values)) for name, how, values in PUBLISHED)]
+    return pd.DataFrame(lines, columns=["model", "what is trained", *found.index])
 
 
 def retrieved(dataset, scores: np.ndarray, split: str, queries: int):
