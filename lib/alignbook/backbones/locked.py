@@ -29,7 +29,7 @@ BLOCK = 500  # images or words at a time
 class Config:
     """How the two maps are trained; chosen on dev."""
 
-    recipe: str = NAME
+    recipe: str = NAME  # what it is called [A]
     dim: int = 256  # of the space [A]
     epochs: int = 13  # over the training images: 600 steps of Flickr8k; from 21 on it overfits [A]
     batch: int = 128  # images, one caption of each [A]

@@ -327,9 +327,18 @@ def test_gold_boxes_do_without_the_detector(monkeypatch):
     for name in ("dataset", "base"):
         monkeypatch.setattr(workbook.Workbook, name, lambda self, *given: name)
     monkeypatch.setattr(inputs, "parsed_by", lambda book: "parser")
-    monkeypatch.setattr(inputs, "detected", lambda book, domain: "detector")
+    monkeypatch.setattr(inputs, "detected", lambda book, domain: f"detector {domain}")
     monkeypatch.setattr(inputs.runs, "get", lambda config, seed, given, device: (config, given))
     config, given = inputs.probe_components(workbook.open("smoke", settings="boxes=gold"), "clip")
-    assert config.boxes == "grid" and "detector" not in given
+    assert config.boxes == "grid" and not [each for each in given if "detector" in str(each)]
     config, given = inputs.probe_components(workbook.open("smoke"), "clip")
-    assert config.boxes == "detector" and "detector" in given
+    assert config.boxes == "detector" and "detector W" in given  # the one that was trained
+
+
+def test_the_detector_is_trained_on_w_and_looks_at_the_others(monkeypatch):
+    monkeypatch.setattr(workbook.Workbook, "dataset", lambda self, domain="A": domain)
+    monkeypatch.setattr(inputs.runs, "get", lambda config, seed, given, device: given)
+    book = workbook.open("smoke")
+    assert inputs.detected(book, "W") == ("W", None)
+    for domain in "AB":
+        assert inputs.detected(book, domain) == (domain, ("W", None))

@@ -87,19 +87,21 @@ def probe_components(book, recipe: str) -> Run:
     if book.kind != "world":
         brought = probes.Brought(Path(book.profile.probes).expanduser())
     gold = brought is None and book.profile.boxes == "gold"
-    kind, places = boxes(book, "A", "grid" if gold else "")
+    kind, places = boxes(book, "W" if book.kind == "world" else "A", "grid" if gold else "")
     inputs = book.dataset(), *base_and_home(book, "A", recipe), places, parsed_by(book), brought
     return runs.get(probes.Config(boxes=kind), 0, inputs, device=book.device)
 
 
 def detected(book, domain: str = "A") -> Run:
     """The run of the world's detector on a domain: trained on the gold boxes of W, as the base models
-    are, so that it has seen neither A nor B.
+    are, so that it has seen neither A nor B. W's is the run that was trained.
     """
     config = (
         detector.Config(images=200, epochs=6) if book.profile.name == "smoke" else detector.Config()
     )
-    trained = runs.get(config, 0, (book.home(domain), None), device=book.device)
+    trained = runs.get(config, 0, (book.dataset("W"), None), device=book.device)
+    if domain == "W":
+        return trained
     return runs.get(config, 0, (book.dataset(domain), trained), device=book.device)
 
 
