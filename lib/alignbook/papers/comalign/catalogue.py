@@ -57,7 +57,7 @@ def _arm(row: str, target: str = "") -> Arm:
     )
 
 
-def _together(*names: str, seeds: str = "all", later: bool = True) -> tuple[Arm, ...]:
+def _together(*names: str, seeds: str = "before overnight", later: bool = True) -> tuple[Arm, ...]:
     return tuple(Arm(name, seeds=seeds, job="all", later=later) for name in names)
 
 
@@ -110,7 +110,7 @@ EXHIBITS = {
     ),
     "comalign-F4": Exhibit("23_comalign_similarity", _INSPECTED, **_MATRICES),
     "comalign-F5": Exhibit("23_comalign_similarity", _INSPECTED, **_MATRICES),
-    "comalign-F6": Exhibit(_WEIGHED, _together("comalign", later=False), **_PARSED),
+    "comalign-F6": Exhibit(_WEIGHED, _together("comalign", seeds="all", later=False), **_PARSED),
     "comalign-F7": Exhibit(_WEIGHED, _together(*SETTINGS, seeds="first"), **_PARSED),
 }
 NOTEBOOKS = {
