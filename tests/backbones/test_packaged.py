@@ -35,7 +35,7 @@ def dataset():
     captions = [
         f"{start} {word}{i}"
         for word in words
-        for i, start in enumerate(["a", "all", "one", "so", "very"])
+        for i, start in enumerate(["a", "all of the", "one", "so very", "what a"])
     ]
     splits = {"train": np.arange(2, 14), "dev": np.arange(14, 26), "test": np.arange(0, 2)}
     made = SimpleNamespace(

@@ -58,7 +58,7 @@ def test_the_library_alone_asks_for_nothing_that_shows_or_runs_the_notebooks():
     base = {plain(name) for name in PROJECT["dependencies"]}
     assert not base & {plain(name) for extra in EXTRAS.values() for name in extra}
     assert not base & {"jupyterlab", "papermill", "snakemake", "sphinx", "ultralytics", "pytest"}
-    assert "alignbook[detector,docs]" in EXTRAS["workbook"]
+    assert "alignbook[detector,docs,photographs]" in EXTRAS["workbook"]
 
 
 def test_the_lock_is_of_what_the_package_and_its_extras_ask_for():

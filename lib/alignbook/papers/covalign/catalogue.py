@@ -193,8 +193,7 @@ LAPTOP = SMOKE | dict(
 )
 OVERNIGHT = LAPTOP | dict(
     covalign_layers=2,
-    covalign_images=0,
-    covalign_steps=1500,
+    covalign_steps=1000,
     covalign_batch=64,
     covalign_trials=2,
     covalign_dev_images=0,
@@ -202,6 +201,7 @@ OVERNIGHT = LAPTOP | dict(
 )
 GPU = OVERNIGHT | dict(
     covalign_layers=3,
+    covalign_images=0,
     covalign_trials=4,
     covalign_dim=256,
     covalign_steps=2000,
