@@ -12,6 +12,7 @@ from alignbook.backbones.word_vectors import word_vectors
 from alignbook.errors import DataError
 from alignbook.papers.chan import attention_maps
 from alignbook.papers.chan import model as chan
+from alignbook.papers.comalign.components import vectors
 from alignbook.papers.covalign import two_towers
 from alignbook.store import runs
 from torch.nn import functional as F
@@ -307,3 +308,25 @@ def test_patches_and_words_of_covalign_are_the_stored_ones(dataset, made, tmp_pa
 def test_stored_words_of_another_context_are_refused(dataset, made):
     with pytest.raises(ValueError, match="stored at a context of 40, asked for one of 12"):
         two_towers.made(dataset, made.seen, made.read, two_towers.Config(context=12))
+
+
+def test_boxes_of_comalign_are_means_of_cells(dataset, made):
+    model, _ = base.load(made.base)
+    boxes = np.zeros((2, 3, 4), np.float32)
+    boxes[:, 0] = 0, 0, 1, 1
+    boxes[1, 2] = 0, 0, 1, 1 / 7  # the uppermost row; other slots are absent
+    found = vectors.encode_regions(model, made.seen, np.array([4, 1]), boxes)
+    images, _ = locked.wholes(made.seen, made.read)
+    whole = F.normalize(model.maps.image(images[[4, 1]]), dim=-1).detach()
+    assert np.allclose(found[:, 0], whole, atol=2e-3)
+    regions = torch.from_numpy(extraction.in_places(made.seen, np.array([1])).astype(np.float32))
+    upper = F.normalize(model.maps.image(regions[0, :7].mean(0)), dim=-1).detach()
+    assert np.allclose(found[1, 2], upper, atol=2e-3)
+    assert not found[:, 1].any() and not found[0, 2].any()
+
+
+def test_whitened_tokens_are_where_the_model_is(dataset, made):
+    tokens = two_towers.made(dataset, made.seen, made.read, two_towers.Config()).to("meta")
+    assert tokens.patches(np.arange(2)).device.type == "meta"
+    boxes = torch.zeros(1, 4, device="meta")
+    assert locked.cover(boxes, 49).device.type == "meta"

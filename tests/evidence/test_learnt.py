@@ -91,7 +91,7 @@ def test_what_measures_another_run_is_as_that_has_learnt(monkeypatch):
     assert learnt.of_run(measured) == learnt.LEARNT
 
 
-def test_of_several_seeds_the_worst_counts():
+def test_a_row_of_several_seeds():
     assert learnt.of_row(["learnt", "did not train", "still learning"]) == learnt.DID_NOT_TRAIN
     assert learnt.of_row(["learnt", "still learning", "still learning"]) == learnt.STILL_LEARNING
     assert learnt.of_row(["still learning"]) == learnt.STILL_LEARNING

@@ -111,7 +111,7 @@ def cover(boxes: torch.Tensor, cells: int) -> torch.Tensor:
     [0.5, 0.0, 0.5, 0.0]
     """
     side = round(cells**0.5)
-    start = torch.arange(side, dtype=boxes.dtype)
+    start = torch.arange(side, dtype=boxes.dtype, device=boxes.device)
     x0, y0, x1, y1 = (boxes[..., i, None] * side for i in range(4))
     across = (torch.minimum(x1, start + 1) - torch.maximum(x0, start)).clamp(min=0)
     down = (torch.minimum(y1, start + 1) - torch.maximum(y0, start)).clamp(min=0)
@@ -207,9 +207,10 @@ def spoken_alone(words, device: str = "cpu") -> np.ndarray:
         states = bert.last_layer(model, ids[i : i + BLOCK, : int(own.max())].to(device), own).cpu()
         inner = torch.arange(states.shape[1]) < own[:, None] - 1
         inner[:, 0] = False  # without the two marks
-        mean = (states * inner[..., None]).sum(1) / inner.sum(1, keepdim=True)
+        mean = (states * inner[..., None]).sum(1) / inner.sum(1, keepdim=True).clamp(min=1)
         found[2 + i : 2 + i + len(own)] = mean.numpy()
-    found[1] = found[2:].mean(0)
+    if words:
+        found[1] = found[2:].mean(0)
     return found
 
 

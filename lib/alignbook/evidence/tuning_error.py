@@ -63,7 +63,8 @@ def _variance(tried: pd.DataFrame) -> float:
 def at_edge(tried: Sequence[dict], chosen: dict) -> list[str]:
     """Settings of which a candidate has the least or the largest value that was tried.
 
-    A better value may lie beyond it. Numbers count, switches and names do not.
+    A better value may lie beyond it. Numbers count of which three or more were tried; of two one is
+    always at an edge.
 
     >>> tried = [dict(margin=m, scale=10, coding="hard") for m in (0.05, 0.02, 0.1)]
     >>> at_edge(tried, tried[1]), at_edge(tried, tried[0])
@@ -72,7 +73,7 @@ def at_edge(tried: Sequence[dict], chosen: dict) -> list[str]:
     found = []
     for name, own in chosen.items():
         values = {each[name] for each in tried if isinstance(each.get(name), int | float)}
-        if isinstance(own, bool) or len(values) < 2 or own not in (min(values), max(values)):
+        if isinstance(own, bool) or len(values) < 3 or own not in (min(values), max(values)):
             continue
         found.append(f"{name} {own:.3g} of {min(values):.3g} to {max(values):.3g}")
     return found

@@ -58,7 +58,7 @@ def check(asked: Namespace) -> tuple[list[str], dict]:
         overrides["base"], side = check_base(overrides["base"])
         if data != "world":  # prepared at the size that the model looks at
             overrides.setdefault("size", str(side))
-    if overrides.get("bert", "captions") != "captions":
+    if overrides.get("bert", "captions") not in ("captions", "minilm"):
         overrides["bert"] = check_bert(overrides["bert"])
     notebooks = check_components(asked.targets, notebooks, profile, data, overrides)
     check_device(asked.device)

@@ -11,7 +11,7 @@ from alignbook.errors import DataError
 from alignbook.workbook import chapters
 
 # What a setting says that names files, but for these words: those of all, and those of each paper.
-SHARED = {"base": (), "bert": ("captions",)}
+SHARED = {"base": (), "bert": ("captions", "minilm")}
 WORDS = SHARED | {name: words for each in chapters.SETTINGS for name, words in each.WORDS.items()}
 COMPARED = ("profile", "data", "seeds", "set", "device", "source")
 

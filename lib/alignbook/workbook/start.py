@@ -67,7 +67,8 @@ def in_short(book) -> str:
     claims = pd.read_csv(book.out / "claims.csv", keep_default_na=False).set_index("claim")
     contrasts = pd.read_csv(book.out / "contrasts.csv").drop_duplicates("claim").set_index("claim")
     lines, elsewhere = [], beside.table(book).set_index("claim")
-    others = list(elsewhere.columns[2:])  # behind what it says and the data at hand
+    own = {"says", f"{book.kind}, {book.profile.name}"}
+    others = [name for name in elsewhere if name not in own]
     for claim, question in exhibits.QUESTIONS.items():
         if claim in claims.index and claim in contrasts.index:
             first, said = contrasts.loc[claim], claims.loc[claim]

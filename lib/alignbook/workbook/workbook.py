@@ -87,7 +87,7 @@ class Workbook:
                 pretrained.Config(source.label), 0, (dataset, source), device=self.device
             )
         if self.pretrained and not recipe:
-            inputs = dataset, self.features(), self.words()
+            inputs = dataset, self.seen(), self.words()
             return runs.get(locked.configure(self.profile), seed, inputs, device=self.device)
         config = base.configure(self.profile, recipe)
         start = [self.base("world-clip", seed)] if config.recipe == "world-negclip" else []
@@ -108,18 +108,25 @@ class Workbook:
         """The region features: the data set's own, or those of the base model, a stored run; of the
         packaged towers all that they make of the data.
         """
-        from alignbook.backbones import extraction, region_features
+        from alignbook.backbones import region_features
         from alignbook.store import runs
 
         dataset = self.dataset(domain)
         if dataset.regions is not None:
             return region_features.Given(dataset)
         if self.pretrained:
-            return runs.get(extraction.Images(), 0, (dataset,), device=self.device)
+            return self.seen(domain)
         home = self.home(domain)
         return runs.get(
             region_features.Config(), 0, (dataset, self.base(), home), device=self.device
         )
+
+    def seen(self, domain: str = "A"):
+        """What the packaged image tower makes of the pictures: a stored run."""
+        from alignbook.backbones import extraction
+        from alignbook.store import runs
+
+        return runs.get(extraction.Images(), 0, (self.dataset(domain),), device=self.device)
 
     def words(self, domain: str = "A"):
         """What MiniLM, as it is, makes of the captions: a stored run."""

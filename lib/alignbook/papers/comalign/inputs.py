@@ -44,7 +44,7 @@ def components(book, domain: str = "A", recipe: str = "", places: str = "") -> t
     dataset, images = book.dataset(domain), book.profile.comalign_images
     phrases = runs.get(said.Config(images=images), 0, (dataset, parsed_by(book)))
     kind, found = boxes(book, domain, places)
-    seen = (book.features(domain),) if book.pretrained and not recipe else ()
+    seen = (book.seen(domain),) if book.pretrained and not recipe else ()
     inputs = dataset, *base_and_home(book, domain, recipe), found, phrases, *seen
     config = vectors.Config(boxes=kind, images=images)
     return dataset, runs.get(config, 0, inputs, device=book.device)

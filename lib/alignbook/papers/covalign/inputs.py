@@ -19,6 +19,7 @@ def tokens(book) -> Run:
     stride 16, as they were stored.
     """
     config = two_towers.Config(whitened=book.profile.covalign_vit == "base")
-    whole = book.profile.covalign_vit == "base" and book.pretrained
-    sources = (book.features(), book.bert()) if whole else towers(book)
+    packaged = book.pretrained and book.profile.bert == "minilm"
+    stored = packaged and book.profile.covalign_vit == "base"
+    sources = (book.seen(), book.words()) if stored else towers(book)
     return runs.get(config, 0, (book.dataset(), *sources), device=book.device)

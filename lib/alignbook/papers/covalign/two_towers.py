@@ -270,7 +270,9 @@ class Tokens(nn.Module):
         return self._whitened("words", words), mask
 
     def _whitened(self, kind: str, tokens: torch.Tensor) -> torch.Tensor:
-        return self.whiten[kind](tokens) if kind in self.whiten else tokens
+        if kind not in self.whiten:
+            return tokens
+        return self.whiten[kind](tokens.to(self.whiten[kind].mean.device))
 
 
 class Kept(Tokens):
