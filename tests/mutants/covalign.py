@@ -324,7 +324,7 @@ TOWERS = [
     ("whitening: the other way", ".rsqrt()\n", ".sqrt()\n"),
     (
         "whitening: towers are not whitened",
-        "self.whiten[kind](tokens) if kind in self.whiten else tokens",
+        "self.whiten[kind](tokens.to(self.whiten[kind].mean.device))",
         "tokens",
     ),
     (

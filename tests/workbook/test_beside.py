@@ -55,6 +55,14 @@ def test_the_same_profile_goes_before_a_larger_one_and_smoke_stands_nowhere(resu
     assert list(beside.table(book(out)))[2:] == ["world, laptop", "flickr8k, laptop"]
 
 
+def test_other_settings_are_named(results):
+    out = results(world_laptop=WORLD, flickr8k_laptop=PHOTOGRAPHS)
+    (out / "flickr8k-laptop/settings.json").write_text('{"set": {"base": "photo-tower"}}')
+    (out / "world-laptop/settings.json").write_text('{"set": {"chan_steps": "7"}}')
+    found = beside.table(book(out))
+    assert list(found)[2:] == ["world, laptop", "flickr8k, laptop, base=photo-tower"]
+
+
 def test_alone_there_is_nothing_beside(results):
     out = results(world_laptop=WORLD, flickr8k_smoke=PHOTOGRAPHS)
     assert beside.table(book(out)).empty

@@ -1,10 +1,12 @@
 """Profiles and workbooks: what a name, a data set and single settings amount to."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
-from alignbook.backbones import base
+from alignbook.backbones import base, extraction, region_features
 from alignbook.datasets import by_name
+from alignbook.store import runs
 from alignbook.workbook import exhibits, profiles, start, workbook
 
 
@@ -216,3 +218,15 @@ def test_the_command_lines_settings_are_read_back(tmp_path):
     book = workbook.load(tmp_path)
     assert book.out == tmp_path and book.data == "flickr8k=/a b" and book.device in ("cpu", "cuda")
     assert (book.profile.seeds, book.profile.chan_steps, book.profile.size) == (2, 4, 224)
+
+
+def test_photographs_with_features_of_their_own_are_seen_all_the_same(monkeypatch):
+    """Matchers take the features that came along; the base model's maps are of the tower's."""
+    brought = SimpleNamespace(images="pictures", regions="regions", fingerprint="f")
+    monkeypatch.setattr(workbook.Workbook, "dataset", lambda self, domain="A": brought)
+    monkeypatch.setattr(runs, "get", lambda config, seed, given, device: (config, given))
+    book = workbook.Workbook(profiles.get("smoke", "flickr8k"), "flickr8k=here", None)
+    assert isinstance(book.features(), region_features.Given)
+    _, (_, seen, read) = book.base()
+    assert seen[0] == extraction.Images() and read[0] == extraction.Captions()
+    assert book.bert()[0] == extraction.Captions()

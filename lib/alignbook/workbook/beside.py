@@ -1,5 +1,8 @@
 """Verdicts of other data beside a workbook's own: the world and photographs, and where they disagree."""
 
+import json
+from pathlib import Path
+
 import pandas as pd
 
 from alignbook.core.names import PROFILES
@@ -14,7 +17,7 @@ def judged(book) -> dict[str, pd.DataFrame]:
     """claims.csv of the data that were judged, by their name and profile, `book`'s own first.
 
     Of each other data set it is the results folder of the same profile, or else of the largest there
-    is. The smoke profile decides nothing and stands beside nothing.
+    is, other settings behind its name. The smoke profile decides nothing and stands beside nothing.
     """
     own = book.profile.name
     names = [own, *(name for name in reversed(PROFILES) if name != own)]
@@ -23,9 +26,17 @@ def judged(book) -> dict[str, pd.DataFrame]:
         for name in names if kind != book.kind else [own]:
             place = book.out if kind == book.kind else book.out.parent / f"{kind}-{name}"
             if name != "smoke" and (place / "claims.csv").exists():
-                found[f"{kind}, {name}"] = pd.read_csv(place / "claims.csv", keep_default_na=False)
+                label = f"{kind}, {name}" + _changed(place) * (kind != book.kind)
+                found[label] = pd.read_csv(place / "claims.csv", keep_default_na=False)
                 break
     return found
+
+
+def _changed(place: Path) -> str:
+    """The settings of a results folder that are not its profile's, to stand behind its name."""
+    file = place / "settings.json"
+    changed = json.loads(file.read_text(encoding="utf-8"))["set"] if file.exists() else {}
+    return "".join(f", {name}={value}" for name, value in changed.items())
 
 
 def table(book) -> pd.DataFrame:
