@@ -323,6 +323,8 @@ def test_boxes_of_comalign_are_means_of_cells(dataset, made):
     upper = F.normalize(model.maps.image(regions[0, :7].mean(0)), dim=-1).detach()
     assert np.allclose(found[1, 2], upper, atol=2e-3)
     assert not found[:, 1].any() and not found[0, 2].any()
+    anew = vectors.encode_images(model, dataset.images, np.array([4, 1]), boxes)  # as of probes
+    assert np.allclose(anew, found, atol=2e-3)
 
 
 def test_whitened_tokens_are_where_the_model_is(dataset, made):

@@ -174,7 +174,16 @@ def slots_of(found, config: Config) -> np.ndarray:
 
 @torch.inference_mode()
 def encode_images(model, images: np.ndarray, rows: np.ndarray, placed: np.ndarray) -> np.ndarray:
-    """Every slot's crop through the base model: boxes `(B, S, 4)` → `(B, S, d) float16`."""
+    """Every slot's crop through the base model: boxes `(B, S, 4)` → `(B, S, d) float16`; with locked
+    towers the cells that its box covers, as `encode_regions` has them.
+    """
+    if hasattr(model, "encode_boxes"):
+        device, found = next(model.parameters()).device, []
+        for i in range(0, len(rows), BATCH):
+            pixels = model.pixels(images[rows[i : i + BATCH]]).to(device)
+            regions = model.region_map(pixels).flatten(2).mT
+            found.append(_covered(model, regions, placed[i : i + BATCH]))
+        return np.concatenate(found)
     there = placed[..., 2] > placed[..., 0]
     which, _ = np.nonzero(there)
     size = images.shape[1]
@@ -192,7 +201,12 @@ def encode_regions(model, seen, rows: np.ndarray, placed: np.ndarray) -> np.ndar
     """
     device = next(model.parameters()).device
     regions = torch.from_numpy(extraction.in_places(seen, rows).astype(np.float32)).to(device)
-    vectors = model.encode_boxes(regions, torch.from_numpy(placed).to(device)).cpu().numpy()
+    return _covered(model, regions, placed)
+
+
+def _covered(model, regions: torch.Tensor, placed: np.ndarray) -> np.ndarray:
+    boxes = torch.from_numpy(placed).to(regions.device)
+    vectors = model.encode_boxes(regions, boxes).cpu().numpy()
     there = placed[..., 2] > placed[..., 0]
     return (vectors * there[..., None]).astype(np.float16)
 
