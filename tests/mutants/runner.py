@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 import tempfile
+from importlib.machinery import SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -58,18 +59,34 @@ def mutated(file: str, snippet: str, replacement: str) -> str:
     return source[:start] + replacement + source[end:]
 
 
+class Wrong(SourceFileLoader):
+    """Loads one module of the library from a wrong source."""
+
+    def __init__(self, name: str, path: Path, source: str):
+        super().__init__(name, str(path))
+        self.source = source
+
+    def find_spec(self, name, path=None, target=None):
+        """Stand in the way of the import of that one module."""
+        if name != self.name:
+            return None
+        spec = importlib.util.spec_from_file_location(name, self.path, loader=self)
+        if self.path.endswith("/__init__.py"):
+            spec.submodule_search_locations = [str(Path(self.path).parent)]
+        return spec
+
+    def get_code(self, fullname):
+        return compile(self.source, self.path, "exec")
+
+
 def install(file: str, source: str) -> None:
-    """Make the source the module of a file of the library, for every later import."""
+    """Make the source the module of a file of the library, before anything imports that."""
     path = package_folder() / file
     name = "alignbook." + file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-    package, _, last = name.rpartition(".")
-    parent = importlib.import_module(package)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_file_location(name, path))
-    sys.modules[name] = module
-    setattr(parent, last, module)
     # Triton reads a kernel's source where tracebacks do.
     linecache.cache[str(path)] = len(source), None, source.splitlines(True), str(path)
-    exec(compile(source, str(path), "exec"), module.__dict__)
+    sys.meta_path.insert(0, Wrong(name, path, source))
+    importlib.import_module(name)
 
 
 class Killer:
