@@ -459,4 +459,19 @@ MUTANTS = [
             "np.nansum(labels, axis=0)",
         ),
     ]
+] + [
+    (
+        "controls of GSL: of the warm-up alone",
+        "papers/gsl/arms.py",
+        'for name in ("warm_up_epochs", "epochs")',
+        'for name in ("warm_up_epochs",)',
+        "test_gsl_arms.py",
+    ),
+    (
+        "noise lines: with controls",
+        "papers/gsl/show.py",
+        "metrics[~metrics.row.isin(LONGER)]",
+        "metrics",
+        "test_gsl_show.py",
+    ),
 ]

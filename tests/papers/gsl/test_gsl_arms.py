@@ -85,6 +85,10 @@ def test_methods_differ_in_nothing_but_what_they_are():
         for arm, (candidates, _) in arms.arms("gsl-F1", profiles.get("overnight")).items()
     }
     assert {arm.partition("-")[0] for arm, n in trials.items() if n != 3} == {"warmed"}
+    for name in catalogue.LONGER:
+        plain, longer = found[name.removesuffix("-long")], chosen("gsl-F1", name)
+        epochs = {part: 4 * plain[part] for part in ("warm_up_epochs", "epochs")}
+        assert longer == plain | epochs and epochs["epochs"] == 24
     rates = [each.after for each in arms.trials("ncr", profiles.get("overnight"))]
     assert rates == pytest.approx([0.1, 0.03, 0.3])
 

@@ -201,6 +201,7 @@ def test_curves_by_noise():
             ("gsl-0", "RSUM", 0, 100),
             ("gsl-0", "RSUM", 1, 110),
             ("gsl-0", "label AUC", 0, 0.5),
+            ("ncr-0.4-long", "RSUM", 0, 200),
         ]
     )
     lines = show.noise_lines(metrics)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from alignbook.datasets import noise_index
 from alignbook.papers.gsl import coteaching, model, noisy_pairs, rivals, settings
-from alignbook.papers.gsl.catalogue import EXHIBITS, METHODS, NOISE
+from alignbook.papers.gsl.catalogue import EXHIBITS, LONGER, METHODS, NOISE, method_and_rate
 
 CHOSEN_AT = 0.4
 AFTER = (1.0, 0.3, 3.0)  # what trials vary: the learning rate after warm-up, as a multiple
@@ -80,11 +80,13 @@ def trials(method: str, profile) -> list[coteaching.Config]:
 
 
 def by_noise(profile) -> dict:
-    """Every method at every rate."""
-    return {
-        name: (trials(name.partition("-")[0], profile), {"noise": float(name.partition("-")[2])})
-        for name in NOISE
-    }
+    """Every method at every rate; and controls of four times the steps, with what dev chose without."""
+    found = {}
+    for name in (*NOISE, *LONGER):
+        method, rate = method_and_rate(name)
+        found[name] = (trials(method, profile), {"noise": float(rate)})
+    longer = {name: 4 * getattr(profile, f"gsl_{name}") for name in ("warm_up_epochs", "epochs")}
+    return found | {name: (found[name][0], found[name][1] | longer) for name in LONGER}
 
 
 def thresholds(profile) -> dict:
@@ -125,7 +127,7 @@ def switches(profile) -> dict:
 def inputs(book, exhibit: str, arm: str) -> noisy_pairs.Inputs:
     """Data set, features, base model, its data set, and the noise index where a file names it."""
     rate = (
-        arm.rpartition("-")[2] if exhibit == "gsl-F1" else "0.2" if exhibit == "gsl-T2" else "0.4"
+        method_and_rate(arm)[1] if exhibit == "gsl-F1" else "0.2" if exhibit == "gsl-T2" else "0.4"
     )
     return _inputs(book, exhibit, float(rate))
 

@@ -9,12 +9,13 @@ from typing import Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from alignbook.evidence.exhibit import Arm, Exhibit, Notebook
+from alignbook.evidence.exhibit import Arm, Exhibit, Notebook, arms
 
 # --- Arms ----------------------------------------------------------------------------------------
 
 METHODS = ("gsl", "ncr", "bicro", "gsc", "triplet", "warmed", "mean", "clean")  # Table 2's first
 RATES = ("0", "0.2", "0.4", "0.6")
+LONGER = ("gsl-0.4-long", "ncr-0.4-long")  # four times the steps: had the arms of that name learnt?
 NOISE = tuple(  # two of the methods are bounds, at the higher rates
     f"{method}-{rate}"
     for method in METHODS
@@ -104,7 +105,8 @@ EXHIBITS = {
             one=("triplet-0.4",),
             untuned=("triplet-0.4",),
             by_method=True,
-        ),
+        )
+        + arms(*LONGER, seeds="first"),
         domain="B",
     ),
     # On a laptop δ = 0.5 is the figure's GSL; the others have one seed, to show what they are.

@@ -15,7 +15,7 @@ from alignbook.datasets import noise_index
 from alignbook.evidence import learnt
 from alignbook.evidence.statistics import t_interval
 from alignbook.papers.gsl import noise
-from alignbook.papers.gsl.catalogue import method_and_rate
+from alignbook.papers.gsl.catalogue import LONGER, method_and_rate
 from alignbook.show import figures, run_tables
 from alignbook.show.figures import ACCENT, INK, OURS, PAPER
 from alignbook.store import runs
@@ -168,8 +168,10 @@ STYLES = {  # mark, colour, dashes: methods whole, bounds dashed
 
 
 def noise_lines(metrics: pd.DataFrame, column: str = "RSUM") -> pd.DataFrame:
-    """Rows such as "gsl-0.4" as curves: method, noise, the column's mean, low, high, seeds."""
-    lines = []
+    """Rows such as "gsl-0.4" as curves: method, noise, the column's mean, low, high, seeds. Controls
+    of four times the steps are no points of a curve.
+    """
+    lines, metrics = [], metrics[~metrics.row.isin(LONGER)]
     for row, values in metrics[metrics.column == column].groupby("row", sort=False)["value"]:
         method, rate = method_and_rate(row)
         lines.append((NAMES[method], float(rate), *t_interval(values.to_numpy()), len(values)))
