@@ -168,6 +168,17 @@ def test_a_pair_is_that_of_a_slow_loop_and_of_the_model(inputs, settings):
             assert pair.contributions.sum() == pytest.approx(whole.item(), abs=1e-5)
 
 
+@pytest.mark.parametrize("settings", CODINGS, ids=IDS)
+def test_a_pair_is_one_of_directions(inputs, settings):
+    found = small_gallery(inputs, **settings)
+    regions, words = found.images[1], matching.encode(found, ["a", "red", "star"])
+    lengths = torch.linspace(0.5, 3.0, len(regions))[:, None]
+    score, parts = slow_pair(found.config, lengths * regions, words)
+    pair = matching.pair(found.config, lengths * regions, 2 * words)
+    assert pair.score == pytest.approx(score, abs=1e-5)
+    assert pair.contributions == pytest.approx(parts, abs=1e-5)
+
+
 @pytest.mark.parametrize("pooling", ["lse", "mean", "sum", "max", "softmax"])
 def test_contributions_add_up_to_what_pooling_gives(pooling):
     scores = torch.tensor([0.3, -0.2, 0.31, 0.05])
