@@ -28,7 +28,9 @@ EXHIBITS = {
         "03_base_models",
         (
             Arm("world-clip", on=("world",)),
-            *_arms("world-clip-large", "world-coca", "world-negclip", on=("world",), later=True),
+            *_arms(
+                "world-clip-large", "world-coca", "world-negclip", on=("world",), later=("world",)
+            ),
             Arm(BASE_MODEL, on=("photographs",)),
         ),
         domain="W",
@@ -84,8 +86,8 @@ def arms(exhibit: str, data: str, profile=None) -> tuple[str, ...]:
     if found.data and data not in found.data or lacking(exhibit, data, profile):
         return ()
     kind = "features" if data.endswith("precomp") else "photographs"
-    name = profile.name if profile and data == "world" else ""
-    names = found.names("world" if data == "world" else kind, profile=name)
+    kind = "world" if data == "world" else kind
+    names = found.names(kind, profile=profile.name if profile else "")
     elsewhere = {"world": "", "coco": "f30k"}.get(data, "coco")  # the target these data are not
     return tuple(name for name in names if row_and_target(name)[1] != elsewhere or not elsewhere)
 

@@ -40,9 +40,10 @@ def chosen(exhibit, arm, profile=LAPTOP):
 def test_arms_are_those_of_the_exhibit(exhibit):
     known = exhibits.EXHIBITS[exhibit]
     assert tuple(arms.arms(exhibit, LAPTOP)) == known.names()
-    later = {arm.name for arm in known.arms if arm.later}
-    assert {*known.names()} - {*known.names(profile="laptop")} == later
-    assert set(known.names(profile="overnight")) == set(known.names()) > later
+    for kind in ("world", "photographs"):
+        later = {arm.name for arm in known.arms if kind in arm.later}
+        assert {*known.names()} - {*known.names(kind, profile="laptop")} == later
+        assert set(known.names(kind, profile="overnight")) == set(known.names()) > later
     assert known.names("world") == known.names("photographs") == known.names()
     with pytest.raises(KeyError, match="no arms for 'chan-T3'"):
         arms.arms("chan-T3", LAPTOP)

@@ -4,7 +4,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from alignbook.core.names import TARGETS
-from alignbook.evidence.exhibit import PICTURES, Arm, Exhibit, Notebook
+from alignbook.evidence.exhibit import LATER, PICTURES, Arm, Exhibit, Notebook
 
 # --- Arms ----------------------------------------------------------------------------------------
 
@@ -38,6 +38,7 @@ SETTINGS = (
     *(f"{name} ×{x}" for name in ("coefficient", "learning rate") for x in (0.25, 0.5, 2, 4)),
     *(f"{name} ×{x}" for name in ("steps", "batch") for x in (0.5, 2)),
 )
+FARTHEST = ("×1", *(f"{name} ×{x}" for name in ("coefficient", "learning rate") for x in (0.25, 4)))
 
 
 def _arm(row: str, target: str = "") -> Arm:
@@ -50,14 +51,14 @@ def _arm(row: str, target: str = "") -> Arm:
         name,
         seeds="first" if row in CONTROLS else "all",
         tuned="always" if target == "coco" else "overnight",
-        later=row not in LAPTOP_ROWS and name not in LAPTOP_CONTROLS,
+        later=() if row in LAPTOP_ROWS or name in LAPTOP_CONTROLS else ("world",),
         trained=row not in (*BASES, "clip+fgm"),
         on=("world", "photographs") if row in PHOTOGRAPHED else ("world",),
         job=row.partition("+")[0],
     )
 
 
-def _together(*names: str, seeds: str = "before overnight", later: bool = True) -> tuple[Arm, ...]:
+def _together(*names: str, seeds: str = "before overnight", later=("world",)) -> tuple[Arm, ...]:
     return tuple(Arm(name, seeds=seeds, job="all", later=later) for name in names)
 
 
@@ -65,7 +66,7 @@ def _together(*names: str, seeds: str = "before overnight", later: bool = True) 
 _INSPECTED = (
     Arm("base", trained=False, job="all"),
     Arm("comalign", job="all"),
-    Arm("global", seeds="first", job="all", later=True),
+    Arm("global", seeds="first", job="all", later=("world",)),
 )
 
 QUESTION = {
@@ -98,7 +99,7 @@ EXHIBITS = {
     "comalign-TV": Exhibit(
         _ABLATIONS,
         _together("transformer", "fc-shared", "fc-separate")
-        + _together("transformer-2", "fc-shared-2", "fc-separate-2"),
+        + _together("transformer-2", "fc-shared-2", "fc-separate-2", later=LATER),
         **_PARSED,
     ),
     "comalign-TVI": Exhibit(_ABLATIONS, _together("layers-1", "layers-2", "layers-4"), **_PARSED),
@@ -110,8 +111,15 @@ EXHIBITS = {
     ),
     "comalign-F4": Exhibit("23_comalign_similarity", _INSPECTED, **_MATRICES),
     "comalign-F5": Exhibit("23_comalign_similarity", _INSPECTED, **_MATRICES),
-    "comalign-F6": Exhibit(_WEIGHED, _together("comalign", seeds="all", later=False), **_PARSED),
-    "comalign-F7": Exhibit(_WEIGHED, _together(*SETTINGS, seeds="first"), **_PARSED),
+    "comalign-F6": Exhibit(_WEIGHED, _together("comalign", seeds="all", later=()), **_PARSED),
+    "comalign-F7": Exhibit(
+        _WEIGHED,
+        tuple(
+            Arm(name, seeds="first", job="all", later=("world",) if name in FARTHEST else LATER)
+            for name in SETTINGS
+        ),
+        **_PARSED,
+    ),
 }
 NOTEBOOKS = {
     "20_comalign": Notebook(

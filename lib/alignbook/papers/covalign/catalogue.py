@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from alignbook.evidence.exhibit import PICTURES, Arm, Exhibit, Notebook
+from alignbook.evidence.exhibit import LATER, PICTURES, Arm, Exhibit, Notebook
 
 # --- Arms ----------------------------------------------------------------------------------------
 
@@ -37,22 +37,19 @@ CONTROLS = ("separate-half", "separate-same")  # of two projections
 
 # What a laptop run of the world leaves out, and one of photographs trains once, with its first
 # candidate.
-_LATER = dict(tuned="overnight", seeds="before overnight", later=True)
+_ONCE = dict(tuned="overnight", seeds="before overnight", later=("world",))
+_LATER = _ONCE | dict(later=LATER)
 
 
-def _together(*names: str, later: tuple[str, ...] = (), **facts) -> tuple[Arm, ...]:
-    """Arms that share a process; those that are `later` wait for the overnight profile."""
-    return tuple(
-        Arm(name, job="all", **(_LATER if name in later else {}) | facts) for name in names
-    )
+def _together(*names: str, **facts) -> tuple[Arm, ...]:
+    """Arms that share a process."""
+    return tuple(Arm(name, job="all", **facts) for name in names)
 
 
 def _by_weight(*names: str) -> tuple[Arm, ...]:
     """Arms of one weight share a process. The whole method is the ladder's, and costs nothing."""
-    whole = "concentration-5"
-    return tuple(
-        Arm(name, job=name.partition("-")[0], **({} if name == whole else _LATER)) for name in names
-    )
+    known = {"concentration-5": {}, "concentration-1": _ONCE, "concentration-10": _ONCE}
+    return tuple(Arm(name, job=name.partition("-")[0], **known.get(name, _LATER)) for name in names)
 
 
 QUESTION = {
@@ -67,9 +64,11 @@ EXHIBITS = {
     # Ours: the paper's table is not in our text.
     "covalign-ladder": Exhibit(
         "30_covalign",
-        _together("global", "patches", "queries", "regions", later=("queries",))
-        + _together(*STEPS, later=STEPS)
-        + _together("end-to-end", later=("end-to-end",), seeds="first", on=("world",)),
+        _together("global", "patches")
+        + _together("queries", **_ONCE)
+        + _together("regions")
+        + _together(*STEPS, **_LATER)
+        + _together("end-to-end", **_LATER | dict(seeds="first"), on=("world",)),
         data=PICTURES,
         timed=True,
     ),
@@ -78,14 +77,16 @@ EXHIBITS = {
     ),
     "covalign-T3": Exhibit(
         "32_covalign_regions",
-        _together(
-            *map("regions-{}".format, REGIONS), later=("regions-4", "regions-12", "regions-16")
-        ),
+        _together("regions-4", **_ONCE)
+        + _together("regions-8")
+        + _together("regions-12", **_LATER)
+        + _together("regions-16", **_ONCE),
         data=PICTURES,
     ),
     "covalign-T6": Exhibit(
         "33_covalign_projection",
-        _together("shared", "separate", *CONTROLS, later=CONTROLS)
+        _together("shared", "separate")
+        + _together(*CONTROLS, **_LATER)
         + _together("shared-long", "separate-long", seeds="first"),
         data=PICTURES,
     ),

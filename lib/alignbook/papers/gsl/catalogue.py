@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from alignbook.evidence.exhibit import Arm, Exhibit, Notebook, arms
+from alignbook.evidence.exhibit import LATER, Arm, Exhibit, Notebook, arms
 
 # --- Arms ----------------------------------------------------------------------------------------
 
@@ -64,19 +64,21 @@ def method_and_rate(arm: str) -> tuple[str, str]:
 def _arms(
     *names: str,
     soon: tuple[str, ...],
+    photographed: tuple[str, ...] = (),
     one: tuple[str, ...] = (),
     untuned: tuple[str, ...] = (),
     by_method: bool = False,
 ) -> tuple[Arm, ...]:
     """Arms of an exhibit: the laptop profile makes those of `soon`, `one` of them with a seed alone,
-    some `untuned`; the others come with smoke and overnight.
+    some `untuned`, and those `photographed` once on photographs; the others come with smoke and
+    overnight.
     """
     return tuple(
         Arm(
             name,
             seeds="before overnight" if name in one or name not in soon else "all",
             tuned="overnight" if name in untuned or name not in soon else "always",
-            later=name not in soon,
+            later=() if name in soon else ("world",) if name in photographed else LATER,
             job=method_and_rate(name)[0] if by_method else "all",
         )
         for name in names
@@ -102,6 +104,7 @@ EXHIBITS = {
         _arms(
             *NOISE,
             soon=("gsl-0.4", "ncr-0.4", "warmed-0.4", "triplet-0.4"),
+            photographed=tuple(f"{name}-{rate}" for name in METHODS[:2] for rate in RATES),
             one=("triplet-0.4",),
             untuned=("triplet-0.4",),
             by_method=True,
@@ -110,7 +113,11 @@ EXHIBITS = {
         domain="B",
     ),
     # On a laptop δ = 0.5 is the figure's GSL; the others have one seed, to show what they are.
-    "gsl-T1": Exhibit("41_gsl_threshold", _arms("0.4", "0.5", "0.6", soon=("0.5",)), domain="B"),
+    "gsl-T1": Exhibit(
+        "41_gsl_threshold",
+        _arms("0.4", "0.5", "0.6", soon=("0.5",), photographed=("0.4", "0.6")),
+        domain="B",
+    ),
     "gsl-T2": Exhibit(
         "42_gsl_cost",
         _arms(*METHODS[:4], soon=METHODS[:2], one=METHODS[:2], untuned=METHODS[:2]),
@@ -119,7 +126,14 @@ EXHIBITS = {
     ),
     "gsl-T3": Exhibit(
         "43_gsl_identification",
-        _arms(*METHODS[:4], "bicro-own", soon=("gsl",), one=("gsl",), untuned=("gsl",)),
+        _arms(
+            *METHODS[:4],
+            "bicro-own",
+            soon=("gsl",),
+            photographed=METHODS[:4],
+            one=("gsl",),
+            untuned=("gsl",),
+        ),
     ),
     "gsl-F2": Exhibit(
         "43_gsl_identification",
