@@ -461,6 +461,12 @@ MUTANTS = [
             'ours["mean"].get((arm, prefix + column)',
             'ours["mean"].get((arm, column)',
         ),
+        ("stars are not shown", "label + star + MARKS", "label + MARKS"),
+        (
+            "words of the row of that name",
+            "said.get((group, label)",
+            "said.get((rows[0][0], label)",
+        ),
     ),
     *_of(
         "papers/gsl/cost.py",

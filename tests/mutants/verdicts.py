@@ -547,6 +547,16 @@ MUTANTS = [
         ("each column has a choice", "weights.get(arm, 0.0) + slope", "slope"),
     ),
     *_of(
+        "workbook/results.py",
+        "test_buying.py",
+        ("what did not train is chosen", ".mask(idle & ~none)", ""),
+        (
+            "what did not train was not tried",
+            '"config": own.config, } ).reset_index(',
+            '"config": own.config, } ).dropna(subset="dev_rsum").reset_index(',
+        ),
+    ),
+    *_of(
         "evidence/families.py",
         "test_sequential.py",
         ("the gate is open", "0.0 if self.gate else 1.0", "1.0"),

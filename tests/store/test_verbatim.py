@@ -127,7 +127,8 @@ def test_tables_beside_the_papers_show_text():
         [("arm", "RSUM", 1.0, 0.5, 1.5, 2)],
         columns=["row", "column", "mean", "low", "high", "seeds"],
     )
-    printed = pd.DataFrame([("g", "r", "RSUM", 2.0)], columns=["group", "row", "column", "value"])
+    cell = dict(group="g", row="r", column="RSUM", value=2.0, mark="")
+    printed = pd.DataFrame([cell])
     rows = tuple((CAPTIONS[0], each, "arm") for each in CAPTIONS)
     page = Page(tables.show(tables.beside_paper(ours, printed, rows), CAPTIONS[1]).to_html())
     harmless(page)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from alignbook.evidence import claims
+from alignbook.evidence import claims, tuning_error
 from alignbook.store import durable, runs
 from alignbook.workbook import buying, jobs, profiles, results
 
@@ -160,5 +160,27 @@ def test_candidates_are_told_apart_by_their_settings():
     assert {*found.row} == {"clip+comalign"} and {*found.target} == {"coco"}
     assert len(results.trials(made[4:])) == 0
     idle = made.assign(learnt=["learnt", "did not train", *["learnt"] * 3])
-    assert results.trials(idle).dev_rsum.tolist() == [200, 201]
-    assert len(results.trials(made.assign(learnt="did not train"))) == 4  # none did
+    found = results.trials(idle)
+    assert found.candidate.tolist() == [0, 0, 1, 1]
+    assert found.dev_rsum.fillna(0).tolist() == [0, 0, 200, 201]
+    assert results.trials(made.assign(learnt="did not train")).dev_rsum.notna().all()  # none did
+
+
+def test_an_edge_is_one_of_all_that_were_tried():
+    """A candidate that did not train is not chosen, but something was tried beyond the next one."""
+    tried = [{"margin": margin} for margin in (0.02, 0.05, 0.1, 0.2)]
+    made = pd.DataFrame(
+        {
+            "exhibit": "chan-T3",
+            "row": "max",
+            "role": "trial",
+            "seed": 1000,
+            "config": [json.dumps(each) for each in tried],
+            "dev_rsum": [300.0, 301.0, 303.0, 310.0],
+            "learnt": ["learnt"] * 3 + ["did not train"],
+        }
+    )
+    found = tuning_error.choices_at_edges(results.trials(made))
+    assert found == {} and tuning_error.at_edge(tried, tried[2]) == []
+    found = tuning_error.choices_at_edges(results.trials(made.assign(learnt="learnt")))
+    assert found == {("chan-T3", "max", ""): ["margin 0.2 of 0.02 to 0.2"]}

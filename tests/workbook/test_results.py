@@ -324,3 +324,55 @@ def test_all_printed_rows_stand_in_their_order_and_ours_below():
     both = values.assign(column="5K " + values.column, exhibit="chan-T1")
     table = tables.beside_paper(results.summarise(both), printed, rows, prefix="5K ")
     assert table["RSUM", "paper"].notna().sum() > 10 and table["RSUM", "ours"].notna().sum() == 1
+
+
+def beside_nothing(exhibit: str, **more) -> pd.DataFrame:
+    """An exhibit's table without numbers of ours."""
+    printed = printed_tables.table(exhibit)
+    rows = run_tables.with_the_rest(printed, exhibits.ROWS[exhibit])
+    return tables.beside_paper(results.summarise(metrics(("nobody",))), printed, rows, **more)
+
+
+STARRED = ["VSRN *", "SCAN *", "IMRAM *", "SGRAF *", "TERAN *", "VSRN++ *"]  # of both tables
+
+
+def test_types_and_stars_stand_by_their_rows(tmp_path):
+    table = beside_nothing("chan-T1", prefix="5K ")[""]
+    types = table.set_index(["group", "row"])["type"]
+    groups = ("ResNet-152 + BiGRU", "BUTD + BiGRU", "BUTD + BERT")
+    assert [types[group, "VSE∞"] for group in groups] == ["Global", "Fragment", "Aligning"]
+    assert types["BUTD + BiGRU", "SCAN *"] == "Aligning"
+    assert list(types[types == ""].index.get_level_values("row"))[0] == "CGMN"
+    assert {*table["type"][table.group == "Ours"]} == {""}  # no row of the print
+    assert [row for row in table.row if "*" in row] == STARRED
+    two = beside_nothing("chan-T2")
+    assert "type" not in two[""]
+    assert {row for row in two["", "row"] if "*" in row} == {*STARRED, "BFAN *"}
+    told = tables.with_legend(two["", "row"], "Note.")
+    assert told.startswith("Note. * in the paper an ensemble of two models: not comparable")
+    tables.save(two, tmp_path, "t", "caption", "Note.")
+    saved = (tmp_path / "tables/t.md").read_text(encoding="utf-8")
+    assert r"SCAN \*" in saved and r"\* in the paper an ensemble" in saved
+    assert "*" not in "".join(beside_nothing("chan-T3")["", "row"])
+
+
+def test_a_star_stands_before_what_is_said_of_ours():
+    idle = metrics().replace({"row": {"cross-attention": "scan"}}).assign(learnt="did not train")
+    printed = printed_tables.table("chan-T2")
+    rows = (("BUTD + BiGRU", "SCAN", "scan"),)
+    table = tables.beside_paper(results.summarise(idle), printed, rows)
+    assert list(table["", "row"]) == ["SCAN * ‡"]
+    drawn = run_tables.dot_lines(idle, printed, rows)
+    assert list(drawn.label) == ["BUTD + BiGRU", "SCAN *"] and drawn.paper[1] == 465.0
+
+
+def test_variants_stand_where_they_are_printed():
+    table = beside_nothing("covalign-T5", columns=("RSUM",))
+    variants = table.set_index(("", "row"))["", "variant"]
+    assert variants[variants != ""].to_dict() == {
+        "λ_v=1 λ_g=1 λ_c=1": "Default",
+        "λ_v=0.5 λ_g=1 λ_c=5": "↓ 2.7",
+        "λ_v=1 λ_g=0.5 λ_c=5": "↓ 48.9",
+    }
+    html = tables.show(table, "caption").to_html()
+    assert "variant" in html and "↓ 48.9" in html

@@ -20,7 +20,14 @@ from alignbook import PACKAGE
 ROOMS = PACKAGE / "papers"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C it is ten times as fast
 HEADER = ["group", "row", "column", "value", "mark"]
-MARKS = {"bold", "down", "default", "ensemble", "global", "fragment", "aligning"}
+WORDS = {  # marks of a column of words, under the heading that is printed above it
+    "global": ("type", "Global"),
+    "fragment": ("type", "Fragment"),
+    "aligning": ("type", "Aligning"),
+    "default": ("variant", "Default"),
+    "down": ("variant", "↓ {}"),
+}
+MARKS = {"bold", "ensemble", *WORDS}
 
 
 def files(pattern: str) -> list[Path]:
@@ -77,6 +84,25 @@ def table(exhibit: str) -> pd.DataFrame:
         cells[tuple(key)] = (*key, float(number[1]), printed, len(number[2] or ".") - 1, mark)
     found = pd.DataFrame(list(cells.values()), columns=[*HEADER[:4], "printed", "decimals", "mark"])
     return found.assign(decimals=found.groupby("column").decimals.transform("max"))
+
+
+def words(cells: pd.DataFrame) -> dict[str, dict[tuple[str, str], str]]:
+    """What a printed table says of its rows in columns of words: {heading: {(group, row): text}}.
+
+    >>> words(table("covalign-T5"))["variant"]["Varying λ_g", "λ_v=0.5 λ_g=1 λ_c=5"]
+    '↓ 2.7'
+    """
+    found = {}
+    for cell in cells.itertuples():
+        for heading, text in (WORDS[mark] for mark in cell.mark.split() if mark in WORDS):
+            found.setdefault(heading, {})[cell.group, cell.row] = text.format(cell.printed)
+    return found
+
+
+def ensembles(cells: pd.DataFrame) -> set[tuple[str, str]]:
+    """(group, row) of the rows with a star: CHAN's Table 1 says that they are of two models."""
+    starred = cells[cells.mark.str.contains("ensemble")]
+    return {*zip(starred.group, starred.row)}
 
 
 def prose() -> dict[str, dict[str, str]]:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from alignbook.evidence import claims, learnt, printed_tables, tuning_error
 from alignbook.evidence.statistics import t_interval
+from alignbook.show import tables
 from alignbook.store import runs
 
 
@@ -81,17 +82,19 @@ def dot_lines(
     heading: str = "",
 ) -> pd.DataFrame:
     """One column of every line of a table for `figures.dots`, with a heading above each group:
-    its name, or `heading` where it has none.
+    its name, or `heading` where it has none. The print's stars stand behind labels.
     """
     ours = metrics[metrics.column == column].groupby("row")["value"].apply(list)
     paper = printed[printed.column == column].set_index(["group", "row"])["value"]
+    starred = printed_tables.ensembles(printed)
     lines, nothing = [], (np.nan, np.nan, np.nan, [], np.nan)
     for i, (group, label, arm) in enumerate(rows):
         if not i or rows[i - 1][0] != group:
             lines.append((group or heading, *nothing))
         values = ours.get(arm, [])
         interval = t_interval(values) if values else nothing[:3]
-        lines.append((label, *interval, values, paper.get((group, label), np.nan)))
+        star = tables.MARKS[tables.ENSEMBLE] if (group, label) in starred else ""
+        lines.append((label + star, *interval, values, paper.get((group, label), np.nan)))
     return pd.DataFrame(lines, columns=["label", "mean", "low", "high", "values", "paper"])
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from alignbook.core.names import COLUMNS
-from alignbook.evidence import learnt
+from alignbook.evidence import learnt, printed_tables
 from alignbook.show.figures import PAPER
 from alignbook.store import durable, verbatim
 
@@ -20,8 +20,9 @@ HEADINGS = {
     "t2i R@10": "R@10 ",
     "RSUM": "RSUM",
 }
-# Behind a row's name: of seeds the worst counts, see `learnt`.
-MARKS = {learnt.DID_NOT_TRAIN: " ‡", learnt.STILL_LEARNING: " †"}
+ENSEMBLE = "in the paper an ensemble of two models: not comparable with ours, a single one"
+# Behind a row's name: the print's star; of seeds the worst counts, see `learnt`.
+MARKS = {ENSEMBLE: " *", learnt.DID_NOT_TRAIN: " ‡", learnt.STILL_LEARNING: " †"}
 
 
 def beside_paper(
@@ -37,7 +38,7 @@ def beside_paper(
     Parameters
     ----------
     summary : row, column, mean, low, high, seeds, of our arms.
-    printed : group, row, column, value, as transcribed.
+    printed : group, row, column, value, mark, as transcribed.
     rows : (group, the paper's row, our arm) triples in reading order; None where one side has none.
     prefix : of the columns that are wanted, such as "5K ", where a table has several test sets.
     columns : recalls, or what else a table has.
@@ -47,13 +48,17 @@ def beside_paper(
     -------
     DataFrame, a line each; for every column `paper` and `ours`, and half the width of ours' 95 %
     interval (NaN with one seed): for RSUM and what is `claimed`, without recalls for every column.
+    Before them stand the print's columns of words, behind names its stars.
     """
     ours = summary.set_index(["row", "column"])
     states = summary.groupby("row")["learnt"].agg(learnt.of_row) if "learnt" in summary else {}
     paper = printed.set_index(["group", "row", "column"])["value"]
+    words, starred = printed_tables.words(printed), printed_tables.ensembles(printed)
     lines = []
     for group, label, arm in rows:
-        line = {("", "group"): group, ("", "row"): label + MARKS.get(states.get(arm), "")}
+        star = MARKS[ENSEMBLE] if (group, label) in starred else ""
+        line = {("", "group"): group, ("", "row"): label + star + MARKS.get(states.get(arm), "")}
+        line |= {("", name): said.get((group, label), "") for name, said in words.items()}
         for column in columns:
             line[column, "paper"] = paper.get((group, label, prefix + column), np.nan)
             line[column, "ours"] = ours["mean"].get((arm, prefix + column), np.nan)
@@ -71,12 +76,13 @@ def show(table: pd.DataFrame, caption: str, note: str = ""):
     """A table beside the paper's, for a notebook: one decimal, the best of ours in bold."""
     note = with_legend(table["", "row"], note)
     numbers = [c for c in table.columns if c[1] in ("paper", "ours", "±")]
+    words = [c for c in table.columns if c not in numbers and c[1] != "seeds"]
     plain = table.rename(columns=HEADINGS, level=0)
     numbers = [(HEADINGS.get(a, a), b) for a, b in numbers]
     styled = (
         plain.style.format("{:.1f}", subset=numbers, na_rep="–")
         .format("{:.0f}", subset=[("", "seeds")])
-        .format(verbatim.html, subset=[("", "group"), ("", "row")])
+        .format(verbatim.html, subset=words)
         .highlight_max(
             subset=[c for c in numbers if c[1] == "ours"], props="font-weight: bold", axis=0
         )

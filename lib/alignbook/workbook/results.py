@@ -212,14 +212,15 @@ def trials(made: pd.DataFrame) -> pd.DataFrame:
 
     Parameters
     ----------
-    made : runs.csv, as `gather` returns it. Candidates are numbered in the order of their settings;
-        those that did not train are left out, as `learnt.best` leaves them, but where none did.
+    made : runs.csv, as `gather` returns it. Candidates are numbered in the order of their settings.
+        One that did not train was tried too, but has NaN on dev, as `learnt.best` passes it over;
+        where none trained, all have their numbers.
     """
     own = made[made.role == "trial"]
     arms_ = ["exhibit", "row"]
     idle = (own.learnt == learnt.DID_NOT_TRAIN).groupby([*map(own.get, arms_), own.config])
     idle = idle.transform("any")
-    own = own[~idle | idle.groupby([*map(own.get, arms_)]).transform("all")]
+    none = idle.groupby([*map(own.get, arms_)]).transform("all")
     named = [row_and_target(arm) for arm in own.row]
     number = own.groupby(["exhibit", "row"])["config"].transform(lambda all_: pd.factorize(all_)[0])
     return pd.DataFrame(
@@ -229,7 +230,7 @@ def trials(made: pd.DataFrame) -> pd.DataFrame:
             "target": [target for _, target in named],
             "candidate": number.astype(int),
             "seed": own.seed,
-            "dev_rsum": own.dev_rsum.astype(float),
+            "dev_rsum": own.dev_rsum.astype(float).mask(idle & ~none),
             "config": own.config,
         }
     ).reset_index(drop=True)

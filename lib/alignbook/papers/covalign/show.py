@@ -51,14 +51,14 @@ LADDER = (  # (group, row, arm), None where the notes don't say enough to build 
 
 
 def noted() -> pd.DataFrame:
-    """The notes' ladder as `printed_tables.table` gives the papers' tables: group, row, column, value."""
+    """The notes' ladder as `printed_tables.table` gives the papers' tables, without digits."""
     lines = [
-        (STEPS if name == "the whole method" else NOTES, name, column, value)
+        (STEPS if name == "the whole method" else NOTES, name, column, value, "")
         for name, both in NOTED.items()
         for column, value in zip(("i2t R@1", "t2i R@1"), both)
     ]
-    lines.append((STEPS, "no mask (ε = 0)", "i2t R@1", UNMASKED))
-    return pd.DataFrame(lines, columns=["group", "row", "column", "value"])
+    lines.append((STEPS, "no mask (ε = 0)", "i2t R@1", UNMASKED, ""))
+    return pd.DataFrame(lines, columns=["group", "row", "column", "value", "mark"])
 
 
 def differences(metrics: pd.DataFrame, column: str, pairs) -> pd.DataFrame:

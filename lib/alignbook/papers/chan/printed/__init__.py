@@ -72,7 +72,7 @@ def leads(better: dict, worse: dict) -> dict[str, Fraction]:
 def ensembles() -> list[str]:
     """Methods with a star in Tables 1 and 2: averages of two models."""
     cells = pd.concat([printed_tables.table("chan-T1"), printed_tables.table("chan-T2")])
-    return sorted(set(cells.row[cells.mark.str.contains("ensemble")]))
+    return sorted({row for _, row in printed_tables.ensembles(cells)})
 
 
 def _results() -> list[Check]:
