@@ -1,16 +1,16 @@
 """Wrong versions of the text components: entities, relations, many captions, the parser."""
 
 
-def _of(file, *changes):
+def _of(file, *changes, room="papers/comalign/components"):
     return [
-        (name, f"papers/comalign/components/{file}.py", snippet, wrong, "test_components_text.py")
+        (name, f"{room}/{file}.py", snippet, wrong, "test_components_text.py")
         for name, snippet, wrong in changes
     ]
 
 
 MUTANTS = [
     *_of(
-        "text",
+        "noun_phrases",
         (
             "words as they are spelled",
             "[token.text.lower() for token in doc]",
@@ -27,18 +27,6 @@ MUTANTS = [
             'tree.tags[i] == "JJ" and tree.labels[i] in NOMINAL',
             'tree.tags[i] == "JJ"',
         ),
-        (
-            "parts of a compound count too",
-            "for i in sorted(phrases.keys() - inner)",
-            "for i in sorted(phrases.keys())",
-        ),
-        (
-            "nouns of place expressions count",
-            "inner = {i for link in links for i in link.words}",
-            "inner = set()",
-        ),
-        ("no entities with adjectives", "entities.setdefault(said(full[i]), full[i])", "pass"),
-        ("only nouns with adjectives", "entities.setdefault(said(names[i]), names[i])", "pass"),
         (
             "the first adjective alone",
             "            kind.add(c)\n            waiting.append(c)",
@@ -58,6 +46,22 @@ MUTANTS = [
         ),
         ("hyphens forgotten", "while i > 1 and i - 1 in tree.hyphens:", "while False:"),
         ("one hyphen alone", "            i -= 2\n", "            i = 0\n"),
+        room="backbones",
+    ),
+    *_of(
+        "text",
+        (
+            "parts of a compound count too",
+            "for i in sorted(phrases.keys() - inner)",
+            "for i in sorted(phrases.keys())",
+        ),
+        (
+            "nouns of place expressions count",
+            "inner = {i for link in links for i in link.words}",
+            "inner = set()",
+        ),
+        ("no entities with adjectives", "entities.setdefault(said(full[i]), full[i])", "pass"),
+        ("only nouns with adjectives", "entities.setdefault(said(names[i]), names[i])", "pass"),
     ),
     *_of(
         "text",
@@ -253,7 +257,7 @@ MUTANTS = [
         ("always the same order", "dice.sample(sentences, len(sentences))", "sentences"),
     ),
     *_of(
-        "parser",
+        "pipelines",
         (
             "everything is loaded",
             "exclude=[name for name in kinds if kinds[name] not in NEEDED]",
@@ -263,6 +267,7 @@ MUTANTS = [
         ("a tagger is enough", 'for name in ("tagger", "parser") if', 'for name in ("tagger",) if'),
         ("transformers are let in", 'if "transformer" in kinds[name]', "if False"),
         ("packages are unknown", "and spacy.util.is_package(str(name)):", "and False:"),
+        room="backbones",
     ),
     *_of(
         "grammar",

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from alignbook.backbones import base, bert, pretrained, towers
+from alignbook.backbones import base, bert, pipelines, pretrained, towers
 from alignbook.datasets import aro, by_name, coco, conllu, noise_index
 from alignbook.papers.comalign.components import detector, image, parser, probes, vectors
 from alignbook.papers.covalign import two_towers
@@ -381,7 +381,7 @@ ROWS = {
     ),
     "pipeline": Row(
         saved_pipeline,
-        lambda folder: parser.Named(str(folder)),
+        lambda folder: pipelines.Named(str(folder)),
         lambda source: tag_scores(parser.load(source)),
         {"tagger/model": other_tagger, "meta.json": word('"en"', '"en" ')},
     ),

@@ -184,6 +184,7 @@ def test_no_image_with_a_box_still_gives_wholes():
 
 def test_a_parser_is_a_treebank_a_pipeline_or_a_problem(tmp_path):
     import spacy
+    from alignbook.backbones import pipelines
     from alignbook.errors import DataError
     from alignbook.papers.comalign.components import parser
 
@@ -196,7 +197,7 @@ def test_a_parser_is_a_treebank_a_pipeline_or_a_problem(tmp_path):
     spacy.blank("en").to_disk(tmp_path / "blank")
     assert "without a tagger" in parser.problem(str(tmp_path / "blank"))
     with pytest.raises(DataError, match="tagger"):
-        parser.load(parser.Named(str(tmp_path / "blank")))
-    before = parser.Named(str(tmp_path / "blank")).fingerprint
+        parser.load(pipelines.Named(str(tmp_path / "blank")))
+    before = pipelines.Named(str(tmp_path / "blank")).fingerprint
     (tmp_path / "blank/meta.json").write_text("{}")
-    assert parser.Named(str(tmp_path / "blank")).fingerprint != before
+    assert pipelines.Named(str(tmp_path / "blank")).fingerprint != before

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from alignbook.backbones import pipelines
 from alignbook.datasets.prepared import Dataset
 from alignbook.papers.comalign.components import detector, parser, probes, said, vectors
 from alignbook.store import runs
@@ -106,7 +107,7 @@ def detected(book, domain: str = "A") -> Run:
 
 
 def parsed_by(book):
-    """What parses the captions: the run of a parser trained on a treebank, or a `parser.Named`.
+    """What parses the captions: the run of a parser trained on a treebank, or a `pipelines.Named`.
 
     The profile's `parser` is "captions", the world's own parses, those of W; a folder with a treebank
     of Universal Dependencies; or an installed pipeline, by its name or folder.
@@ -117,6 +118,6 @@ def parsed_by(book):
         config = replace(parser.WORLD, **small)
         return runs.get(config, 0, (book.home(),), device=book.device)
     if not parser.is_treebank(named):
-        return parser.Named(named)
+        return pipelines.Named(named)
     treebank = parser.Treebank(Path(named).expanduser())
     return runs.get(parser.TREEBANK, 0, (treebank,), device=book.device)

@@ -22,10 +22,11 @@ def held(name: str, value: str, profile, data: str) -> str:
 
         return f"{value.partition('=')[0]} {by_name.source(value, profile)}"
     if name == "parser":
+        from alignbook.backbones import pipelines
         from alignbook.papers.comalign.components import parser
 
         treebank = parser.is_treebank(value)
-        return parser.Treebank(place).key if treebank else parser.Named(value).fingerprint
+        return parser.Treebank(place).key if treebank else pipelines.Named(value).fingerprint
     if name == "probes":
         from alignbook.papers.comalign.components import probes
 

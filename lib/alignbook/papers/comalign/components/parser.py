@@ -1,7 +1,7 @@
 """A small English tagger and dependency parser, trained here from a treebank.
 
 ComAlign parses captions with spaCy and doesn't say with which pipeline [A]. Any that has a tagger
-and a parser will do (`load`); where none is installed, one is trained: for the world from the
+and a parser will do (`pipelines`); where none is installed, one is trained: for the world from the
 parses that its data sets hold, for captions of photographs from a treebank of Universal
 Dependencies that the user has. Nothing is downloaded.
 
@@ -21,12 +21,12 @@ from pathlib import Path
 
 import numpy as np
 
+from alignbook.backbones import pipelines
 from alignbook.datasets import conllu
 from alignbook.errors import DataError
 from alignbook.papers.comalign.components import grammar
 from alignbook.store import contents, progress
 
-NEEDED = ("tok2vec", "tagger", "parser")
 OPEN = ("NOUN", "PROPN", "ADJ")  # the parts of speech that new words have
 LETTERS = "abcdefghijklmnoprstuvwyz"
 SHOWN = 1000  # made captions that are shown before training, for labels the treebank lacks
@@ -93,23 +93,6 @@ class Treebank:
         for split in ("train", "dev"):
             for found in contents.sha256(self.files(split)):
                 digest.update(f"{split} {found}\n".encode())
-        return digest.hexdigest()
-
-
-@dataclass(frozen=True)
-class Named:
-    """A pipeline by its name or folder, in place of a run of this module."""
-
-    name: str
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """64 hex digits of the pipeline's files and spaCy's version, for a run's key."""
-        digest = hashlib.sha256(f"spacy {version('spacy')}".encode())
-        place = located(self.name)
-        files = sorted(each for each in place.rglob("*") if each.is_file())
-        for path, found in zip(files, contents.sha256(files), strict=True):
-            digest.update(f"{path.relative_to(place)} {found}\n".encode())
         return digest.hexdigest()
 
 
@@ -248,71 +231,21 @@ def accuracy(nlp, sentences: list[list[conllu.Token]]) -> dict:
     return {name: 100 * float(count) / n for name, count in zip(names, right)} | {"words": n}
 
 
-def located(name: Path | str) -> Path:
-    """The folder of a pipeline, or of an installed one by its name; which need not be there."""
-    import spacy
-
-    place = Path(name).expanduser()
-    if not place.is_dir() and spacy.util.is_package(str(name)):
-        about = spacy.util.get_package_path(str(name))
-        meta = spacy.util.get_model_meta(about)
-        place = about / f"{meta['lang']}_{meta['name']}-{meta['version']}"
-    return place
-
-
 def load(source):
-    """A pipeline: of a run of this module, of a folder, or an installed one by its name.
-
-    Only its tok2vec, tagger and parser are loaded; their files hold numbers and plain values, no
-    code.
+    """A pipeline: of a run of this module, or of what names one, see `pipelines.load`.
 
     Raises
     ------
     DataError
         There is no such pipeline, it cannot be read, or it has no tagger or no parser.
     """
+    if isinstance(source, (pipelines.Named, str, Path)):
+        return pipelines.load(source)
     import spacy
 
-    source = source.name if isinstance(source, Named) else source
-    if not isinstance(source, (str, Path)):  # a run
-        said = json.loads((source.folder / "pipeline.json").read_text())
-        nlp = spacy.util.load_model_from_config(spacy.util.load_config_from_str(said))
-        return nlp.from_bytes(np.load(source.folder / "pipeline.npy").tobytes())
-    place = located(source)
-    if not (place / "config.cfg").is_file():
-        raise DataError(
-            f"{source}: neither an installed spaCy pipeline nor a folder of one (with "
-            "config.cfg), and nothing is downloaded here; install the pipeline, or "
-            "name its folder"
-        )
-    try:
-        stated = spacy.util.load_config(place / "config.cfg")["components"]
-        kinds = {name: stated[name]["factory"] for name in stated}
-    except Exception as error:  # whatever a foreign configuration makes the library say
-        raise DataError(
-            f"{place / 'config.cfg'}: no pipeline ({_brief(error)}); take the pipeline again"
-        ) from error
-    if missing := [name for name in ("tagger", "parser") if name not in kinds.values()]:
-        raise DataError(
-            f"{source}: a pipeline of {', '.join(kinds) or 'nothing'} without a "
-            f"{' and a '.join(missing)}, expected both; take another"
-        )
-    if heavy := [name for name in kinds if "transformer" in kinds[name]]:
-        raise DataError(
-            f"{source}: its tagger and parser rest on {heavy[0]!r}, expected ones of "
-            "their own or on a tok2vec; take one without a transformer"
-        )
-    try:
-        return spacy.load(place, exclude=[name for name in kinds if kinds[name] not in NEEDED])
-    except Exception as error:
-        raise DataError(
-            f"{place}: the pipeline cannot be read ({_brief(error)}); take it again, "
-            "of a version for spaCy 3"
-        ) from error
-
-
-def _brief(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
+    said = json.loads((source.folder / "pipeline.json").read_text())
+    nlp = spacy.util.load_model_from_config(spacy.util.load_config_from_str(said))
+    return nlp.from_bytes(np.load(source.folder / "pipeline.npy").tobytes())
 
 
 def _network(config: Config) -> dict:

@@ -3,7 +3,8 @@
 What counts is said in docs/text-components.md. Parses may have ClearNLP's labels, as the usual
 English pipelines and the world's gold parses do, or those of Universal Dependencies; tags are
 Penn Treebank's. A preposition stands between verb and noun in the first and hangs on the noun in
-the second: `Link` is the form both are brought into.
+the second: `Link` is the form both are brought into. Nouns and their adjectives are found by
+`backbones.noun_phrases`.
 """
 
 from __future__ import annotations
@@ -13,35 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from alignbook.backbones.noun_phrases import NOUNS, PLACES, Tree, is_noun, noun_phrase, read, whole
 from alignbook.store import progress
 
-COMMON = {  # Universal Dependencies' labels under ClearNLP's names
-    "obj": "dobj",
-    "nsubj:pass": "nsubjpass",
-    "nsubj:outer": "nsubj",
-    "aux:pass": "auxpass",
-    "acl:relcl": "relcl",
-    "compound:prt": "prt",
-    "obl:agent": "agent",
-    "flat": "compound",
-}
 SUBJECTS = ("nsubj", "nsubjpass")
-NOMINAL = frozenset("nsubj nsubjpass dobj pobj obl nmod agent".split())  # of "a man in white"
-NOUNS = ("NN", "NNS", "NNP", "NNPS")
 RELATIVE = ("WDT", "WP")
 BE = frozenset("be is are was were been being am 's 're 'm".split())
 PARTICLES = frozenset("up down around away out off over back".split())  # though said adverbs
-PRONOUNS = frozenset(  # those with a noun's tag
-    "someone somebody something anyone anybody anything everyone everybody everything nobody "
-    "nothing none one ones other others another".split()
-)
-NO_ADJECTIVES = frozenset(
-    "other another many several few some first second third fourth fifth sixth seventh eighth "
-    "ninth tenth multiple numerous".split()
-)
-PLACES = frozenset(
-    "front top side sides left right middle center centre back edge bottom rear".split()
-)
 GROUPS = frozenset(
     "group groups crowd bunch couple pair herd flock team line row lot number".split()
 )
@@ -78,17 +57,6 @@ class Found:
     relations: list[tuple[str, str, str]]
     entity_places: list[tuple[int, ...]]
     relation_places: list[tuple[tuple[int, ...], ...]]
-
-
-class Tree(NamedTuple):
-    """A parse as lists of one item a token; labels are ClearNLP's where it has one."""
-
-    words: list[str]
-    tags: list[str]
-    labels: list[str]
-    heads: list[int]
-    children: list[list[int]]
-    hyphens: frozenset[int]  # those without blanks around them
 
 
 class Link(NamedTuple):
@@ -129,9 +97,9 @@ def extract(doc, prepositions: bool = False, bare: bool = True) -> Found:
     def said(places):
         return " ".join([tree.words[i] for i in places])
 
-    phrases = {i: _phrase(tree, i) for i in range(len(doc)) if _is_noun(tree, i)}
-    names = {i: _whole(tree, name) for i, (name, _) in phrases.items()}
-    full = {i: _whole(tree, name | adjectives) for i, (name, adjectives) in phrases.items()}
+    phrases = {i: noun_phrase(tree, i) for i in range(len(doc)) if is_noun(tree, i)}
+    names = {i: whole(tree, name) for i, (name, _) in phrases.items()}
+    full = {i: whole(tree, name | adjectives) for i, (name, adjectives) in phrases.items()}
     inner = {i for link in links for i in link.words}
     inner.update(i for noun, places in full.items() for i in places if i != noun)
     entities = {}
@@ -148,64 +116,7 @@ def extract(doc, prepositions: bool = False, bare: bool = True) -> Found:
     return Found(list(entities), list(relations), list(entities.values()), list(relations.values()))
 
 
-def read(doc) -> Tree:
-    """A parse as a `Tree`."""
-    n = len(doc)
-    heads = (doc.to_array("HEAD").astype(np.int64) + np.arange(n)).tolist()
-    children = [[] for _ in range(n)]
-    for i, head in enumerate(heads):
-        if head != i:
-            children[head].append(i)
-    words = [token.text.lower() for token in doc]
-    blanks = doc.to_array("SPACY").tolist()
-    hyphens = frozenset(
-        i
-        for i, word in enumerate(words)
-        if word == "-" and i and not blanks[i - 1] and not blanks[i]
-    )
-    labels = [COMMON.get(token.dep_, token.dep_) for token in doc]
-    return Tree(words, [token.tag_ for token in doc], labels, heads, children, hyphens)
-
-
-# --- nouns ---------------------------------------------------------------------------------------
-
-
-def _is_noun(tree: Tree, i: int) -> bool:
-    if tree.words[i] in PRONOUNS or tree.words[i] in NO_ADJECTIVES:
-        return False
-    return tree.tags[i] in NOUNS or tree.tags[i] == "JJ" and tree.labels[i] in NOMINAL
-
-
-def _phrase(tree: Tree, noun: int) -> tuple[set[int], set[int]]:
-    """Places of a noun with its compound, "tennis racket", and of the adjectives before it."""
-    name, adjectives, waiting = {noun}, set(), [noun]
-    while waiting:
-        i = waiting.pop()
-        for c in tree.children[i]:
-            label = tree.labels[c]
-            if label == "conj" and i != noun and c < noun:  # black and white dog
-                kind = name if i in name else adjectives
-            elif label == "amod" and c < noun or label == "compound" and tree.tags[c][:2] == "JJ":
-                kind = adjectives
-            elif label == "compound" and i in name:
-                kind = name
-            else:
-                continue
-            kind.add(c)
-            waiting.append(c)
-    return name, {
-        i for i in adjectives if tree.tags[i] != "CD" and tree.words[i] not in NO_ADJECTIVES
-    }
-
-
-def _whole(tree: Tree, places: set[int]) -> tuple[int, ...]:
-    """Places in order, with what is joined to them by hyphens: "t - shirt", "10 - year - old"."""
-    found = set(places)
-    for i in places:
-        while i > 1 and i - 1 in tree.hyphens:
-            found.update((i - 2, i - 1))
-            i -= 2
-    return tuple(sorted(found))
+# --- nouns that are joined -----------------------------------------------------------------------
 
 
 def _joined(tree: Tree, i: int, before: int | None = None) -> list[int]:
@@ -262,20 +173,20 @@ def _links(tree: Tree) -> list[Link]:
             continue
         found.append(_two_words(tree, link))
     starts = {link.words[0]: link for link in found}
-    whole, used = [], set()
+    joined, used = [], set()
     for link in found:
         place = link.noun
         inner = starts.get(place + 1)
         if tree.words[place] in PLACES and inner and tree.words[place + 1] == "of":
             between = [i for i in range(link.words[-1] + 1, place) if tree.words[i] not in ARTICLES]
             words = (*link.words, *between, place, *inner.words)
-            whole.append(link._replace(words=words, noun=inner.noun))
+            joined.append(link._replace(words=words, noun=inner.noun))
             used.add(inner)
         else:
-            whole.append(link)
+            joined.append(link)
     return [
         link._replace(noun=noun)
-        for link in whole
+        for link in joined
         if link not in used
         for noun in _joined(tree, _antecedent(tree, link.noun))
     ]
@@ -359,7 +270,7 @@ def _without_action(tree: Tree, links: list[Link]):
     for link in links:
         governor = link.governor
         subjects = [governor]
-        if link.kind == "be" or not _is_noun(tree, governor):
+        if link.kind == "be" or not is_noun(tree, governor):
             be = link.kind == "be" or tree.words[governor] in BE or _has(tree, governor, "cop")
             subjects = _subjects(tree, governor) if be else []
         if [tree.words[i] for i in link.words] != ["of"]:
