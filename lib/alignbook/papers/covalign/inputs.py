@@ -3,6 +3,7 @@
 `book` is the workbook at hand: a profile on a data set.
 """
 
+from alignbook.backbones import pipelines
 from alignbook.papers.covalign import two_towers
 from alignbook.store import runs
 from alignbook.store.runs import Run
@@ -23,3 +24,13 @@ def tokens(book) -> Run:
     stored = packaged and book.profile.covalign_vit == "base"
     sources = (book.seen(), book.words()) if stored else towers(book)
     return runs.get(config, 0, (book.dataset(), *sources), device=book.device)
+
+
+def parsed_by(book) -> pipelines.Named | None:
+    """What parses photographs' captions: the spaCy pipeline that the profile's `parser` names.
+
+    None in the world, whose phrases are gold, and where no such pipeline is there: `parser` says
+    "none", or names a treebank, from which no parser is trained for one figure.
+    """
+    named = pipelines.Named(book.profile.parser)
+    return named if book.kind != "world" and named.is_there else None

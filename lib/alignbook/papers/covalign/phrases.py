@@ -1,17 +1,21 @@
 """Figure 5 measured: does the region that matches a phrase look where the phrase's thing is?
 
-Nothing is trained. In the world a phrase is a noun with its adjectives, and its box is the gold one.
-Photographs have no gold boxes here, and a phrase is the beginning of a caption, by a rough rule [A].
+Nothing is trained. A phrase is a noun in the singular with its adjectives: it names one thing. In
+the world it is gold, and so is its box. On photographs a spaCy pipeline parses the captions [A]; a
+phrase has no box there, so that its region is drawn and not measured. Where there is no pipeline, a
+phrase is the beginning of a caption, by a rough rule [A].
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import punctuation
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
+from alignbook.backbones import noun_phrases, pipelines
 from alignbook.papers.covalign import model, two_towers
 from alignbook.world import mentions
 
@@ -45,9 +49,13 @@ class Phrase(NamedTuple):
 # --- Phrases -------------------------------------------------------------------------------------
 
 
-def of(dataset, rows: np.ndarray) -> list[Phrase]:
-    """The phrases of some images: those with gold boxes, or the beginnings of first captions."""
-    return beginnings(dataset, rows) if dataset.objects is None else gold(dataset, rows)
+def of(dataset, rows: np.ndarray, parser: pipelines.Named | None) -> list[Phrase]:
+    """The phrases of some images: the world's with gold boxes; of photographs those that a parser
+    finds, or, without one, the beginnings of first captions.
+    """
+    if dataset.objects is not None:
+        return gold(dataset, rows)
+    return parsed(dataset, rows, pipelines.load(parser)) if parser else beginnings(dataset, rows)
 
 
 def gold(dataset, rows: np.ndarray) -> list[Phrase]:
@@ -68,6 +76,24 @@ def gold(dataset, rows: np.ndarray) -> list[Phrase]:
                 box = tuple((boxes.loc[row, thing] / side).tolist())
                 text, at = " ".join(words[first:end]), tuple(range(first, end))
                 found.append(Phrase(row, row * each + k, text, at, box))
+    return found
+
+
+def parsed(dataset, rows: np.ndarray, nlp) -> list[Phrase]:
+    """The noun phrases in the singular that a pipeline finds in images' captions, without boxes.
+
+    They stand in the order of the images, of their captions, and of the words.
+    """
+    each, found = dataset.captions_per_image, []
+    numbers = (rows[:, None] * each + np.arange(each)).ravel().tolist()
+    captions = [dataset.captions[number] for number in numbers]
+    for number, caption, doc in zip(numbers, captions, nlp.pipe(captions)):
+        said = caption.split()
+        for tokens in noun_phrases.singular(doc):
+            ends = (doc[i].idx + 1 for i in tokens)  # behind the first letter of each token
+            words = tuple(sorted({len(caption[:end].split()) - 1 for end in ends}))
+            text = " ".join(said[i].strip(punctuation) for i in words)
+            found.append(Phrase(number // each, number, text, words))
     return found
 
 

@@ -15,6 +15,7 @@ import torch
 from alignbook.evidence.statistics import t_interval
 from alignbook.papers.covalign import model, phrases, two_towers
 from alignbook.papers.covalign.arms import inputs as inputs_of
+from alignbook.papers.covalign.inputs import parsed_by
 from alignbook.show import figures
 from alignbook.show.figures import BUTT, INK, MARKS, PAPER
 from alignbook.show.tensor_grids import IMAGE, SHEETS, TEXT, Grid, draw, labelled, unit
@@ -302,8 +303,9 @@ def spread_figure(lines: pd.DataFrame, even: float, note: str):
 def phrase_maps(book, listed: pd.DataFrame, n: int = 4, seed: int = 0) -> pd.DataFrame:
     """Attention of the region that matches a phrase best, under both projections.
 
-    Of the first `n` test pictures, none chosen, the first phrase that `phrases.of` finds. `listed`
-    are the trained runs, Table 6's.
+    Of the first `n` test pictures, none chosen, the first phrase that `phrases.of` finds; the
+    captions of photographs are parsed by what `inputs.parsed_by` says. `listed` are the trained
+    runs, Table 6's.
 
     Returns
     -------
@@ -312,12 +314,13 @@ def phrase_maps(book, listed: pd.DataFrame, n: int = 4, seed: int = 0) -> pd.Dat
     box, NaN without one), y, x (of the patch), attention, kept.
     """
     (exhibit,) = listed.exhibit.unique()
+    dataset = book.dataset()
+    found = phrases.of(dataset, dataset.splits["test"][:n], parsed_by(book))
+    first = list({each.image: each for each in reversed(found)}.values())[::-1]
     parts = []
     for arm in ("shared", "separate"):
         own = listed[(listed.arm == arm) & (listed.role == "report") & (listed.seed == seed)]
-        dataset, *sources = inputs_of(book, exhibit, arm)
-        found = phrases.of(dataset, dataset.splits["test"][:n])
-        first = list({each.image: each for each in reversed(found)}.values())[::-1]
+        _, *sources = inputs_of(book, exhibit, arm)
         matcher = model.load(runs.stored(own.key.iloc[0]), dataset, *sources)
         words = two_towers.text_tower(book.bert(), dataset)[1].tokenizer
         looked, grid = phrases.looks(matcher, words, dataset, first), matcher.source.grid
