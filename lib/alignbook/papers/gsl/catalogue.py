@@ -285,4 +285,13 @@ PAPER = GPU | dict(
     gsl_epochs=40,
     gsl_test_images=0,
 )
-PHOTOGRAPHS = {"laptop": dict(gsl_test_images=300)}
+# Pilots on dev: 800 images at half the width end at two thirds of this.
+PHOTOGRAPHS = {
+    "laptop": dict(
+        gsl_images=2000,
+        gsl_test_images=300,
+        gsl_dim=64,
+        gsl_learning_rate=3e-3,
+        gsl_epoch_steps=40,
+    )
+}
