@@ -100,6 +100,8 @@ def test_the_figure_keeps_its_data(tmp_path):
     )
     assert list(lines.label[:3]) == ["Coding Types", "Cross-Attention", "Visual Codebook"]
     assert lines.loc[2, "paper"] == 433.4
+    empty = lines[lines[["mean", "paper"]].isna().all(axis=1)].label  # nobody's numbers: headings
+    assert set(empty) <= {group for group, _, _ in exhibits.ROWS["chan-T3"]}
     assert lines.loc[2, "values"] == pytest.approx([0.6, 1.6, 2.6])
     figure = figures.dots(lines, "title", "note")
     left, right = figure.axes

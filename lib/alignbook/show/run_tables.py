@@ -82,14 +82,16 @@ def dot_lines(
     heading: str = "",
 ) -> pd.DataFrame:
     """One column of every line of a table for `figures.dots`, with a heading above each group:
-    its name, or `heading` where it has none. The print's stars stand behind labels.
+    its name, or `heading` where it has none. The print's stars stand behind labels. Rows that nobody
+    has a number for are left out.
     """
     ours = metrics[metrics.column == column].groupby("row")["value"].apply(list)
     paper = printed[printed.column == column].set_index(["group", "row"])["value"]
     starred = printed_tables.ensembles(printed)
     lines, nothing = [], (np.nan, np.nan, np.nan, [], np.nan)
-    for i, (group, label, arm) in enumerate(rows):
-        if not i or rows[i - 1][0] != group:
+    known = [row for row in rows if row[2] in ours or row[:2] in paper]
+    for i, (group, label, arm) in enumerate(known):
+        if not i or known[i - 1][0] != group:
             lines.append((group or heading, *nothing))
         values = ours.get(arm, [])
         interval = t_interval(values) if values else nothing[:3]
@@ -111,9 +113,8 @@ def with_the_rest(printed: pd.DataFrame, rows: tuple) -> tuple:
 
 def note_of(book, seeds: int = 0) -> str:
     """What stands by a table or figure of means: the seeds, and what may be compared."""
-    if not seeds and book.profile.seeds_most > book.profile.seeds:
+    if not seeds:
         return note_by_row(book)
-    seeds = seeds or book.profile.seeds
     what = f"Mean of {seeds} seeds, 95 % interval. " if seeds > 1 else "One seed. "
     return what + comparable(book)
 

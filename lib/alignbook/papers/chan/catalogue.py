@@ -179,7 +179,7 @@ PAPER = GPU | dict(
 PHOTOGRAPHS = {
     "laptop": dict(
         chan_images=0,
-        chan_steps=750,
+        chan_steps=1500,
         chan_batch=64,
         chan_dim=128,
         chan_trials=2,

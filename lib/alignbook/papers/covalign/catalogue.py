@@ -219,7 +219,7 @@ PAPER = GPU | dict(
     covalign_learning_rate=1e-4,
     covalign_test_images=0,
 )
-PHOTOGRAPHS = {"overnight": dict(covalign_images=0)}
+PHOTOGRAPHS = {"laptop": dict(covalign_test_images=0), "overnight": dict(covalign_images=0)}
 
 
 def of_paper(captions: int) -> dict:

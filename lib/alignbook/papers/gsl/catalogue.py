@@ -288,10 +288,6 @@ PAPER = GPU | dict(
 # Pilots on dev: 800 images at half the width end at two thirds of this.
 PHOTOGRAPHS = {
     "laptop": dict(
-        gsl_images=2000,
-        gsl_test_images=300,
-        gsl_dim=64,
-        gsl_learning_rate=3e-3,
-        gsl_epoch_steps=40,
+        gsl_images=2000, gsl_test_images=300, gsl_dim=64, gsl_learning_rate=3e-3, gsl_epoch_steps=40
     )
 }
