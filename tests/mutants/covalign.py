@@ -266,8 +266,8 @@ STEPS = [
     ),
     (
         "evaluation: captions of the split's first rows",
-        "(rows[:, None] * each + np.arange(each)).ravel()",
-        "np.arange(len(rows) * each)",
+        "encode_images(matcher, rows)\n    numbers = (rows[:, None] * each + np.arange(each)).ravel()",
+        "encode_images(matcher, rows)\n    numbers = np.arange(len(rows) * each)",
     ),
     ("evaluation: more images than there are", "    if most > len(rows):", "    if False:"),
     (

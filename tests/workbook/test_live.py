@@ -425,38 +425,35 @@ def walked(plan, seconds: dict, chance) -> tuple[list[dict], float]:
         for name in chosen
         for i, some in enumerate(exhibits.jobs(name, plan.data, plan.profile, "arm"))
     }
-    timed = [["efficiency", name] for name in chosen if exhibits.EXHIBITS[name].timed]
-    books = [["notebook", name] for name in plan.notebooks if name not in timeleft.LAST]
-    last = [["notebook", name] for name in timeleft.LAST]
-    whenever = [*arms.values(), *books, ["collect"]]
-    chance.shuffle(whenever)
+    others = [["data"], ["base"], ["collect"], ["benchmark"]]
+    others += [["efficiency", name] for name in chosen if exhibits.EXHIBITS[name].timed]
+    others += [["notebook", name] for name in plan.notebooks]
     of_papers = {exhibits.paper(words[1]) for words in arms.values()} - {"base"}
     more = {f"seeds_{paper}": plan._of_rule(f"seeds_{paper}")[0] for paper in sorted(of_papers)}
     rules = {tuple(words): rule for rule, words in (arms | more).items()}
-    bought = list(more.values())
-    stages = [
-        [["data"]],
-        [["base"]],
-        whenever,
-        bought,
-        *([each] for each in timed),
-        [["benchmark"]],
-        last,
-    ]
-    stats, events, free, number = {}, [], [0.0] * plan.cores, 0
-    for stage in stages:
-        free = [max(free)] * plan.cores
-        for words in stage:
-            number += 1
-            rule = rules.get(tuple(words), words[0])
-            stats[rule] = stats.get(rule, 0) + 1
-            free.sort()
-            took = seconds[tuple(words)]
-            events += [info(number, free[0], *words, rule=rule), finished(number, free[0] + took)]
-            free[0] += took
+    waiting = [*arms.values(), *more.values(), *others]
+    chance.shuffle(waiting)
+    waiting.sort(key=timeleft.rank)
+    stats, events, running, now, number = {}, [], [], 0.0, 0
+    while waiting or running:
+        lacking = set().union(
+            *(timeleft.makes(words) for words in [*waiting, *(w for _, w in running)])
+        )
+        for words in [w for w in waiting if timeleft.needs(plan, w).isdisjoint(lacking)]:
+            alone = any(timeleft._alone(plan, each) for each in (words, *(w for _, w in running)))
+            if len(running) < (1 if alone else plan.cores):
+                waiting.remove(words)
+                number += 1
+                rule = rules.get(tuple(words), words[0])
+                stats[rule] = stats.get(rule, 0) + 1
+                ends = now + seconds[tuple(words)]
+                running.append((ends, words))
+                events += [info(number, now, *words, rule=rule), finished(number, ends)]
+        running.sort()
+        now = running.pop(0)[0]
     events.sort(key=lambda event: event["time"])
     stats["total"] = number
-    return [{**RUN, "stats": stats}, *events], START + max(free) + timeleft.OTHERS["report"]
+    return [{**RUN, "stats": stats}, *events], START + now + timeleft.OTHERS["report"]
 
 
 @pytest.mark.parametrize(
@@ -482,9 +479,14 @@ def test_the_time_left_of_a_laptop_run_is_right_within_three_tenths(
             return self[words]
 
     def state(job, now):
-        if job.words[0] != "efficiency":
+        gone = (now - job.began) / seconds[tuple(job.words)]
+        if job.words[0] == "efficiency":
+            return {"step": int(100 * gone), "steps": 100}
+        if job.words[0] != "arms":
             return {}
-        return {"step": int(100 * (now - job.began) / seconds[tuple(job.words)]), "steps": 100}
+        parts = plan._parts(job.words)
+        ended = [sum(parts[: i + 1]) <= gone * sum(parts) for i in range(len(parts))]
+        return {"part": [sum(ended), len(parts)]}
 
     events, end = walked(plan, seconds := Seconds(), chance)
     late = [

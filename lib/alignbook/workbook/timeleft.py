@@ -32,7 +32,7 @@ OTHERS = {
 # Seconds of three smoke runs that a chapter takes besides training, as a paper's `hours` has them: of
 # an arm of base models, and before the first; and what the profile's own base model takes.
 OF_BASES, BASE = {"arm": 0.6, "start": 10}, 3
-STUBBORN = 0.06  # how much of the plan ahead counts as if it had been seen to hold
+STUBBORN = 0.46  # how much of the plan ahead counts as if it had been seen to hold
 WRONG = 3.0  # times that a kind of jobs is further from its plan than all are
 VARY = 0.5  # the standard deviation of a job's time, as a logarithm
 LAST = tuple(name for name, book in exhibits.NOTEBOOKS.items() if book.last)
@@ -134,14 +134,20 @@ class Plan:
     def _parts(self, words: list[str]) -> list[float]:
         """Planned seconds of each arm of a job."""
         kind, *names = words
-        of = [Path(name).parent.name for name in names]  # files arms/<exhibit>/<arm>.csv
+        of = [
+            (Path(name).parent.name, Path(name).stem) for name in names
+        ]  # arms/<exhibit>/<arm>.csv
         if kind == "arms":
-            of = names[:1] * (len(names) - 1)
+            of = [(names[0], slug(name)) for name in names[1:]]
         budget = self._budget()
         # What the budget doesn't list, if there is one, shows others' runs and trains nothing.
         unknown = 0.0 if budget else OTHERS["arms"]
         each = {name: seconds / arms for name, (seconds, arms) in budget.items()}
-        parts = [each.get(name, unknown) + besides(words)["arm"] for name in of]
+        made = ("base-models", slug(self.profile.base))  # by the job `base`
+        parts = [
+            (0.0 if (name, arm) == made else each.get(name, unknown)) + besides(words)["arm"]
+            for name, arm in of
+        ]
         if kind == "whole":
             parts[0] += besides(words)["start"]
         return parts
@@ -207,6 +213,7 @@ def _walk(plan: Plan, running: list, waiting: list) -> float:
     """
     now, running = 0.0, list(running)
     waiting = [(seconds, words, needs(plan, words)) for seconds, words in waiting]
+    waiting.sort(key=lambda job: rank(job[1]))
     while running or waiting:
         lacking = set().union(
             *(makes(words) for _, words in running), *(makes(words) for _, words, _ in waiting)
@@ -220,6 +227,19 @@ def _walk(plan: Plan, running: list, waiting: list) -> float:
         running.sort()
         now = max(now, running.pop(0)[0])
     return now
+
+
+def rank(words: list[str]) -> int:
+    """Of jobs that are ready the least ranks begin first: the Snakefile's priorities.
+
+    >>> rank(["seeds", "chan"]) < rank(["arms", "gsl-T1", "0.5"]) < rank(["arms", "chan-T1", "chan"])
+    True
+    """
+    last = len(chapters.PAPERS)
+    if words[0] == "arms":
+        paper = chapter(words)
+        return -1 - (chapters.PAPERS.index(paper) if paper in chapters.PAPERS else last)
+    return -2 - last if words[0] == "seeds" else 0
 
 
 def _alone(plan: Plan, words: list[str]) -> bool:
