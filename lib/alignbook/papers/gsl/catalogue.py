@@ -113,11 +113,7 @@ EXHIBITS = {
         domain="B",
     ),
     # On a laptop δ = 0.5 is the figure's GSL; the others have one seed, to show what they are.
-    "gsl-T1": Exhibit(
-        "41_gsl_threshold",
-        _arms("0.4", "0.5", "0.6", soon=("0.5",), photographed=("0.4", "0.6")),
-        domain="B",
-    ),
+    "gsl-T1": Exhibit("41_gsl_threshold", _arms("0.4", "0.5", "0.6", soon=("0.5",)), domain="B"),
     "gsl-T2": Exhibit(
         "42_gsl_cost",
         _arms(*METHODS[:4], soon=METHODS[:2], one=METHODS[:2], untuned=METHODS[:2]),
@@ -130,7 +126,7 @@ EXHIBITS = {
             *METHODS[:4],
             "bicro-own",
             soon=("gsl",),
-            photographed=METHODS[:4],
+            photographed=METHODS[:2],
             one=("gsl",),
             untuned=("gsl",),
         ),
