@@ -280,6 +280,20 @@ def test_the_list_fits_a_terminal_and_names_no_address():
         assert name in text
 
 
+@pytest.mark.parametrize(
+    "base, hours, said",
+    [
+        # 113,287 / 16 s and 566,435 / 250 s
+        ("photo-pretrained", (7080.4 + 2265.7) / 3600, "pass the packaged towers once"),
+        ("photo-tower", 80 * 113287 / 5000 / 3600, "80 epochs × 113,287"),
+        ("openclip:ViT-B-32-quickgelu/openai", 0.1, "read, not trained"),
+    ],
+)
+def test_a_base_costs_what_is_done_for_it(base, hours, said):
+    found, why = needs.base_models(profiles.get("paper", "coco", {"base": base}))
+    assert found == pytest.approx(hours, rel=1e-3) and said in why
+
+
 def test_the_list_needs_nothing_heavy():
     code = (
         "import sys; from alignbook.workbook import needs; needs.plan(list(needs.NOTEBOOKS)); "
