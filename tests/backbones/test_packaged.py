@@ -188,6 +188,29 @@ def test_an_interrupted_extraction_goes_on(dataset, tmp_path, monkeypatch):
         assert (cut / f"{name}.npy").read_bytes() == (whole / f"{name}.npy").read_bytes()
 
 
+def test_an_interrupted_reading_goes_on(dataset, tmp_path, monkeypatch):
+    monkeypatch.setattr(extraction, "SAID_AT_ONCE", 40)
+    read, last_layer = [], bert.last_layer
+
+    def cut_short(model, ids, lengths):
+        read.append(len(ids))
+        if len(read) == 3:
+            raise KeyboardInterrupt
+        return last_layer(model, ids, lengths)
+
+    monkeypatch.setattr(bert, "last_layer", cut_short)
+    cut, whole, config = tmp_path / "cut", tmp_path / "whole", extraction.Captions()
+    cut.mkdir(), whole.mkdir()
+    some = SimpleNamespace(name="some", captions=dataset.captions[:20] * 5)
+    with pytest.raises(KeyboardInterrupt):
+        extraction.captions(config, some, cut, "cpu")
+    told = extraction.captions(config, some, cut, "cpu")
+    assert read == [40, 40, 20, 20]  # the last twenty alone were read again
+    assert told == extraction.captions(config, some, whole, "cpu")
+    for name in ("words", "captions", "ends"):
+        assert (cut / f"{name}.npy").read_bytes() == (whole / f"{name}.npy").read_bytes()
+
+
 # --- The base model ------------------------------------------------------------------------------
 
 
