@@ -426,7 +426,8 @@ def walked(plan, seconds: dict, chance) -> tuple[list[dict], float]:
         for i, some in enumerate(exhibits.jobs(name, plan.data, plan.profile, "arm"))
     }
     others = [["data"], ["base"], ["collect"], ["benchmark"]]
-    others += [["efficiency", name] for name in chosen if exhibits.EXHIBITS[name].timed]
+    made = [name for name in chosen if exhibits.arms(name, plan.data, plan.profile)]
+    others += [["efficiency", name] for name in made if exhibits.EXHIBITS[name].timed]
     others += [["notebook", name] for name in plan.notebooks]
     of_papers = {exhibits.paper(words[1]) for words in arms.values()} - {"base"}
     more = {f"seeds_{paper}": plan._of_rule(f"seeds_{paper}")[0] for paper in sorted(of_papers)}

@@ -32,7 +32,9 @@ OTHERS = {
 # Seconds of three smoke runs that a chapter takes besides training, as a paper's `hours` has them: of
 # an arm of base models, and before the first; and what the profile's own base model takes.
 OF_BASES, BASE = {"arm": 0.6, "start": 10}, 3
-STUBBORN = 0.46  # how much of the plan ahead counts as if it had been seen to hold
+# How much of the plan ahead counts as if it had been seen to hold. Of simulated runs 97 to 100 % of the
+# moments are then right within three tenths; 70 % where the first chapter alone takes 1.6 × its plan.
+STUBBORN = 0.46
 WRONG = 3.0  # times that a kind of jobs is further from its plan than all are
 VARY = 0.5  # the standard deviation of a job's time, as a logarithm
 LAST = tuple(name for name, book in exhibits.NOTEBOOKS.items() if book.last)
@@ -134,9 +136,8 @@ class Plan:
     def _parts(self, words: list[str]) -> list[float]:
         """Planned seconds of each arm of a job."""
         kind, *names = words
-        of = [
-            (Path(name).parent.name, Path(name).stem) for name in names
-        ]  # arms/<exhibit>/<arm>.csv
+        # Files are arms/<exhibit>/<arm>.csv.
+        of = [(Path(name).parent.name, Path(name).stem) for name in names]
         if kind == "arms":
             of = [(names[0], slug(name)) for name in names[1:]]
         budget = self._budget()

@@ -175,7 +175,8 @@ GPU = LAPTOP | dict(chan_images=0, chan_steps=6000, chan_dim=512, chan_batch=256
 PAPER = GPU | dict(
     chan_dim=1024, chan_batch=384, chan_learning_rate=5e-4, chan_all_violations=1 / EPOCHS
 )
-# Pilots on dev, hard coding only: with hardest negatives early the loss stays at 2 × margin.
+# Pilots on dev, hard coding only: with hardest negatives early the loss stays at 2 × margin. Four
+# times the steps made 14 % more of 750, and 5.5 % of 1,500.
 PHOTOGRAPHS = {
     "laptop": dict(
         chan_images=0,

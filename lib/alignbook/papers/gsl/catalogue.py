@@ -112,7 +112,7 @@ EXHIBITS = {
         + arms(*LONGER, seeds="first"),
         domain="B",
     ),
-    # On a laptop δ = 0.5 is the figure's GSL; the others have one seed, to show what they are.
+    # On a laptop δ = 0.5 alone, which is the figure's GSL.
     "gsl-T1": Exhibit("41_gsl_threshold", _arms("0.4", "0.5", "0.6", soon=("0.5",)), domain="B"),
     "gsl-T2": Exhibit(
         "42_gsl_cost",
