@@ -229,6 +229,8 @@ def test_the_budget_follows_from_the_profiles():
     assert chapters["core-seconds planned"].sum() == laptop.core_seconds.sum()
     assert list(chapters[chapters[""] == "over"].index) == []
     assert laptop.core_seconds.sum() <= 5000  # of 45 minutes on two cores, 5,400
+    photographs = kept[(kept.profile == "laptop") & (kept.data == "flickr8k")]
+    assert photographs.core_seconds.sum() <= 10_800  # 90 minutes on two cores after extraction
     overnight = kept[(kept.profile == "overnight") & (kept.data == "world")]
     assert overnight.core_seconds.sum() <= 72_000  # ten hours on two cores
 

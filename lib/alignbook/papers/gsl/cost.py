@@ -91,7 +91,7 @@ class Bench:
         self.pair = two_networks.Pair(list(networks), n, self.method.record, 0, bank=bank)
         self.pair.posterior[:] = torch.from_numpy(np.array(run.array("posterior")))
         self.pair.record[:] = torch.rand_like(self.pair.record)
-        self.optimizer = torch.optim.Adam(self.pair.networks.parameters(), lr=0.0)
+        self.optimizer = torch.optim.Adam(self.pair.networks.parameters(), lr=0.0, fused=True)
         self.everything = np.arange(n)
         for k in range(2) if bank[0] else ():
             self.fill_bank(k, self.drawn(k, 0)[0], self.pairs)

@@ -265,7 +265,7 @@ class Lessons:
     def descent(self) -> training.Descent:
         """Adam anew after the warm-up, at a rate that falls as the method has it."""
         networks, rate = self.pair.networks.parameters(), self.config.learning_rate
-        optimizer = torch.optim.Adam(networks, lr=rate)
+        optimizer = torch.optim.Adam(networks, lr=rate, fused=True)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, self.rate_at)
         return training.Descent(optimizer, schedule, self.total, self.config.clip)
 

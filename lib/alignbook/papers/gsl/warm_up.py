@@ -119,7 +119,7 @@ def warm(config: WarmUp, inputs, seed: int, folder: Path, device: str) -> dict:
     def trivial_at(step):
         return sum(loss(look.equal(), config) for look in looks_at(step))
 
-    optimizer = torch.optim.Adam(both.parameters(), lr=config.learning_rate)
+    optimizer = torch.optim.Adam(both.parameters(), lr=config.learning_rate, fused=True)
     steady = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0)
     total = per_epoch * config.warm_up_epochs
     label = f"warm-up, {config.loss}, noise {config.noise:g}, seed {seed}"
