@@ -71,6 +71,17 @@ def test_what_is_drawn(stored):
     assert left.get_ylim()[0] == 0
 
 
+def test_another_loss_before_is_drawn_whole(stored):
+    """Shares that another loss has before are on the axis, and the note says whose level it is."""
+    early = curves.table(ARMS)
+    early.loc[early[early.curve == "share"].index[0], "value"] = 40.0
+    figure = curves.draw(early)
+    left = figure.axes[0]
+    assert left.get_yscale() == "log" and left.get_ylim()[1] > 40
+    assert curves.OTHER_LOSS in figure.get_supxlabel()
+    assert curves.OTHER_LOSS not in curves.draw(curves.table(ARMS)).get_supxlabel()
+
+
 def test_seven_arms_take_two_rows(stored):
     many = pd.concat([ARMS[1:2].assign(arm=f"arm {i}") for i in range(7)])
     assert len(curves.draw(curves.table(many)).axes) == 4

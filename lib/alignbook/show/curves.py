@@ -12,11 +12,15 @@ from alignbook.store import runs
 
 BLOCKS = 60  # points of a loss curve: each the mean of a block of steps
 A_ROW = len(figures.MARKS)  # arms in one row of panels: colours are distinct for every vision
-MOST = 1.5  # shares of the trivial loss above it are cut off: an early phase may have another loss
+MOST = 1.5  # shares of the trivial loss above it belong to an early phase with another loss
 NOTE = (
     "Lines: means over seeds; shades: all seeds. Left: the loss by its trivial level, which knowing "
     "nothing costs;\nabove the dashed line an arm did not train (‡), unless dev rose five times. Right: "
     "RSUM on images of dev. † still learning."
+)
+OTHER_LOSS = (
+    "\nLeft, on a logarithmic scale: where training begins with another loss, the trivial level is "
+    "the last one's."
 )
 
 
@@ -99,6 +103,7 @@ def draw(points: pd.DataFrame):
     figure, panels = plt.subplots(
         count, 2, figsize=(8.6, 2.5 * count + 0.5), squeeze=False, layout="constrained"
     )
+    other = bool((points[points.curve == "share"]["value"] > MOST).any())
     for (left, right), group in zip(panels, groups):
         for name, (_, colour) in zip(group, figures.MARKS):
             own = points[points.arm == name]
@@ -107,7 +112,12 @@ def draw(points: pd.DataFrame):
             _line(right, own[own.curve == "dev"], colour, label, marker="o", ms=3)
         left.axhline(learnt.SHARE, color=figures.INK, lw=0.8, ls="--")
         left.set(ylabel="loss, share of trivial", xlabel="step")
-        left.set_ylim(0, min(MOST, left.get_ylim()[1]))
+        if other:
+            left.set_yscale("log")
+            left.yaxis.set_major_formatter("{x:g}")
+            left.yaxis.set_minor_formatter("")
+        else:
+            left.set_ylim(0)
         right.set(ylabel="RSUM on dev", xlabel="step")
         shown = right if right.get_legend_handles_labels()[0] else left
         right.legend(
@@ -116,7 +126,7 @@ def draw(points: pd.DataFrame):
             bbox_to_anchor=(1.01, 0.5),
             fontsize=8,
         )
-    figure.supxlabel(NOTE, fontsize=8, color="#555555", x=0.01, ha="left")
+    figure.supxlabel(NOTE + OTHER_LOSS * other, fontsize=8, color="#555555", x=0.01, ha="left")
     return figure
 
 

@@ -251,8 +251,8 @@ def check_source(name: str, spec: str, target: str, made: profiles.Profile) -> s
         )
     if {source, target} == {"flickr8k", "flickr30k"}:
         raise Refused(
-            f"--set {name}={spec}: Flickr8k's photographs are among Flickr30K's, "
-            "so that what is trained on the one has seen the other: take coco=DIR"
+            f"--set {name}={spec}: Flickr8k's photographs and most of their captions are among "
+            "Flickr30K's, so that what is trained on the one has seen the other: take coco=DIR"
         )
     if source in by_name.NAMES and source not in PICTURES:
         raise Refused(

@@ -259,7 +259,10 @@ def test_a_part_of_the_data_is_never_called_comparable():
     def book(kind, **sizes):
         profile = replace(profiles.get("laptop"), gsl_dev_images=0, **sizes)
         return SimpleNamespace(
-            kind=kind, profile=profile, dataset=lambda: SimpleNamespace(splits=splits)
+            kind=kind,
+            profile=profile,
+            pretrained=profile.base == "photo-pretrained",
+            dataset=lambda: SimpleNamespace(splits=splits),
         )
 
     whole = book("f30k_precomp", gsl_images=0, gsl_test_images=0)

@@ -146,8 +146,8 @@ ROWS = {
         (_SHARED, "w/ Shared Matrix (W)", "shared"),
         ("Ours", "two matrices of half the rank", "separate-half"),
         ("Ours", "two matrices, the same to begin with", "separate-same"),
-        ("Ours, four times the steps", "one matrix", "shared-long"),
-        ("Ours, four times the steps", "two matrices", "separate-long"),
+        ("Ours", "one matrix, four times the steps", "shared-long"),
+        ("Ours", "two matrices, four times the steps", "separate-long"),
     ),
 }
 

@@ -290,7 +290,7 @@ def spread_figure(lines: pd.DataFrame, even: float, note: str):
     axis.set_yticks(lines.y, lines.projection)
     axis.set_ylim(-len(lines) + 0.4, 0.8), axis.margins(x=0.08)
     axis.tick_params(length=0)
-    axis.set_xlabel("mean distance of attention from its centre, in picture's sides")
+    axis.set_xlabel("mean distance of attention from its centre, by the picture's side")
     note = "Small dots: seeds. " * bool(len(seeds)) + note
     figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
     figure.tight_layout(rect=(0, 0.05, 1, 1))
