@@ -295,8 +295,8 @@ MUTANTS = [
         ),
         (
             "frame: weight decay",
-            "torch.optim.Adam(networks, lr=rate)",
-            "torch.optim.AdamW(networks, lr=rate)",
+            "torch.optim.Adam(networks, lr=rate, fused=True)",
+            "torch.optim.AdamW(networks, lr=rate, fused=True)",
         ),
         (
             "frame: the last of equal epochs",
@@ -410,7 +410,7 @@ MUTANTS = [
         ("AUC: off by n", "n * (n + 1) / 2", "n * (n - 1) / 2"),
         ("AUC: ties in any order", "rankdata(values)", 'rankdata(values, "ordinal")'),
         # What it costs.
-        ("cost: weights move", "parameters(), lr=0.0)", "parameters(), lr=0.1)"),
+        ("cost: weights move", "parameters(), lr=0.0,", "parameters(), lr=0.1,"),
         (
             "cost: the least likely are clean",
             "argsort(descending=True).numpy()",
