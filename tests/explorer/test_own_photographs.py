@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -104,6 +105,22 @@ def test_your_photographs_are_a_place(mine, folder):
     }
     assert place.book == own_photographs.OwnPhotographs(folder, mine.out, mine.base.key)
     assert own_photographs.book().out == mine.out and own_photographs.book("coco=/x") is None
+
+
+def test_whose_models_look_and_whether_they_are_small(mine, capsys):
+    own_photographs.places(OTHER)
+    said = capsys.readouterr().out
+    assert "the models of flickr8k-smoke." in said and own_photographs.SMALL in said
+    settings = json.loads((mine.out / "settings.json").read_text()) | {"profile": "laptop"}
+    other = mine.root / "results/flickr8k-laptop"
+    shutil.copytree(mine.out, other)
+    try:
+        (other / "settings.json").write_text(json.dumps(settings))
+        own_photographs.places(OTHER)
+    finally:
+        shutil.rmtree(other)
+    said = capsys.readouterr().out
+    assert "the models of flickr8k-laptop." in said and own_photographs.SMALL not in said
 
 
 def test_without_a_folder_there_is_no_place(mine, monkeypatch, capsys):

@@ -302,7 +302,7 @@ function render({ model, el }) {
     other.fill(`exchange “${was}” for`, ["–", ...others], word === was ? "–" : word);
     other.element.hidden = !others.length;
     nothing.textContent = others.length ? ""
-      : `nothing is known that could stand for “${was}”: click a colour, a shape or a size`;
+      : `nothing is known that could stand for “${was}”: click another word`;
     const swapped = model.get("swap").length > 0;
     if (!swapped && undo.matches(":focus")) other.element.control.focus(); // else it would be lost
     undo.hidden = !swapped;

@@ -26,6 +26,10 @@ MISSING = (
     "./run_all.sh --data flickr8k=DIR --profile smoke chan-T3 trains some within minutes, "
     "--profile laptop better ones; then start ./run_all.sh lab --photos again."
 )
+SMALL = (
+    " They trained for a few steps only and find little: ./run_all.sh --data flickr8k=DIR chan-T3 "
+    "trains better ones, within an hour."
+)
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,8 @@ def places(book) -> dict[str, Place]:
         print(MISSING)
         return {}
     trained, base, methods = found
+    small = SMALL * (trained.profile.name == "smoke")
+    print(f"Your photographs are looked at by the models of {trained.out.name}.{small}")
     own = OwnPhotographs(Path(folder).resolve(), trained.out, base, trained.device)
     return {picture_folder.NAME: Place(own, "A", methods)}
 
