@@ -381,3 +381,12 @@ def test_the_first_pairs_of_all():
     some = cost.first_of(pairs, 4)
     assert len(some) == 4 and some.lengths.tolist() == [0, 1, 2, 3] and some.ids.shape == (4, 2)
     assert len(cost.first_of(pairs, 99)) == 6
+
+
+def test_what_dev_chose_holds_for_a_method_wherever_photographs_show_it():
+    """A rate that is chosen at one noise and not taken at another compares a method with itself."""
+    for name in (each for each in exhibits.EXHIBITS if each.startswith("gsl-")):
+        arms = exhibits.EXHIBITS[name].arms
+        shown = [arm for arm in arms if "photographs" not in arm.later]
+        tuned = {arm.tuned for arm in shown if arm.name.partition("-")[0] in ("gsl", "ncr")}
+        assert tuned <= {"always"}, name

@@ -73,11 +73,12 @@ def _arms(
     some `untuned`, and those `photographed` once on photographs; the others come with smoke and
     overnight.
     """
+    tuned = {*soon, *photographed} - {*untuned}
     return tuple(
         Arm(
             name,
             seeds="before overnight" if name in one or name not in soon else "all",
-            tuned="overnight" if name in untuned or name not in soon else "always",
+            tuned="always" if name in tuned else "overnight",
             later=() if name in soon else ("world",) if name in photographed else LATER,
             job=method_and_rate(name)[0] if by_method else "all",
         )
@@ -116,27 +117,19 @@ EXHIBITS = {
     "gsl-T1": Exhibit("41_gsl_threshold", _arms("0.4", "0.5", "0.6", soon=("0.5",)), domain="B"),
     "gsl-T2": Exhibit(
         "42_gsl_cost",
-        _arms(*METHODS[:4], soon=METHODS[:2], one=METHODS[:2], untuned=METHODS[:2]),
+        _arms(*METHODS[:4], soon=METHODS[:2], one=METHODS[:2]),
         domain="B",
         timed=True,
     ),
     "gsl-T3": Exhibit(
         "43_gsl_identification",
-        _arms(
-            *METHODS[:4],
-            "bicro-own",
-            soon=("gsl",),
-            photographed=METHODS[:2],
-            one=("gsl",),
-            untuned=("gsl",),
-        ),
+        _arms(*METHODS[:4], "bicro-own", soon=("gsl",), photographed=METHODS[:2], one=("gsl",)),
     ),
     "gsl-F2": Exhibit(
-        "43_gsl_identification",
-        _arms(*METHODS[:3], *LABELS, soon=_RULES, one=_RULES, untuned=_RULES),
+        "43_gsl_identification", _arms(*METHODS[:3], *LABELS, soon=_RULES, one=_RULES)
     ),
     "gsl-switches": Exhibit(  # ours: no table
-        "40_gsl", _arms(*SWITCHES, soon=("gsl",), one=SWITCHES, untuned=SWITCHES)
+        "40_gsl", _arms(*SWITCHES, soon=("gsl",), one=SWITCHES)
     ),
 }
 NOTEBOOKS = {
