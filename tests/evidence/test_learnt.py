@@ -58,13 +58,60 @@ def test_a_loss_near_its_trivial_level_has_learnt_where_dev_rose_five_times():
     assert learnt.of_run(run_of(last=3.8)) == learnt.DID_NOT_TRAIN
 
 
-def run_of(rsum=0.0, trivial=4.0, last=1.0, dev=((80, 99.0), (100, 100.0)), inputs=()):
+def test_a_run_that_lost_half_of_its_best_on_dev_did_not_train():
+    assert learnt.kept([(0, 341.0), (180, 400.0), (720, 100.0)]) == 0.25
+    assert learnt.kept([(0, 10.0), (100, 300.0)]) == 1 and np.isnan(learnt.kept([]))
+    assert np.isnan(learnt.kept([(0, 0.0)]))
+    assert learnt.state(0.5, 0.0, 9.0, 0.49) == learnt.DID_NOT_TRAIN
+    assert learnt.state(0.5, 0.0, 9.0, 0.5) == learnt.LEARNT  # the bound itself is good enough
+    fallen = run_of(dev=((0, 341.0), (180, 95.0), (720, 75.0)))  # its loss is low
+    assert learnt.of_run(fallen) == learnt.DID_NOT_TRAIN
+    assert learnt.of_run(run_of(dev=((0, 341.0), (180, 286.0), (720, 201.0)))) == learnt.LEARNT
+
+
+def test_a_rise_counts_from_before_the_warm_up(monkeypatch):
+    """A warm-up from 27 to 341; what follows ends at 201, 7.4 times what it was, with a high loss."""
+    warm_up = run_of(dev=((0, 27.0), (1080, 341.0)))
+    monkeypatch.setattr(learnt, "stored", {"warm-up": warm_up}.__getitem__)
+    looks = ((0, 341.0), (180, 286.0), (720, 201.0))
+    begun = run_of(last=3.8, dev=looks, config={"warm_up_epochs": 6}, asked=["warm-up"])
+    assert learnt.whole_dev(begun)[:, 1].tolist() == [27, 341, 341, 286, 201]
+    assert learnt.measured(begun) == pytest.approx((0.95, (201 - 286) / 201, 201 / 27, 201 / 341))
+    assert learnt.of_run(begun) == learnt.LEARNT
+    assert learnt.of_run(run_of(last=3.8, dev=looks)) == learnt.DID_NOT_TRAIN  # without a warm-up
+    # other runs that a run asked for are no warm-up of its own
+    other = run_of(last=3.8, dev=looks, asked=["warm-up"])
+    assert learnt.whole_dev(other)[:, 1].tolist() == [341, 286, 201]
+
+
+def test_of_rates_after_a_warm_up_the_worst_fall_is_not_chosen(monkeypatch):
+    """All three have the warm-up's value for their best epoch: what tells them apart is its loss."""
+    warm_up = run_of(dev=((0, 27.0), (1080, 341.0)))
+    monkeypatch.setattr(learnt, "stored", {"warm-up": warm_up}.__getitem__)
+    after = dict(config={"warm_up_epochs": 6}, asked=["warm-up"])
+    trials = [
+        [run_of(341.0, last=last, dev=((0, 341.0), (720, end)), **after)]
+        for last, end in ((4.1, 84.0), (3.8, 201.0), (3.5, 75.0))
+    ]
+    assert learnt.best([0.1, 0.03, 0.3], trials) == 0.03
+
+
+def run_of(
+    rsum=0.0,
+    trivial=4.0,
+    last=1.0,
+    dev=((80, 99.0), (100, 100.0)),
+    inputs=(),
+    config=None,
+    asked=(),
+):
     arrays = {"loss": np.full(20, last), "dev": np.array(dev)}
     return SimpleNamespace(
         metrics={"dev RSUM": rsum, "trivial loss": trivial},
         array=arrays.__getitem__,
         has=arrays.__contains__,
-        record={"inputs": list(inputs)},
+        config=config or {},
+        record={"inputs": list(inputs), "asked": list(asked)},
     )
 
 

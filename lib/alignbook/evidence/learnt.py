@@ -14,6 +14,7 @@ SHARE = 0.9  # of the trivial loss, above which nothing was learnt, unless dev t
 # times what dev had before the first step. A loss of hardest negatives stands near its trivial level
 # wherever several captions fit a picture, however well the rest is ranked.
 RISE = 5.0
+KEPT = 0.5  # of the best value on dev, below which the last one says that what was learnt was lost
 GAIN = 0.02  # of the value on dev, above which the last fifth of the steps still taught something
 LONGER = "-long"  # ends the name of a control: the arm of that name with four times the steps
 MOVED = 0.05  # of an arm's value, above which such a control says that the arm had not learnt
@@ -84,18 +85,38 @@ def rise(dev) -> float:
     return float(dev[-1, 1] / dev[0, 1])
 
 
+def kept(dev) -> float:
+    """The last value on dev as a share of the best one; NaN where that is not positive.
+
+    Examples
+    --------
+    >>> kept([(0, 300.0), (50, 150.0), (100, 60.0)])
+    0.2
+    """
+    dev = np.asarray(dev, float).reshape(-1, 2)
+    if not len(dev) or not dev[:, 1].max() > 0:
+        return float("nan")
+    return float(dev[-1, 1] / dev[:, 1].max())
+
+
 def of_run(run: Run) -> str:
     """The state of what a run trained, or of what was trained for what it measured."""
     return state(*measured(run))
 
 
-def measured(run: Run) -> tuple[float, float, float]:
-    """`share`, `gain` and `rise` of what a run trained, NaN where nothing was."""
+def measured(run: Run) -> tuple[float, float, float, float]:
+    """`share`, `gain`, `rise` and `kept` of what a run trained, NaN where nothing was."""
     own = trained(run)
     if own is None:
-        return float("nan"), float("nan"), float("nan")
+        return (float("nan"),) * 4
     trivial, dev = own.metrics.get("trivial loss", float("nan")), own.array("dev")
-    return share(own.array("loss"), trivial), gain(dev), rise(dev)
+    return share(own.array("loss"), trivial), gain(dev), rise(whole_dev(own)), kept(dev)
+
+
+def whole_dev(run: Run) -> np.ndarray:
+    """The looks at dev `(L, 2)` of a trained run, those of the warm-up that it began with before them."""
+    warm_ups = run.record["asked"] if "warm_up_epochs" in run.config else []
+    return np.concatenate([*(stored(key).array("dev") for key in warm_ups), run.array("dev")])
 
 
 def trained(run: Run) -> Run | None:
@@ -135,12 +156,19 @@ def of_row(states) -> str:
     return STILL_LEARNING if 2 * known.count(STILL_LEARNING) > len(known) else LEARNT
 
 
-def state(loss_share: float, dev_gain: float, dev_rise: float = float("nan")) -> str:
-    """What a run's `share`, `gain` and `rise` say; a number that is missing says nothing.
+def state(
+    loss_share: float,
+    dev_gain: float,
+    dev_rise: float = float("nan"),
+    dev_kept: float = float("nan"),
+) -> str:
+    """What a run's `share`, `gain`, `rise` and `kept` say; a number that is missing says nothing.
 
-    >>> state(0.95, 0.0), state(0.95, 0.0, 30.0), state(0.5, 0.1), state(0.5, 0.01)
-    ('did not train', 'learnt', 'still learning', 'learnt')
+    >>> state(0.95, 0.0), state(0.95, 0.0, 30.0), state(0.5, 0.0, 30.0, 0.3)
+    ('did not train', 'learnt', 'did not train')
+    >>> state(0.5, 0.1), state(0.5, 0.01)
+    ('still learning', 'learnt')
     """
-    if loss_share > SHARE and not dev_rise > RISE:
+    if dev_kept < KEPT or loss_share > SHARE and not dev_rise > RISE:
         return DID_NOT_TRAIN
     return STILL_LEARNING if dev_gain > GAIN else LEARNT

@@ -69,8 +69,8 @@ def effort_table(arms: pd.DataFrame) -> pd.DataFrame:
 
 def _learnt(found: list[runs.Run]) -> tuple[float, float, str]:
     """Mean share and gain of an arm's runs in percent, and the worst state."""
-    shares, gains, rises = zip(*map(learnt.measured, found))
-    said = learnt.of_row(map(learnt.state, shares, gains, rises))
+    shares, gains, *_ = zip(*map(learnt.measured, found))
+    said = learnt.of_row(map(learnt.of_run, found))
     return 100 * np.mean(shares), 100 * np.mean(gains), said
 
 
