@@ -180,6 +180,21 @@ def test_no_claim_rests_on_what_more_steps_would_move(longer, moved):
     assert (why == said) == moved
 
 
+def test_more_steps_are_held_against_the_mean_over_seeds():
+    """The first seed has 240, the mean is 250: a control of 256 moves neither much by chance."""
+    lines = [
+        (
+            *line[:4],
+            line[4] - 10 * (line[1] == "cross-attention") * (1, -0.5, -0.5)[line[3]],
+            line[5],
+        )
+        for line in LINES
+    ]
+    longer = ("chan-T3", "cross-attention-long", "RSUM", 0)
+    assert "not trained" not in judged([*lines, (*longer, 256.0, learnt.LEARNT)])[1]
+    assert "by +6 %" in judged([*lines, (*longer, 264.0, learnt.LEARNT)])[1]
+
+
 def test_more_steps_move_an_arm_if_they_move_its_rsum():
     """A recall of one seed may jump; without RSUM it is all there is."""
     ids = {each.id: each for each in load()}

@@ -409,6 +409,11 @@ MUTANTS = [
         "test_learnt.py",
         ("idle arms decide", "if idle := _of_state(", "if idle := [] and _of_state("),
         ("arms that more steps move decide", "if moved := _moved(", "if moved := [] and _moved("),
+        (
+            "moved from the control's seeds alone",
+            "list(v.values())",
+            "[v[seed] for seed in longer if seed in v]",
+        ),
         ("moved upwards alone", "abs(long - short) > learnt", "long - short > learnt"),
         ("early arms pass unsaid", "if found.verdict not in JUDGED:", "if found:"),
     ),
