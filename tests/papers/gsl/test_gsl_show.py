@@ -227,6 +227,7 @@ def test_whether_training_added_to_the_warm_up(monkeypatch):
         looks = np.array([(10 * i, value) for i, value in enumerate(dev)], float)
         return SimpleNamespace(
             config={"epochs": len(dev) - 1, "warm_up_epochs": warm_up, "after": after},
+            record={"asked": []},
             array={"dev": looks, "loss": np.full(20, 0.3)}.__getitem__,
             metrics={"trivial loss": 1.0},
             has=lambda name: name == "loss",

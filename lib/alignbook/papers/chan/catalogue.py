@@ -27,11 +27,15 @@ _BESIDE = (
 # Data without pictures have no base model, and no regions beyond those that are published; the
 # pretrained tower's photographs have 49.
 _BASE = Arm(BASE_MODEL, on=("world", "photographs"))
-_CODEBOOKS = tuple(
-    Arm(f"{coding}-{k}", on=("world",) if k > PUBLISHED else (*_BASE.on, "features"), **_ONCE)
-    for coding in ("hard", "soft")
-    for k in CODEBOOK_SIZES
-)
+_THREE = (4, 9, 36)  # of the curve over sizes, which a laptop makes of photographs
+
+
+def _codebook(coding: str, k: int) -> Arm:
+    on = ("world",) if k > PUBLISHED else (*_BASE.on, "features")
+    return Arm(f"{coding}-{k}", on=on, **_ONCE | dict(later=("world",) if k in _THREE else LATER))
+
+
+_CODEBOOKS = tuple(_codebook(coding, k) for coding in ("hard", "soft") for k in CODEBOOK_SIZES)
 CURVE = tuple(f"τ=1/{n}" for n in TAUS)
 CONTROLS = ("permuted", "visual-codebook-long", "cross-attention-long")
 

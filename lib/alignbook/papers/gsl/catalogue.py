@@ -284,7 +284,7 @@ PHOTOGRAPHS = {
         gsl_learning_rate=3e-3,
         gsl_after=0.1,
         gsl_warm_up_epochs=6,
-        gsl_epochs=4,
+        gsl_epochs=3,
         gsl_epoch_steps=180,
         gsl_trials=3,
     )
