@@ -14,7 +14,7 @@ from alignbook import ROOT
 from alignbook.core.names import row_and_target, slug
 from alignbook.store import contents
 from alignbook.store.fingerprint import code_hash, key
-from alignbook.workbook import chapters, named_files, profiles
+from alignbook.workbook import beside, chapters, named_files, profiles
 from alignbook.workbook.checks import check
 from alignbook.workbook.exhibits import EXHIBITS, NOTEBOOKS, arms as arms_of, jobs, paper
 from alignbook.workbook.folders import results_folder, write_settings
@@ -115,9 +115,13 @@ def reported_files(name):
 
 
 def notebook_files(wildcards):
-    """What a notebook's source and the files it reads of data/ hold: their times may be older."""
+    """What a notebook's source and the files it reads besides hold: their times may be older."""
     name = wildcards.notebook
-    return contents.together([f"{SOURCES}/{name}.ipynb", *reported_files(name)])
+    read = [f"{SOURCES}/{name}.ipynb", *reported_files(name)]
+    if name == "90_claims":  # and the verdicts on other data
+        others = beside.places(KIND, PROFILE.name, Path(".."))
+        read += [f"{place}/claims.csv" for kind, place in others.items() if kind != KIND]
+    return contents.together(read)
 
 
 def notebook_code(wildcards):

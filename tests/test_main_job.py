@@ -542,6 +542,22 @@ def test_one_exhibit_of_those_that_are_there_is_computed_no_more(finished):
     assert "arms/" not in done.stdout and "base.json" not in done.stdout
 
 
+def test_the_verdicts_are_shown_anew_when_those_on_other_data_are_others(finished):
+    """They stand beside one another; what is shown else stays."""
+    other = finished.root / "results/flickr8k-laptop"
+    try:
+        for verdict in ("undecided", "reproduced"):
+            other.mkdir(exist_ok=True)
+            (other / "claims.csv").write_text(f"claim,says,verdict\nchan-faster,so,{verdict}\n")
+            done = finished.run("--profile", "smoke", "--dry-run")
+            assert done.returncode == 0, done.stderr
+            assert "notebooks/90_claims.done" in done.stdout and "arms/" not in done.stdout
+            assert "11_chan_ablations" not in done.stdout
+    finally:
+        shutil.rmtree(other)
+    assert "90_claims" not in finished.run("--profile", "smoke", "--dry-run").stdout
+
+
 def test_a_start_of_a_part_keeps_the_numbers_of_what_is_there(finished, tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "STORE", finished.root / "results/store")
     out = tmp_path / "out"

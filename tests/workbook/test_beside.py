@@ -74,3 +74,12 @@ def test_all_alike_is_said_without_a_list(results):
     out = results(world_laptop={"a": "reproduced"}, flickr8k_laptop={"a": "reproduced"})
     told = beside.said(beside.table(book(out)))
     assert told.endswith("1 claims, 1 alike.") and "Not alike" not in told
+
+
+def test_the_places_that_stand_side_by_side(results):
+    out = results(world_laptop=WORLD, world_overnight=WORLD, flickr8k_gpu=WORLD, coco_smoke=WORLD)
+    found = beside.places("world", "laptop", out)
+    assert found == {"world": out / "world-laptop", "flickr8k": out / "flickr8k-gpu"}
+    assert list(beside.places("flickr8k", "laptop", out).items()) == [
+        ("world", out / "world-laptop")  # of its own no laptop run was judged
+    ]

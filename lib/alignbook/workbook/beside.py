@@ -13,22 +13,31 @@ DECIDED = ("reproduced", "contradicted", NO_DIFFERENCE)
 KINDS = ("world", "flickr8k", "flickr30k", "coco", "f30k_precomp", "coco_precomp", "precomp")
 
 
-def judged(book) -> dict[str, pd.DataFrame]:
-    """claims.csv of the data that were judged, by their name and profile, `book`'s own first.
+def places(kind: str, profile: str, root: Path) -> dict[str, Path]:
+    """The results folders below `root` that have verdicts, by kind of data, the own kind first.
 
-    Of each other data set it is the results folder of the same profile, or else of the largest there
-    is, other settings behind its name. The smoke profile decides nothing and stands beside nothing.
+    Of each other data set it is that of the same profile, or else of the largest there is. The smoke
+    profile decides nothing and stands beside nothing.
     """
-    own = book.profile.name
-    names = [own, *(name for name in reversed(PROFILES) if name != own)]
+    names = [profile, *(name for name in reversed(PROFILES) if name != profile)]
     found = {}
-    for kind in (book.kind, *(kind for kind in KINDS if kind != book.kind)):
-        for name in names if kind != book.kind else [own]:
-            place = book.out if kind == book.kind else book.out.parent / f"{kind}-{name}"
-            if name != "smoke" and (place / "claims.csv").exists():
-                label = f"{kind}, {name}" + _changed(place) * (kind != book.kind)
-                found[label] = pd.read_csv(place / "claims.csv", keep_default_na=False)
+    for each in (kind, *(other for other in KINDS if other != kind)):
+        for name in names if each != kind else [profile]:
+            if name != "smoke" and (root / f"{each}-{name}" / "claims.csv").exists():
+                found[each] = root / f"{each}-{name}"
                 break
+    return found
+
+
+def judged(book) -> dict[str, pd.DataFrame]:
+    """claims.csv of the data that were judged, by their name and profile, `book`'s own first; other
+    settings stand behind the name of other data.
+    """
+    found = {}
+    for kind, place in places(book.kind, book.profile.name, book.out.resolve().parent).items():
+        profile = place.name.removeprefix(f"{kind}-")
+        label = f"{kind}, {profile}" + _changed(place) * (kind != book.kind)
+        found[label] = pd.read_csv(place / "claims.csv", keep_default_na=False)
     return found
 
 
