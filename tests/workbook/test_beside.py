@@ -76,6 +76,16 @@ def test_all_alike_is_said_without_a_list(results):
     assert told.endswith("1 claims, 1 alike.") and "Not alike" not in told
 
 
+def test_no_claim_decided_on_both_is_said_with_how_many_are_on_each(results):
+    out = results(
+        world_laptop={"a": "reproduced", "b": "undecided"}, flickr8k_laptop={"a": "undecided"}
+    )
+    told = beside.said(beside.table(book(out, "flickr8k")))
+    assert told == (
+        "No claim is decided on both flickr8k, laptop (0 decided) and world, laptop (1 decided)."
+    )
+
+
 def test_the_places_that_stand_side_by_side(results):
     out = results(world_laptop=WORLD, world_overnight=WORLD, flickr8k_gpu=WORLD, coco_smoke=WORLD)
     found = beside.places("world", "laptop", out)

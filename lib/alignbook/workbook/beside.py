@@ -76,6 +76,12 @@ def said(verdict: pd.DataFrame) -> str:
     for other in data[1:]:
         both = verdict[verdict[[data[0], other]].isin(DECIDED).all(axis=1)]
         apart = both[both[data[0]] != both[other]]
+        if not len(both):
+            one, two = (int(verdict[name].isin(DECIDED).sum()) for name in (data[0], other))
+            sentences.append(
+                f"No claim is decided on both {data[0]} ({one} decided) and {other} ({two} decided)."
+            )
+            continue
         told = f"Decided on both {data[0]} and {other}: {len(both)} claims, "
         told += f"{len(both) - len(apart)} alike."
         each = [
