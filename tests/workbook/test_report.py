@@ -108,6 +108,9 @@ def fill(out: Path) -> Path:
     written(
         out / "notebooks/11_chan_ablations.ipynb",
         prose("# 11 · Coding and pooling"),
+        prose(
+            "See [what follows](90_claims.ipynb) and [another](21_comalign_compositional.ipynb)."
+        ),
         code('profile = "laptop"', metadata={"tags": ["parameters"]}),
         code(f'out = "{PLACE}/results/world-smoke"', metadata={"tags": ["injected-parameters"]}),
         prose(r"Words $\hat t_i$, $v_1 … v_K$ and $$s = \frac{1}{\lambda} \log \sum_i e^{x_i}$$"),
@@ -216,6 +219,13 @@ def test_every_link_and_asset_is_there(built):
                 assert not target or (built / target).is_file(), (name, attributes)
                 if anchor and tag == "a" and (target or name).endswith(".html"):
                     assert anchor in pages[target or name].ids(), (name, attributes)
+
+
+def test_a_link_to_a_notebook_that_is_not_made_is_its_text(built):
+    page = Page(built / "11_chan_ablations.html")
+    assert "See what follows and another." in page.text
+    links = [each.get("href") for each in page.all("a")]
+    assert "90_claims.html" in links and not any("21_comalign" in (to or "") for to in links)
 
 
 def test_no_script_or_style_asks_for_anything_outside(built):

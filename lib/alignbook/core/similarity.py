@@ -286,6 +286,7 @@ class Unit(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x):
+        """`(…, d)` float → the same of length 1."""
         norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
         norm = norm.masked_fill(norm < 1e-12, 1)
         scaled = x / norm
@@ -295,6 +296,7 @@ class Unit(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, grad):
+        """The gradient of the result → that of x."""
         scaled, norm = ctx.saved_tensors
         along = torch.linalg.vecdot(scaled, grad)[..., None]
         return torch.addcmul(grad, scaled, along, value=-1).div_(norm)

@@ -217,13 +217,14 @@ def write_pages(book, target: Path) -> None:
 
     target.mkdir(parents=True)
     problems = {}  # "" for a notebook that ran to its end
-    front = None
-    for path in report_notebooks.executed(book.out):
+    front, executed = None, report_notebooks.executed(book.out)
+    others = {"index.ipynb", *(path.name for path in executed)}
+    for path in executed:
         copy = target / path.name
         text = report_notebooks.without_places(path.read_text(encoding="utf-8"), book.data)
         copy.write_text(text.replace(f"({MAP}.ipynb)", "(index.ipynb)"), "utf-8")
         problems[path.stem] = report_notebooks.problem(copy, path.with_suffix(".done").exists())
-        shown = report_notebooks.prepared(copy, problems[path.stem])
+        shown = report_notebooks.prepared(copy, problems[path.stem], others)
         if path.stem == MAP:
             copy.unlink()
             front = shown

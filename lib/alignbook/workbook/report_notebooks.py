@@ -16,6 +16,7 @@ FOLDED = {  # tags of cells whose code is folded, and what stands there instead
     "injected-parameters": "Parameters of this run",
     "solution": "A solution",
 }
+LINK = re.compile(r"\[([^\]]+)\]\((\w+\.ipynb)\)")  # in Markdown, from notebook to notebook
 
 
 def executed(out: Path) -> list[Path]:
@@ -29,11 +30,11 @@ def has_api(out: Path) -> bool:
     return json.loads((out / "settings.json").read_text())["profile"] != "smoke"
 
 
-def prepared(path: Path, wrong: str):
+def prepared(path: Path, wrong: str, others: set[str]):
     """An executed notebook as the report shows it.
 
     Parameters and solutions are folded, what is wrong is said below the title, and what papermill
-    added goes.
+    added goes. A link to a notebook that is not among the `others` is its text alone.
     """
     import nbformat
 
@@ -56,6 +57,10 @@ def prepared(path: Path, wrong: str):
                 output["traceback"] = [
                     verbatim.lines(colours.sub("", each)) for each in output["traceback"]
                 ]
+        if cell.cell_type == "markdown":
+            cell.source = LINK.sub(
+                lambda link: link[0] if link[2] in others else link[1], cell.source
+            )
         cells.append(cell)
     if wrong:
         cells.insert(1, nbformat.v4.new_markdown_cell(f":::{{error}}\n{wrong}\n:::"))
