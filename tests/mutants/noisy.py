@@ -474,4 +474,11 @@ MUTANTS = [
         "metrics",
         "test_gsl_show.py",
     ),
+    (
+        "noise lines: all learnt",
+        "papers/gsl/show.py",
+        'learnt.of_row(own["learnt"])',
+        "learnt.LEARNT",
+        "test_gsl_show.py",
+    ),
 ]

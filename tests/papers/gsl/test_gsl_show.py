@@ -203,7 +203,7 @@ def test_curves_by_noise():
             ("gsl-0", "label AUC", 0, 0.5),
             ("ncr-0.4-long", "RSUM", 0, 200),
         ]
-    )
+    ).assign(learnt=["still learning", "did not train", *["learnt"] * 3, "did not train"])
     lines = show.noise_lines(metrics)
     assert lines[["method", "noise", "RSUM", "seeds"]].values.tolist() == [
         ["GSL", 0.0, 105.0, 2],
@@ -212,11 +212,25 @@ def test_curves_by_noise():
     ]
     assert lines.loc[0, ["low", "high"]].tolist() == pytest.approx(t_interval([100, 110])[1:])
     table = show.noise_table(lines).set_index("method")
-    assert list(table.columns) == ["0 %", "± 0 %", "20 %", "60 %", "from 0 to 60 %", "seeds"]
+    assert list(table.columns) == [
+        "0 %",
+        "± 0 %",
+        "20 %",
+        "60 %",
+        "from 0 to 60 %",
+        "seeds",
+        "state",
+    ]
+    assert table.state.tolist() == ["did not train at 60 %", "still learning at 20 %"]
     assert table.loc["GSL", "from 0 to 60 %"] == -35 and table.loc["GSL", "seeds"] == "1 or 2"
     assert np.isnan(table.loc["NCR", "from 0 to 60 %"])
-    axis = show.noise_figure(lines, "note").axes[0]
+    figure = show.noise_figure(lines, "One note.")
+    axis = figure.axes[0]
     assert axis.get_xscale() == "linear"
+    marks = {tuple(each.xy): each.get_text().strip() for each in axis.texts}
+    assert [mark for (_, value), mark in marks.items() if value == 70] == ["‡"]
+    assert sorted(marks.values()) == ["", "†", "‡"]
+    assert figure.texts[0].get_text() == "One note. ‡ did not train. † still learning."
     assert [line.get_ydata().tolist() for line in axis.lines] == [[105, 70], [90]]
     assert [line.get_label() for line in axis.lines] == ["GSL", "NCR"]
     assert np.abs(axis.lines[0].get_xdata() - [0, 60]).max() < 2

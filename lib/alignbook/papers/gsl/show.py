@@ -16,7 +16,7 @@ from alignbook.evidence import learnt
 from alignbook.evidence.statistics import t_interval
 from alignbook.papers.gsl import noise
 from alignbook.papers.gsl.catalogue import LONGER, method_and_rate
-from alignbook.show import figures, run_tables
+from alignbook.show import figures, run_tables, tables
 from alignbook.show.figures import ACCENT, INK, OURS, PAPER
 from alignbook.store import runs
 
@@ -168,14 +168,16 @@ STYLES = {  # mark, colour, dashes: methods whole, bounds dashed
 
 
 def noise_lines(metrics: pd.DataFrame, column: str = "RSUM") -> pd.DataFrame:
-    """Rows such as "gsl-0.4" as curves: method, noise, the column's mean, low, high, seeds. Controls
-    of four times the steps are no points of a curve.
+    """Rows such as "gsl-0.4" as curves: method, noise, the column's mean, low, high, seeds, state.
+    Controls of four times the steps are no points of a curve.
     """
     lines, metrics = [], metrics[~metrics.row.isin(LONGER)]
-    for row, values in metrics[metrics.column == column].groupby("row", sort=False)["value"]:
+    for row, own in metrics[metrics.column == column].groupby("row", sort=False):
         method, rate = method_and_rate(row)
-        lines.append((NAMES[method], float(rate), *t_interval(values.to_numpy()), len(values)))
-    found = pd.DataFrame(lines, columns=["method", "noise", column, "low", "high", "seeds"])
+        interval, state = t_interval(own["value"].to_numpy()), learnt.of_row(own["learnt"])
+        lines.append((NAMES[method], float(rate), *interval, len(own), state))
+    columns = ["method", "noise", column, "low", "high", "seeds", "state"]
+    found = pd.DataFrame(lines, columns=columns)
     order = found.method.map(list(NAMES.values()).index)
     return (
         found.assign(order=order)
@@ -235,7 +237,9 @@ def note_of(book, seeds: int = 0) -> str:
 
 
 def noise_table(lines: pd.DataFrame) -> pd.DataFrame:
-    """`noise_lines` as a table: a line a method, mean and half the interval's width by noise."""
+    """`noise_lines` as a table: a line a method, mean and half the interval's width by noise; and at
+    which noise it was not simply learnt.
+    """
     column = lines.columns[2]
     table = []
     for method, group in lines.groupby("method", sort=False):
@@ -246,11 +250,18 @@ def noise_table(lines: pd.DataFrame) -> pd.DataFrame:
         known = group.set_index("noise")[column]
         line["from 0 to 60 %"] = known.get(0.6, np.nan) - known.get(0.0, np.nan)
         fewest, most = group.seeds.min(), group.seeds.max()
-        table.append(line | {"seeds": f"{fewest}" if fewest == most else f"{fewest} or {most}"})
+        line["seeds"] = f"{fewest}" if fewest == most else f"{fewest} or {most}"
+        marked = group[group.state.isin(tables.MARKS)].groupby("state", sort=False)["noise"]
+        said = (f"{state} at {_percents(noises)} %" for state, noises in marked)
+        table.append(line | {"state": "; ".join(said)})
     found = pd.DataFrame(table)
     rates = sorted({f"{100 * each:.0f} %" for each in lines.noise}, key=lambda t: int(t[:-2]))
     shown = [name for rate in rates for name in (rate, f"± {rate}") if found[name].notna().any()]
-    return found[["method", *shown, "from 0 to 60 %", "seeds"]]
+    return found[["method", *shown, "from 0 to 60 %", "seeds", "state"]]
+
+
+def _percents(shares) -> str:
+    return ", ".join(f"{100 * each:.0f}" for each in shares)
 
 
 def above_warm_up(listed: pd.DataFrame) -> pd.DataFrame:
@@ -288,6 +299,14 @@ def noise_figure(lines: pd.DataFrame, note: str):
         x = 100 * curve.noise + 0.5 * (i - (len(names) - 1) / 2)
         axis.plot(x, curve[column], dashes, marker=mark, ms=6, color=colour, label=name)
         axis.vlines(x, curve.low, curve.high, color=colour, lw=2, alpha=0.5)
+        for at, value, state in zip(x, curve[column], curve.state):
+            axis.annotate(
+                tables.MARKS.get(state, ""),
+                (at, value),
+                xytext=(2, 5),
+                textcoords="offset points",
+                color=colour,
+            )
     places = sorted(lines.noise.unique())
     axis.set_xticks([100 * each for each in places], [f"{100 * each:.0f}" for each in places])
     axis.set_xlabel("captions picked to be given another picture (%)")
@@ -299,6 +318,7 @@ def noise_figure(lines: pd.DataFrame, note: str):
         title="dashed: bounds",
         title_fontsize=8.5,
     )
+    note = tables.with_legend(lines.state.map(tables.MARKS).fillna(""), note)
     figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
     figure.tight_layout(rect=(0, 0.04, 1, 1))
     return figure
