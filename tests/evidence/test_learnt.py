@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from alignbook.evidence import learnt, verdicts
+from alignbook.evidence import learnt, sequential, verdicts
 from alignbook.evidence.claims import load
 
 
@@ -193,6 +193,37 @@ def test_more_steps_are_held_against_the_mean_over_seeds():
     longer = ("chan-T3", "cross-attention-long", "RSUM", 0)
     assert "not trained" not in judged([*lines, (*longer, 256.0, learnt.LEARNT)])[1]
     assert "by +6 %" in judged([*lines, (*longer, 264.0, learnt.LEARNT)])[1]
+
+
+@pytest.mark.parametrize(
+    "long, doubted",
+    [
+        ([264.0], True),  # 5.6 %: 1.5 points beyond the bound of 12.5
+        ([236.0], True),  # as far below
+        ([262.0], False),  # it moves nothing
+        ([290.0], False),  # surely more than the bound
+        ([267.5], True),  # 5 points beyond the bound; two errors are 5.8 for a control of one seed
+        ([267.0, 268.0, 267.5], False),  # and 4.1 for one of three
+        ([265.0, 266.0, 266.5], True),
+    ],
+)
+def test_a_control_is_in_doubt_where_noise_may_have_moved_it(long, doubted):
+    """Cross-attention has 247.5, 250 and 252.5: a spread of 2.5, an error of 2.9 for a control of one
+    seed, 2.0 for one of three.
+    """
+    short = [(*line[:4], 250 + 2.5 * (line[3] - 1), learnt.LEARNT) for line in LINES]
+    lines = [line for line in LINES if line[1] != "cross-attention"]
+    lines += [line for line in short if line[1] == "cross-attention"]
+    name = "cross-attention-long"
+    lines += [("chan-T3", name, "RSUM", seed, v, learnt.LEARNT) for seed, v in enumerate(long)]
+    columns = ["exhibit", "row", "column", "seed", "value", "learnt"]
+    metrics = pd.DataFrame(lines, columns=columns)
+    (claim,) = (each for each in load() if each.id == "chan-codings")
+    found = verdicts.doubtful(claim, verdicts.Numbers(metrics))
+    assert found == ({("chan-T3", name): len(long)} if doubted else {})
+    wanted = sequential.wanted(metrics, "laptop", [claim])
+    assert wanted.get(("chan-T3", name)) == (3 if doubted and len(long) < 3 else None)
+    assert sequential.wanted(metrics, "laptop", [claim], most=1) == {}
 
 
 def test_more_steps_move_an_arm_if_they_move_its_rsum():

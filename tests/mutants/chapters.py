@@ -411,10 +411,17 @@ MUTANTS = [
         ("arms that more steps move decide", "if moved := _moved(", "if moved := [] and _moved("),
         (
             "moved from the control's seeds alone",
-            "list(v.values())",
-            "[v[seed] for seed in longer if seed in v]",
+            "np.array([*v.values()])",
+            "np.array([v[seed] for seed in longer if seed in v])",
         ),
-        ("moved upwards alone", "abs(long - short) > learnt", "long - short > learnt"),
+        ("no control is in doubt", "if 0 < beyond < 2 * spread", "if 0 > beyond < 2 * spread"),
+        ("in doubt though it moved nothing", "if 0 < beyond <", "if beyond <"),
+        ("in doubt as if the row had no error", "1 / len(long) + 1 / len(short)", "1 / len(long)"),
+        (
+            "moved upwards alone",
+            "abs(long.mean() - short.mean()) > learnt",
+            "long.mean() - short.mean() > learnt",
+        ),
         ("early arms pass unsaid", "if found.verdict not in JUDGED:", "if found:"),
     ),
     *_of(

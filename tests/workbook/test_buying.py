@@ -66,6 +66,22 @@ def test_looks_go_on_until_nothing_is_wanted(book, monkeypatch):
     assert (profile, chosen, most) == ("laptop", primary, 12)
 
 
+def test_a_control_of_one_seed_gets_those_that_it_lacks_and_no_other_single_arm(book, monkeypatch):
+    names = ("visual-codebook", "visual-codebook-long", "permuted")
+    ones = dict.fromkeys(names[1:], 1)
+
+    def arms(asked, exhibit, seeds):
+        return listed_of({arm: seeds.get((exhibit, arm), ones.get(arm, 3)) for arm in names})
+
+    monkeypatch.setattr(results, "arms", arms)
+    three = {("chan-T3", arm): 3 for arm in names}
+    found, _ = bought(monkeypatch, book, [three, three])
+    assert list(zip(found.arm, found.seed)) == [
+        ("visual-codebook-long", 1),
+        ("visual-codebook-long", 2),
+    ]
+
+
 def test_nothing_beyond_the_most_seeds(book, monkeypatch):
     far = {("chan-T3", arm): 40 for arm in PAIR}
     found, _ = bought(

@@ -75,9 +75,16 @@ def standing(
 
 
 def _unjudged(claim: Claim, profile: str, why: str, numbers: Numbers, most: int) -> Standing:
-    """A claim that cannot be judged; it takes a first look if it lacks nothing but seeds."""
-    if why == verdicts.FEW_SEEDS and most > 1:
-        return Standing(why, looks.following(1, most), _arms(claim))
+    """A claim that cannot be judged; it takes a first look if it lacks nothing but seeds, and so do
+    controls of four times the steps that one noisy seed may have moved.
+    """
+    if most > 1:
+        first = looks.following(1, most)
+        if why == verdicts.FEW_SEEDS:
+            return Standing(why, first, _arms(claim))
+        few = (arm for arm, seeds in verdicts.doubtful(claim, numbers).items() if seeds < first)
+        if why.startswith(verdicts.NOT_TRAINED) and (controls := frozenset(few)):
+            return Standing(why, first, controls)
     return Standing(why)
 
 

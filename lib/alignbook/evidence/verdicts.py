@@ -35,6 +35,7 @@ from alignbook.store import progress
 
 NOT_RUN, NOT_TESTABLE = "not run", "not testable here"
 FEW_SEEDS = "at least two seeds in common are needed"
+NOT_TRAINED = "not trained: four times the steps move"
 VERDICTS = (
     "reproduced",
     "trend only",
@@ -186,7 +187,7 @@ def _not_judged(claim: Claim, profile: str, numbers: Numbers) -> Finding | None:
     if idle := _of_state(claim, numbers, learnt.DID_NOT_TRAIN):
         return Finding(learnt.DID_NOT_TRAIN, f"rests on what did not train: {', '.join(idle)}")
     if moved := _moved(claim, numbers):
-        return Finding("undecided", f"not trained: four times the steps move {', '.join(moved)}")
+        return Finding("undecided", f"{NOT_TRAINED} {', '.join(moved)}")
     return None
 
 
@@ -243,17 +244,37 @@ def _moved(claim: Claim, numbers: Numbers) -> list[str]:
     little in common with itself, and the mean is known better.
     """
     found = {}
+    for term, target, short, long in _controls(claim, numbers):
+        if abs(long.mean() - short.mean()) > learnt.MOVED * abs(short.mean()):
+            row = f"{term.exhibit} {term.row}" + f" → {target}" * (target in TARGETS)
+            found[row] = f"{row} by {100 * (long.mean() / short.mean() - 1):+.0f} %"
+    return list(found.values())
+
+
+def doubtful(claim: Claim, numbers: Numbers) -> dict[tuple[str, str], int]:
+    """Controls that `_moved` names though the noise of seeds may have done it, by exhibit and row, and
+    how many seeds they have: the bound lies within two standard errors of the move.
+    """
+    found = {}
+    for term, _, short, long in _controls(claim, numbers):
+        beyond = abs(long.mean() - short.mean()) - learnt.MOVED * abs(short.mean())
+        spread = np.std(short, ddof=1) if len(short) > 1 else 0.0
+        if 0 < beyond < 2 * spread * np.sqrt(1 / len(long) + 1 / len(short)):
+            found[term.exhibit, term.row + learnt.LONGER] = len(long)
+    return found
+
+
+def _controls(claim: Claim, numbers: Numbers):
+    """Of a claim's terms that have a control of four times the steps: the term, the target its column
+    names or another word, and the values of both over their seeds.
+    """
     for term in dict.fromkeys(term for contrast in claim.contrasts for term in contrast.terms):
         target = term.column.partition(" ")[0]
         whole = replace(term, column=f"{target} RSUM" if target in TARGETS else "RSUM")
         whole = whole if whole in numbers.values else term
         longer = numbers.values.get(replace(whole, row=whole.row + learnt.LONGER), {})
         if longer:
-            short, long = (np.mean(list(v.values())) for v in (numbers.values[whole], longer))
-            if abs(long - short) > learnt.MOVED * abs(short):
-                row = f"{term.exhibit} {term.row}" + f" → {target}" * (target in TARGETS)
-                found[row] = f"{row} by {100 * (long / short - 1):+.0f} %"
-    return list(found.values())
+            yield term, target, *(np.array([*v.values()]) for v in (numbers.values[whole], longer))
 
 
 def rehearse(effect: float, spread: float, seeds: int, times: int = 200) -> pd.Series:

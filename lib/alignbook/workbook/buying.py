@@ -8,7 +8,7 @@ first look.
 import pandas as pd
 
 from alignbook.core.names import row_and_target
-from alignbook.evidence import claims, sequential
+from alignbook.evidence import claims, learnt, sequential
 from alignbook.evidence.exhibit import is_short
 from alignbook.workbook import exhibits, results
 
@@ -52,6 +52,8 @@ def _more(book, chosen: list, listed: pd.DataFrame, seeds: dict) -> dict[tuple[s
     for name, arm in {*zip(listed.exhibit, listed.arm)}:
         count = min(wanted.get((name, row_and_target(arm)[0]), 0), book.profile.seeds_most)
         single = exhibits.EXHIBITS[name].arm(arm).single(book.profile.name)
-        if count > seeds.get((name, arm), book.profile.seeds) and not single:
+        control = row_and_target(arm)[0].endswith(learnt.LONGER)
+        have = seeds.get((name, arm), 1 if single else book.profile.seeds)
+        if count > have and (control or not single):
             more[name, arm] = count
     return more

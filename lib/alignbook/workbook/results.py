@@ -52,7 +52,7 @@ def arm(book, exhibit: str, name: str, seeds: int = 0) -> pd.DataFrame:
         chosen = learnt.best(candidates, grouped)
         lines = [(exhibit, name, "trial", seed, run.key) for (_, seed), run in zip(tried, trials)]
     chosen = replace(chosen, **changes)
-    reported = range(1 if own.single(book.profile.name) else seeds or book.profile.seeds)
+    reported = range(seeds or (1 if own.single(book.profile.name) else book.profile.seeds))
     wanted = [(chosen, seed if own.trained else 0) for seed in reported]
     for seed, run in zip(reported, runs.several(wanted, inputs, device=book.device), strict=True):
         if measured := getattr(chapter, "measured", None):

@@ -215,7 +215,11 @@ def test_an_arm_once_is_tuned_and_run_with_the_first_seed(monkeypatch):
         metrics = {"dev RSUM": -config.temperature}
         told = {"loss": [1.0], "dev": []}
         return SimpleNamespace(
-            key=f"{len(asked)}", metrics=metrics, has=told.__contains__, array=told.__getitem__
+            key=f"{len(asked)}",
+            config={},
+            metrics=metrics,
+            has=told.__contains__,
+            array=told.__getitem__,
         )
 
     monkeypatch.setattr(runs, "get", get)
@@ -230,6 +234,8 @@ def test_an_arm_once_is_tuned_and_run_with_the_first_seed(monkeypatch):
     assert listed.role.tolist() == 6 * ["trial"] + ["report"]
     listed = results.arm(book, "covalign-T6", "separate")
     assert listed[listed.role == "report"].seed.tolist() == [0, 1, 2]
+    bought = results.arm(book, "covalign-T6", "separate-long", seeds=3)  # of a control too
+    assert bought[bought.role == "report"].seed.tolist() == [0, 1, 2]
     night = workbook.open("overnight")
     assert len(results.arm(night, "covalign-ladder", "end-to-end")) == 1
 
