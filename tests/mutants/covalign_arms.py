@@ -68,7 +68,7 @@ MUTANTS = [
         (
             "once: for every seed",
             "workbook/results.py",
-            "range(1 if own.single(book.profile.name) else seeds or book.profile.seeds)",
+            "range(seeds or (1 if own.single(book.profile.name) else book.profile.seeds))",
             "range(seeds or book.profile.seeds)",
         ),
         (
