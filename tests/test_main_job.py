@@ -596,6 +596,16 @@ def test_unknown_parameter_is_refused_before_anything_runs(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_what_a_kernel_s_sockets_say_as_it_ends_is_not_shown(tmp_path, capfd):
+    said = "logging.getLogger('tornado.general').error('Uncaught exception in ZMQStream callback')"
+    cell = f"import logging, sys\nlogging.basicConfig(stream=sys.__stderr__)\n{said}"
+    source = tmp_path / "a.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)]), source)
+    execute.run_notebook(source, tmp_path / "out/a.ipynb", {})
+    assert execute.failure(tmp_path / "out/a.ipynb") is None
+    assert "Uncaught" not in capfd.readouterr().err
+
+
 def test_parameters_arrive_and_an_error_names_its_cell(tmp_path):
     new = nbformat.v4.new_code_cell
     cells = [
