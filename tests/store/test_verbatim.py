@@ -179,7 +179,9 @@ def test_what_stopped_a_notebook_is_text_and_never_empty(tmp_path):
     )
     written(tmp_path / "a.ipynb", nbformat.v4.new_code_cell("check()", outputs=[error]))
     assert "\nrun_all" not in execute.failure(tmp_path / "a.ipynb")
-    quoted = report_notebooks.prepared(tmp_path / "a.ipynb", "").cells[0].outputs[0].traceback
+    quoted = (
+        report_notebooks.prepared(tmp_path / "a.ipynb", "", set()).cells[0].outputs[0].traceback
+    )
     assert quoted == [r"red \u202e", "star"]  # without its colours
     wrong = report_notebooks.problem(tmp_path / "a.ipynb", False)
     assert "frac" in wrong and "\n" not in wrong and not ACTING.search(wrong)
