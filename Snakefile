@@ -119,8 +119,8 @@ def notebook_files(wildcards):
     name = wildcards.notebook
     read = [f"{SOURCES}/{name}.ipynb", *reported_files(name)]
     if name == "90_claims":  # and the verdicts on other data
-        others = beside.places(KIND, PROFILE.name, Path(".."))
-        read += [f"{place}/claims.csv" for kind, place in others.items() if kind != KIND]
+        others = beside.others(KIND, PROFILE.name, Path(".."))
+        read += [f"{place}/claims.csv" for place in others.values()]
     return contents.together(read)
 
 

@@ -546,13 +546,12 @@ def test_the_verdicts_are_shown_anew_when_those_on_other_data_are_others(finishe
     """They stand beside one another; what is shown else stays."""
     other = finished.root / "results/flickr8k-laptop"
     try:
-        for verdict in ("undecided", "reproduced"):
-            other.mkdir(exist_ok=True)
-            (other / "claims.csv").write_text(f"claim,says,verdict\nchan-faster,so,{verdict}\n")
-            done = finished.run("--profile", "smoke", "--dry-run")
-            assert done.returncode == 0, done.stderr
-            assert "notebooks/90_claims.done" in done.stdout and "arms/" not in done.stdout
-            assert "11_chan_ablations" not in done.stdout
+        other.mkdir()
+        (other / "claims.csv").write_text("claim,says,verdict\nchan-faster,so,undecided\n")
+        done = finished.run("--profile", "smoke", "--dry-run")
+        assert done.returncode == 0, done.stderr
+        assert "notebooks/90_claims.done" in done.stdout and "arms/" not in done.stdout
+        assert "11_chan_ablations" not in done.stdout
     finally:
         shutil.rmtree(other)
     assert "90_claims" not in finished.run("--profile", "smoke", "--dry-run").stdout

@@ -414,8 +414,13 @@ MUTANTS = [
             "np.array([*v.values()])",
             "np.array([v[seed] for seed in longer if seed in v])",
         ),
-        ("no control is in doubt", "if 0 < beyond < 2 * spread", "if 0 > beyond < 2 * spread"),
-        ("in doubt though it moved nothing", "if 0 < beyond <", "if beyond <"),
+        ("no control is in doubt", "if beyond >= 2 * spread", "if beyond >= 0 * spread"),
+        ("in doubt though it moved nothing", "if beyond > 0:", "if True:"),
+        (
+            "in doubt beside one that surely moved",
+            "                return {}",
+            "                continue",
+        ),
         ("in doubt as if the row had no error", "1 / len(long) + 1 / len(short)", "1 / len(long)"),
         (
             "moved upwards alone",

@@ -86,10 +86,13 @@ def test_no_claim_decided_on_both_is_said_with_how_many_are_on_each(results):
     )
 
 
-def test_the_places_that_stand_side_by_side(results):
+def test_a_folder_of_another_name_has_its_own_verdicts(results):
+    out = results(mine=WORLD, flickr8k_laptop=PHOTOGRAPHS)
+    own = SimpleNamespace(kind="world", profile=SimpleNamespace(name="laptop"), out=out / "mine")
+    assert list(beside.table(own))[2:] == ["world, laptop", "flickr8k, laptop"]
+
+
+def test_the_places_of_other_data(results):
     out = results(world_laptop=WORLD, world_overnight=WORLD, flickr8k_gpu=WORLD, coco_smoke=WORLD)
-    found = beside.places("world", "laptop", out)
-    assert found == {"world": out / "world-laptop", "flickr8k": out / "flickr8k-gpu"}
-    assert list(beside.places("flickr8k", "laptop", out).items()) == [
-        ("world", out / "world-laptop")  # of its own no laptop run was judged
-    ]
+    assert beside.others("world", "laptop", out) == {"flickr8k": out / "flickr8k-gpu"}
+    assert beside.others("flickr8k", "laptop", out) == {"world": out / "world-laptop"}

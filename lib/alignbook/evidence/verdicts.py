@@ -253,13 +253,16 @@ def _moved(claim: Claim, numbers: Numbers) -> list[str]:
 
 def doubtful(claim: Claim, numbers: Numbers) -> dict[tuple[str, str], int]:
     """Controls that `_moved` names though the noise of seeds may have done it, by exhibit and row, and
-    how many seeds they have: the bound lies within two standard errors of the move.
+    how many seeds they have: the bound lies within two standard errors of the move. None where
+    another control surely moved: the claim would stay as it is.
     """
     found = {}
     for term, _, short, long in _controls(claim, numbers):
         beyond = abs(long.mean() - short.mean()) - learnt.MOVED * abs(short.mean())
         spread = np.std(short, ddof=1) if len(short) > 1 else 0.0
-        if 0 < beyond < 2 * spread * np.sqrt(1 / len(long) + 1 / len(short)):
+        if beyond > 0:
+            if beyond >= 2 * spread * np.sqrt(1 / len(long) + 1 / len(short)):
+                return {}
             found[term.exhibit, term.row + learnt.LONGER] = len(long)
     return found
 

@@ -12,9 +12,8 @@ from alignbook.store import runs
 
 BLOCKS = 60  # points of a loss curve: each the mean of a block of steps
 A_ROW = len(figures.MARKS)  # arms in one row of panels: colours are distinct for every vision
-MOST = (
-    1.5  # shares of the trivial loss: with any above it, as of another loss before, the axis is log
-)
+# Shares of the trivial loss: with any above it, as of another loss before, the axis is logarithmic.
+MOST = 1.5
 NOTE = (
     "Lines: means over seeds; shades: all seeds. Left: the loss by its trivial level, which knowing "
     "nothing costs;\nabove the dashed line an arm did not train (‡), unless dev rose five times. Right: "

@@ -13,16 +13,16 @@ DECIDED = ("reproduced", "contradicted", NO_DIFFERENCE)
 KINDS = ("world", "flickr8k", "flickr30k", "coco", "f30k_precomp", "coco_precomp", "precomp")
 
 
-def places(kind: str, profile: str, root: Path) -> dict[str, Path]:
-    """The results folders below `root` that have verdicts, by kind of data, the own kind first.
+def others(kind: str, profile: str, root: Path) -> dict[str, Path]:
+    """The results folders below `root` that have verdicts on other data than `kind`, by that data.
 
-    Of each other data set it is that of the same profile, or else of the largest there is. The smoke
+    Of each data set it is that of the same profile, or else of the largest there is. The smoke
     profile decides nothing and stands beside nothing.
     """
     names = [profile, *(name for name in reversed(PROFILES) if name != profile)]
     found = {}
-    for each in (kind, *(other for other in KINDS if other != kind)):
-        for name in names if each != kind else [profile]:
+    for each in (other for other in KINDS if other != kind):
+        for name in names:
             if name != "smoke" and (root / f"{each}-{name}" / "claims.csv").exists():
                 found[each] = root / f"{each}-{name}"
                 break
@@ -33,12 +33,13 @@ def judged(book) -> dict[str, pd.DataFrame]:
     """claims.csv of the data that were judged, by their name and profile, `book`'s own first; other
     settings stand behind the name of other data.
     """
-    found = {}
-    for kind, place in places(book.kind, book.profile.name, book.out.resolve().parent).items():
-        profile = place.name.removeprefix(f"{kind}-")
-        label = f"{kind}, {profile}" + _changed(place) * (kind != book.kind)
-        found[label] = pd.read_csv(place / "claims.csv", keep_default_na=False)
-    return found
+    found, own = {}, book.out / "claims.csv"
+    if book.profile.name != "smoke" and own.exists():
+        found[f"{book.kind}, {book.profile.name}"] = own
+    for kind, place in others(book.kind, book.profile.name, book.out.resolve().parent).items():
+        label = f"{kind}, {place.name.removeprefix(f'{kind}-')}{_changed(place)}"
+        found[label] = place / "claims.csv"
+    return {label: pd.read_csv(file, keep_default_na=False) for label, file in found.items()}
 
 
 def _changed(place: Path) -> str:

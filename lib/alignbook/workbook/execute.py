@@ -80,7 +80,7 @@ def _execute(source: Path, unfinished: Path, target: Path, parameters: dict) -> 
                 cwd=str(source.parent),
                 kernel_manager_class=Warm,
                 extra_arguments=[
-                    # It watches the lifeline; a message that comes while a kernel ends is no news.
+                    # alignbook watches the lifeline; a message while a kernel ends is no news.
                     "--IPKernelApp.exec_lines=__import__('alignbook');"
                     "__import__('logging').getLogger('tornado.general').setLevel('CRITICAL')",
                     "--log-level=CRITICAL",  # loopback without encryption is no news
