@@ -40,6 +40,11 @@ class Encoded(NamedTuple):
         """Those of some rows: indices or a mask."""
         return Encoded(*(None if each is None else each[rows] for each in self))
 
+    @staticmethod
+    def joined(parts: list["Encoded"]) -> "Encoded":
+        """Those of all parts, one after another."""
+        return Encoded(*(None if each[0] is None else torch.cat(each) for each in zip(*parts)))
+
 
 class SGRAF(nn.Module):
     """Region features and captions → similarities in (0, 1); `build` makes one.

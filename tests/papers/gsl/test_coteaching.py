@@ -4,6 +4,7 @@ import contextlib
 import json
 import math
 from dataclasses import asdict, replace
+from itertools import permutations
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import safetensors.torch
 import torch
 from alignbook.core import retrieval, sgraf, training
+from alignbook.core.sgraf import Encoded
 from alignbook.papers.gsl import (
     cost,
     coteaching,
@@ -459,18 +461,19 @@ class Network(nn.Module):
     def __init__(self):
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(()))
-        self.modes = []
+        self.modes, self.encoded = [], 0
 
     def encode_images(self, raw):
         self.modes.append((self.training, torch.is_grad_enabled()))
-        return SimpleNamespace(code=raw[:, 0, 0], pooled=raw[:, 0, :1], shape=raw.shape)
+        self.encoded += len(raw)
+        return Encoded(raw, raw[:, 0, :1], raw)
 
     def encode_captions(self, ids, lengths):
         assert ids.shape[1] == lengths.max() and ((ids > 0).sum(1) == lengths).all()
         return SimpleNamespace(code=ids[:, 0], pooled=ids[:, :1].float())
 
     def similarity(self, images, captions):
-        return images.code[:, None] * 100 + captions.code + self.weight
+        return images.pooled * 100 + captions.code + self.weight
 
 
 def pairs():
@@ -527,6 +530,20 @@ def test_looks_show_every_pair_and_only_whole_batches():
     other = [each.tolist() for each, _ in data.looks(network, 3, seed=0, epoch=2)]
     assert again == chosen != other
     assert [len(each) for each, _ in data.looks(network, 50, 0, 0)] == [8]
+
+
+def test_a_division_encodes_a_picture_once_and_sees_what_a_glance_sees():
+    data, network = pairs(), Network()
+    for chosen, seen in data.looks(network, 3, seed=0, epoch=1):
+        for ours, expected in zip(seen, data.glance(Network(), chosen), strict=True):
+            assert torch.equal(ours, expected)
+    assert network.encoded == 4 and network.training  # four pictures have eight captions
+    some = replace(data, index=data.index[2:6], ids=data.ids[2:6], lengths=data.lengths[2:6])
+    network = Network()
+    assert {tuple(seen.image_ids.tolist()) for _, seen in some.looks(network, 4, 0, 0)} <= set(
+        permutations([1, 1, 2, 2])
+    )
+    assert network.encoded == 2
 
 
 def test_a_step_counts_samples_and_keeps_time(monkeypatch):

@@ -12,12 +12,13 @@ from torch import nn
 
 from alignbook.backbones import region_features
 from alignbook.core import losses, training
+from alignbook.core.sgraf import Encoded
 from alignbook.datasets.prepared import Dataset
 from alignbook.errors import DataError
 from alignbook.papers.gsl import noise
 from alignbook.store.runs import Stored
 
-IMAGES = 100  # compared with all captions at a time
+IMAGES = 100  # encoded at a time, or compared with all captions
 
 
 class Look(NamedTuple):
@@ -95,19 +96,25 @@ class Pairs:
         """The truth, which no method but a bound may use: `(N,) bool`."""
         return noise.mismatched(self.index, self.each)
 
-    def look(self, network: nn.Module, chosen: np.ndarray) -> Look:
-        """What a network makes of the pairs `chosen` `(B,) int64`."""
-        regions, words = self.encoded(network, chosen)
-        images = torch.from_numpy(self.index[chosen]).to(regions.pooled.device)
-        return Look(network.similarity(regions, words), regions.pooled, words.pooled, images)
+    def look(self, network: nn.Module, chosen: np.ndarray, images: Encoded | None = None) -> Look:
+        """What a network makes of the pairs `chosen` `(B,) int64`; of their `images`, if it has
+        encoded these.
+        """
+        regions = self.pictures(network, self.index[chosen]) if images is None else images
+        words = self.captions(network, chosen)
+        which = torch.from_numpy(self.index[chosen]).to(regions.pooled.device)
+        return Look(network.similarity(regions, words), regions.pooled, words.pooled, which)
 
-    def encoded(self, network: nn.Module, chosen: np.ndarray) -> tuple:
-        """Images and captions of the pairs `chosen`, as the network's similarity takes them."""
-        device = next(network.parameters()).device
-        raw = region_features.batch(self.stored, self.rows[self.index[chosen]], self.regions)
+    def pictures(self, network: nn.Module, images: np.ndarray) -> Encoded:
+        """Images `(n,) int64`, rows of the training split, as the network's similarity takes them."""
+        raw = region_features.batch(self.stored, self.rows[images], self.regions)
+        return network.encode_images(raw.to(next(network.parameters()).device))
+
+    def captions(self, network: nn.Module, chosen: np.ndarray) -> Encoded:
+        """The captions of the pairs `chosen`, likewise."""
         lengths = self.lengths[chosen]
-        ids = self.ids[chosen, : int(lengths.max())].to(device)
-        return network.encode_images(raw.to(device)), network.encode_captions(ids, lengths)
+        ids = self.ids[chosen, : int(lengths.max())]
+        return network.encode_captions(ids.to(next(network.parameters()).device), lengths)
 
     @torch.no_grad()
     def pooled(self, network: nn.Module, chosen: np.ndarray, batch: int) -> torch.Tensor:
@@ -117,19 +124,36 @@ class Pairs:
         was, parts = network.training, []
         network.eval()
         for start in range(0, len(chosen), batch):
-            both = self.encoded(network, chosen[start : start + batch])
+            some = chosen[start : start + batch]
+            both = self.pictures(network, self.index[some]), self.captions(network, some)
             parts.append(torch.stack([each.pooled for each in both]))
         network.train(was)
         return torch.cat(parts, dim=1)
 
     @torch.no_grad()
-    def glance(self, network: nn.Module, chosen: np.ndarray) -> Look:
-        """The same without gradient and dropout, batch normalisation by running statistics."""
+    def glance(self, network: nn.Module, chosen: np.ndarray, images: Encoded | None = None) -> Look:
+        """As `look`, without gradient and dropout, batch normalisation by running statistics."""
         was = network.training
         network.eval()
-        found = self.look(network, chosen)
+        found = self.look(network, chosen, images)
         network.train(was)
         return found
+
+    @torch.no_grad()
+    def every_picture(self, network: nn.Module) -> tuple[Encoded, np.ndarray]:
+        """The images that have a pair, as `glance` encodes them, and which of them each pair has.
+
+        Each is encoded once, though it has several captions.
+        """
+        used, place = np.unique(self.index, return_inverse=True)
+        was = network.training
+        network.eval()
+        parts = [
+            self.pictures(network, used[start : start + IMAGES])
+            for start in range(0, len(used), IMAGES)
+        ]
+        network.train(was)
+        return Encoded.joined(parts), place
 
     def looks(self, network: nn.Module, batch: int, seed: int, epoch: int) -> Iterator:
         """`(chosen, glance)` of batches in random order: every pair at least once.
@@ -138,9 +162,10 @@ class Pairs:
         """
         order = training.epoch_order(len(self), seed, epoch).numpy()
         batch = min(batch, len(self))
+        images, place = self.every_picture(network)
         for start in range(0, len(self), batch):
             chosen = np.concatenate((order, order))[start : start + batch]
-            yield chosen, self.glance(network, chosen)
+            yield chosen, self.glance(network, chosen, images.rows(place[chosen]))
 
 
 def pool(pairs: Pairs, truth: bool) -> np.ndarray:
