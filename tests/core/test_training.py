@@ -113,6 +113,46 @@ def test_the_last_look_is_at_the_finished_model(tmp_path):
     assert seen[4] == finished
 
 
+@pytest.mark.parametrize(
+    "values, best",
+    [([1, 2, 5, 3, 4], 2), ([1, 2, 5, 5, 4], 2), ([7, 2, 5, 3, 4], 0), ([1, 2, 3, 4, 5], 4)],
+)
+def test_the_best_look_is_taken_back_the_first_of_equal_ones(tmp_path, values, best):
+    seen = []
+
+    def look(model, step):
+        seen.append(training.checksum(model))
+        return values[step]
+
+    finished, found = train(tmp_path, look=look, steps=4)
+    assert len(set(seen)) == 5 and finished == seen[-1]
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1))
+    assert training.take_best(model, tmp_path, found) == {"best step": best}
+    assert training.checksum(model) == seen[best]
+    head = torch.nn.Linear(8, 1)
+    training.take_best(head, tmp_path, found, part="2.")
+    assert torch.equal(head.weight, model[2].weight)
+
+
+@pytest.mark.parametrize("values", [[1, 9, 5, 3, 4, 2], [1, 2, 5, 9, 4, 2], [1, 2, 5, 3, 4, 9]])
+def test_a_resumed_run_has_the_best_look_of_an_unbroken_one(tmp_path, monkeypatch, values):
+    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+    sums, steps = {"a": [], "b": []}, [0, 3, 5, 8, 10, 12]
+    look = lambda model, step: values[steps.index(step)]  # noqa: E731
+    outcomes = {"a": train(tmp_path / "a", look=look)[1]}
+    with pytest.raises(Stop):
+        train(tmp_path / "b", stop_at=9, look=look)  # best look before, between or after
+    outcomes["b"] = train(tmp_path / "b", look=look)[1]
+    for name, outcome in outcomes.items():
+        model = torch.nn.Sequential(
+            torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1)
+        )
+        best = training.take_best(model, tmp_path / name, outcome)
+        assert best == {"best step": steps[values.index(9)]}
+        sums[name] = training.checksum(model)
+    assert sums["a"] == sums["b"]
+
+
 def test_the_learning_rate_of_each_step_is_kept(tmp_path):
     rates = train(tmp_path)[1]["rate"]
     assert rates[0] == pytest.approx(0.05) and rates[-1] < rates[1] < 0.05 + 1e-9

@@ -200,6 +200,11 @@ MUTANTS = [
     *_of(
         "papers/chan/model.py",
         "test_chan.py",
+        (
+            "the last step is measured",
+            "best = training.take_best(model, folder, outcome)",
+            'best = {"best step": 0}',
+        ),
         ("soft where hard is asked", 'if c.coding == "hard":', 'if c.coding != "hard":'),
         ("word lengths dropped", "word_lengths=word_lengths,", "word_lengths=None,"),
         ("λ dropped", "pooling=c.pooling, scale=c.scale", "pooling=c.pooling"),
@@ -433,6 +438,18 @@ MUTANTS = [
         "core/training.py",
         "test_training.py",
         ("trivial: of the step behind the last", "trivial_at, steps - 1)", "trivial_at, steps)"),
+        (
+            "best: of equal looks the last",
+            "key=lambda i: dev[i][1])",
+            "key=lambda i: (dev[i][1], i))",
+        ),
+        ("best: the lowest", "return max(range(len(dev))", "return min(range(len(dev))"),
+        ("best: the last", "if best_look(self.dev) == len(self.dev) - 1:", "if True:"),
+        (
+            "best: of another part",
+            "if name.startswith(part)}",
+            'if part and name.startswith("0.") or not part}',
+        ),
     ),
     *_of(
         "store/allocator.py",

@@ -221,6 +221,11 @@ MUTANTS = [
             "retrieval.evaluate(i2t, each), retrieval.evaluate(t2i, each)",
             "retrieval.evaluate(i2t, each), retrieval.evaluate(i2t, each)",
         ),
+        (
+            "training: the last step is measured",
+            "best = training.take_best(model, folder, outcome)",
+            'best = {"best step": 0}',
+        ),
         ("training: a tuning seed sees the test split", "if seed < TUNING_SEED:", "if True:"),
         (
             "training: weights always from the source",

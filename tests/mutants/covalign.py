@@ -17,6 +17,11 @@ STEPS = [
         "config.queries >= patches:",
     ),
     ("preset: 30 epochs of images", "steps=30 * (145_000 // 128)", "steps=30 * (29_000 // 128)"),
+    (
+        "fit: the last step is measured",
+        "best = training.take_best(matcher, folder, outcome)",
+        'best = {"best step": 0}',
+    ),
     # 1. Sampling.
     (
         "sampling: columns and rows exchanged",

@@ -13,8 +13,8 @@ MUTANTS = [
         ),
         (
             "look: every pair an image of its own",
-            "images = torch.from_numpy(self.index[chosen])",
-            "images = torch.from_numpy(chosen)",
+            "which = torch.from_numpy(self.index[chosen])",
+            "which = torch.from_numpy(chosen)",
         ),
         ("glance: with dropout", "        network.eval()\n        found", "        found"),
         (
@@ -31,6 +31,21 @@ MUTANTS = [
             "looks: without the last pairs",
             "range(0, len(self), batch)",
             "range(0, len(self) - batch + 1, batch)",
+        ),
+        (
+            "looks: pictures of other pairs",
+            "images.rows(place[chosen])",
+            "images.rows(place[start:])",
+        ),
+        (
+            "looks: every picture, paired or not",
+            "np.unique(self.index,",
+            "np.unique(np.r_[self.index, 0:4],",
+        ),
+        (
+            "looks: pictures with dropout",
+            "        network.eval()\n        parts = [",
+            "        parts = [",
         ),
         (
             "looks: one order for all epochs",
@@ -299,14 +314,14 @@ MUTANTS = [
             "torch.optim.AdamW(networks, lr=rate, fused=True)",
         ),
         (
-            "frame: the last of equal epochs",
-            "found.rsum > known.nan_to_num(-1).max()",
-            "found.rsum >= known.nan_to_num(-1).max()",
+            "frame: the warm-up is no candidate",
+            "first = 0 if config.warm_up_epochs else lessons.per_epoch",
+            "first = lessons.per_epoch",
         ),
         (
-            "frame: the warm-up is no candidate",
-            "if config.warm_up_epochs and not training.are_whole(folder):",
-            "if False:",
+            "frame: the last epoch is measured",
+            'found = training.take_best(pair.networks, folder, outcome, part="networks.")',
+            'found = {"best step": 0}',
         ),
         (
             "bank: by the network's own division",

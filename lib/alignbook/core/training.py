@@ -16,6 +16,7 @@ from alignbook.store import allocator, durable, progress
 CHECKPOINT_SECONDS = float(os.environ.get("ALIGNBOOK_CHECKPOINT_SECONDS", "15"))
 SKETCH_STEPS, SKETCH_SIZE = (0, 1, 3, 7, 15, 31), 2048
 DEV_LOOKS = 5  # points of a dev curve, besides the one before the first step
+BEST = "checkpoint.best.pt"
 
 
 def epoch_order(n: int, seed: int, epoch: int) -> torch.Tensor:
@@ -83,10 +84,12 @@ def fit(
 ) -> dict:
     """Train for the descent's steps; resume from `folder/checkpoint.pt` if a whole one is there.
 
+    The model ends as the last step left it; `take_best` gives it what its best look at dev saw.
+
     Parameters
     ----------
     loss_at : step → scalar loss; draws its batch from the step number alone.
-    folder : where the checkpoint lies until the run is whole.
+    folder : where the checkpoints lie until the run is whole.
     label : what a progress bar says.
     dev_at : number of steps taken → the value on dev that selection goes by. The model is in
         evaluation mode, without gradients; training goes on as if nobody had looked.
@@ -104,7 +107,8 @@ def fit(
     allocator.keep_freed()
     torch.backends.cudnn.deterministic = True
     torch.backends.cudnn.allow_tf32 = False  # float32 means float32
-    course, checkpoint, steps = _Course(model, descent), folder / "checkpoint.pt", descent.steps
+    course, checkpoint = _Course(model, descent, folder), folder / "checkpoint.pt"
+    steps = descent.steps
     if are_whole(folder):
         course.resume(torch.load(checkpoint, weights_only=True))
     dev_steps = looks(steps) if dev_steps is None else dev_steps
@@ -136,8 +140,8 @@ def fit(
 class _Course:
     """A training under way: what is trained, and what it has come to."""
 
-    def __init__(self, model, descent: Descent):
-        self.model, self.clip = model, descent.clip
+    def __init__(self, model, descent: Descent, folder: Path):
+        self.model, self.clip, self.folder = model, descent.clip, folder
         self.optimizer, self.scheduler = descent.optimizer, descent.scheduler
         self.losses, self.rates, self.sketches, self.dev = [], [], [], []
         self.before = self.looking = 0.0  # seconds of earlier starts, and of looks
@@ -158,9 +162,11 @@ class _Course:
         return self.losses[-1]
 
     def look(self, dev_at, steps: int) -> None:
-        """Ask for the value on dev after so many steps."""
+        """Ask for the value on dev after so many steps; keep the weights if it is the best so far."""
         paused = time.perf_counter()
         self.dev.append((steps, _look(self.model, dev_at, steps)))
+        if best_look(self.dev) == len(self.dev) - 1:
+            keep(self.model.state_dict(), self.folder / BEST)
         self.looking += time.perf_counter() - paused
 
     def state(self, seconds: float) -> dict:
@@ -213,6 +219,28 @@ def _look(model, dev_at, step: int) -> float:
     for part, mode in modes:
         part.training = mode
     return value
+
+
+def best_look(dev: list) -> int:
+    """Which look at dev, a pair (steps taken, value) each, is the best; of equal ones the first.
+
+    >>> best_look([(0, 3.2), (4, 90.0), (8, 95.0), (12, 95.0)])
+    2
+    """
+    return max(range(len(dev)), key=lambda i: dev[i][1])
+
+
+def take_best(model, folder: Path, outcome: dict, part: str = "") -> dict:
+    """Give a model that was trained in `folder`, or that `part` of it, its weights of the best look.
+
+    So is every arm reported, whatever it learnt afterwards [X]. Returns which look at dev it was:
+    "best step", the steps taken then.
+    """
+    where = next(model.parameters()).device
+    state = torch.load(folder / BEST, weights_only=True, map_location=where)
+    own = {name.removeprefix(part): x for name, x in state.items() if name.startswith(part)}
+    model.load_state_dict(own)
+    return {"best step": outcome["dev"][best_look(outcome["dev"])][0]}
 
 
 def keep(state: dict, checkpoint: Path) -> None:

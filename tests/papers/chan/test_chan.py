@@ -280,7 +280,14 @@ def fitted(tmp_path, monkeypatch):
         levels.append([float(trivial_at(step)) for step in range(descent.steps)])
         return {}
 
+    def take_best(model, folder, outcome):
+        assert (folder, outcome) == (tmp_path, {}) and len(
+            model.asked
+        ) == 4  # before it is measured
+        return {"best step": 3}
+
     monkeypatch.setattr(chan.training, "fit", train)
+    monkeypatch.setattr(chan.training, "take_best", take_best)
     monkeypatch.setattr(chan.training, "save", lambda model, outcome, folder: {"steps": 4})
 
     def run(seed, **changes):
@@ -323,6 +330,7 @@ def test_fit_drops_regions_in_training_alone(fitted):
 
 def test_a_tuning_seed_sees_dev_and_a_reporting_seed_test(fitted):
     report = fitted(0)
+    assert report.found["best step"] == 3
     assert 0 < report.found["test RSUM"] < 600 and "dev RSUM" not in report.found
     assert report.asked[-1][:, 0, 0].tolist() == [17, 18, 19, 20, 21]
     assert report.found["test 1K RSUM"] == 600  # five folds of one image

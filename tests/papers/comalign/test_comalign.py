@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from alignbook.core import training
 from alignbook.core.protocol import TUNING_SEED
 from alignbook.papers.comalign import head_layers, inference
 from alignbook.papers.comalign import model as comalign
@@ -531,10 +532,26 @@ def test_looks_at_dev_are_at_what_selection_goes_by(tmp_path, monkeypatch):
     first = comalign.compute(config, [*source, *target], TUNING_SEED, tmp_path, "cpu")
     looks = np.load(tmp_path / "dev.npy")
     assert looks[:, 0].tolist() == [0, 1, 2, 3, 4, 5] and first["dev seconds"] > 0
+    loss = np.load(tmp_path / "loss.npy")
     monkeypatch.setattr(comalign, "looked_at", lambda images: images)
     whole = comalign.compute(config, [*source, *target], TUNING_SEED, tmp_path, "cpu")
-    assert np.load(tmp_path / "dev.npy")[-1, 1] == whole["dev RSUM"] != looks[-1, 1]
-    assert whole["checksum"] == first["checksum"]
+    assert np.array_equal(np.load(tmp_path / "loss.npy"), loss)
+    again = dict(np.load(tmp_path / "dev.npy").tolist())
+    assert again[whole["best step"]] == whole["dev RSUM"] == max(again.values())
+    assert [*again.values()] != looks[:, 1].tolist()
+
+
+def test_an_arm_is_measured_as_its_best_look_at_dev_saw_it(tmp_path, monkeypatch):
+    """Here the look before the first step, so that nothing is learnt."""
+    source, target, config = stored(1), stored(2), Config(heads=2, steps=5, batch=8)
+    torch.manual_seed(TUNING_SEED)
+    before = comalign.build(config, source[1])
+    monkeypatch.setattr(training, "best_look", lambda dev: 0)
+    monkeypatch.setattr(comalign, "looked_at", lambda images: images)
+    found = comalign.compute(config, [*source, *target], TUNING_SEED, tmp_path, "cpu")
+    assert found["best step"] == 0 and found["steps"] == 5
+    assert found["checksum"] == training.checksum(before)
+    assert found["dev RSUM"] == np.load(tmp_path / "dev.npy")[0, 1]
 
 
 def test_the_same_seed_trains_the_same_and_a_tuning_seed_sees_no_test(tmp_path):

@@ -688,6 +688,19 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, monkeypatch):
     assert looks[-1, 1] == retrieval.evaluate(four, 5).rsum
 
 
+def test_an_arm_is_measured_as_its_best_look_at_dev_saw_it(tmp_path, monkeypatch):
+    """Here the look before the first step, so that nothing is learnt."""
+    dataset, run = planted()
+    torch.manual_seed(TUNING_SEED)
+    before = covalign.build(small(**TRAINED), dataset, run)
+    monkeypatch.setattr(training, "best_look", lambda dev: 0)
+    found = covalign.compute(small(**TRAINED), [dataset, run], TUNING_SEED, tmp_path, "cpu")
+    assert found["best step"] == 0 and found["steps"] == 4
+    assert found["checksum"] == training.checksum(before)
+    scores, _ = covalign.evaluate(before.eval(), dataset, "dev")
+    assert found["dev RSUM"] == retrieval.evaluate(scores, 5).rsum
+
+
 def test_metrics_say_what_was_measured(tmp_path):
     dataset, run = planted(cut=7)
     found = covalign.compute(small(**TRAINED, threshold=0.4), [dataset, run], 0, tmp_path, "cpu")
@@ -781,6 +794,7 @@ def test_pairs_of_a_batch_belong_together(tmp_path, monkeypatch):
 
     monkeypatch.setattr(covalign, "build", watched)
     monkeypatch.setattr(training, "looks", lambda steps: [])
+    monkeypatch.setattr(training, "take_best", lambda *given: {})
     covalign.compute(small(steps=2, batch=8), [dataset, run], TUNING_SEED, tmp_path, "cpu")
     for rows, numbers in (seen[:2], seen[2:4]):
         assert len(set(rows)) == 8 and set(rows) <= set(dataset.splits["train"])

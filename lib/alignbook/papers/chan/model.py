@@ -151,9 +151,10 @@ def fit(
 
     descent = training.Descent(optimizer, schedule, config.steps, config.clip)
     outcome = training.fit(model, descent, loss_at, folder, label, dev_at, trivial_at=trivial_at)
+    best = training.take_best(model, folder, outcome)
     split = "dev" if seed >= TUNING_SEED else "test"
     scores = evaluate(model, vocabulary, dataset, feature_run, split)
-    found = retrieval.evaluate(scores, each).named(split)
+    found = best | retrieval.evaluate(scores, each).named(split)
     if split == "test":
         for way, ranks in zip(("i2t", "t2i"), retrieval.ranks(scores, each)):
             np.save(folder / f"ranks_{way}.npy", ranks.astype(np.int32))

@@ -199,10 +199,12 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     torch.manual_seed(seed)
     model = build(config, source_run).to(device)
     outcome = {"loss": [], "seconds": 0.0, "gradients": np.zeros((0, 0), np.float32)}
+    best = {}
     if config.network != "none":
         outcome = train(model, source, source_run, seed, folder, device)
+        best = training.take_best(model, folder, outcome)
     model.eval()
-    found = training.save(model, outcome, folder)
+    found = training.save(model, outcome, folder) | best
     on_dev = compare(model, source, source_run, "dev")
     frozen = validate(model, on_dev, source.captions_per_image, target, target_run)
     found |= metrics_of(frozen)

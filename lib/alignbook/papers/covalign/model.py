@@ -355,10 +355,11 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     outcome = training.fit(
         matcher, descent, loss_at, folder, label(config, seed), dev_at, trivial_at=trivial_at
     )
+    best = training.take_best(matcher, folder, outcome)
     split = "dev" if seed >= TUNING_SEED else "test"
     began = time.perf_counter()
     scores, found = evaluate(matcher, dataset, split)
-    found |= {"evaluation seconds": round(time.perf_counter() - began, 3)}
+    found |= best | {"evaluation seconds": round(time.perf_counter() - began, 3)}
     found |= retrieval.evaluate(scores, each).named(split)
     if split == "test":
         for way, ranks in zip(("i2t", "t2i"), retrieval.ranks(scores, each)):

@@ -338,18 +338,11 @@ class Lessons:
         return loss, step.told[0] if step.told else loss.detach()
 
     def validate(self, step: int) -> float:
-        """RSUM on dev after an epoch, or before the first; the networks of the best one are kept.
-
-        Of equal ones the earlier one is the best, which may be the warm-up [A].
-        """
+        """RSUM on dev after an epoch, or before the first: the warm-up may be the best [A]."""
         self.clock.turn("dev")
-        epoch, pair = step // self.per_epoch, self.pair
         scores = self.compare("dev", self.config.dev_images)
         found = retrieval.evaluate(scores, self.dataset.captions_per_image)
-        known = pair.dev[:epoch]
-        pair.dev[epoch] = found.rsum
-        if known.isnan().all() or found.rsum > known.nan_to_num(-1).max():
-            training.keep(pair.networks.state_dict(), self.folder / "checkpoint.best.pt")
+        self.pair.dev[step // self.per_epoch] = found.rsum
         return found.rsum
 
     def compare(self, split: str, images: int) -> torch.Tensor:
@@ -357,12 +350,9 @@ class Lessons:
         given = self.vocabulary, self.dataset, self.features, self.config
         return similarities(self.pair.networks, *given, split, images)
 
-    def test(self, device: str) -> dict:
-        """Recalls of the best epoch's networks: of a tuning seed on dev, of others on test."""
+    def test(self) -> dict:
+        """Recalls of the networks: of a tuning seed on dev, of others on test."""
         self.clock.turn("test")
-        best = self.folder / "checkpoint.best.pt"
-        best = torch.load(best, weights_only=True, map_location=device)
-        self.pair.networks.load_state_dict(best)
         config, each = self.config, self.dataset.captions_per_image
         split = "dev" if self.seed >= TUNING_SEED else "test"
         scores = self.compare(split, config.dev_images if split == "dev" else config.test_images)
@@ -422,9 +412,8 @@ def fit(method: Method, config: Config, inputs, seed: int, folder: Path, device:
     if config.warm_up_epochs:
         pair.networks.load_state_dict(start.weights())
     label = f"{config.method}, noise {config.noise:g}, seed {seed}"
-    if config.warm_up_epochs and not training.are_whole(folder):
-        lessons.validate(0)
-    ends = range(lessons.per_epoch, lessons.total + 1, lessons.per_epoch)
+    first = 0 if config.warm_up_epochs else lessons.per_epoch
+    ends = range(first, lessons.total + 1, lessons.per_epoch)
     outcome = training.fit(
         pair,
         lessons.descent(),
@@ -436,9 +425,8 @@ def fit(method: Method, config: Config, inputs, seed: int, folder: Path, device:
         lessons.trivial_at,
     )
     outcome["loss"] = pair.curve.tolist()
-    if config.warm_up_epochs:
-        outcome["dev"] = [(0, float(pair.dev[0])), *outcome["dev"]]
-    found = lessons.test(device)
+    found = training.take_best(pair.networks, folder, outcome, part="networks.")
+    found |= lessons.test()
     for name in ("posterior", "labels"):
         np.save(folder / f"{name}.npy", getattr(pair, name).numpy())
     np.save(folder / "index.npy", lessons.pairs.index)
