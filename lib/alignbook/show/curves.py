@@ -17,7 +17,8 @@ MOST = 1.5
 NOTE = (
     "Lines: means over seeds; shades: all seeds. Left: the loss by its trivial level, which knowing "
     "nothing costs;\nabove the dashed line an arm did not train (‡), unless dev rose five times. Right: "
-    "RSUM on images of dev;\nan arm that ends below half of its best did not train either. † still learning."
+    "RSUM on images of dev;\na run is measured as its best look saw it; one that ends below half of that "
+    "did not train either. † still learning."
 )
 OTHER_LOSS = (
     "\nLeft, on a logarithmic scale: where training begins with another loss, the trivial level is "
