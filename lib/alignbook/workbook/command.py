@@ -22,6 +22,7 @@ other uses:
   ./run_all.sh student [--out DIR]       the notebooks without their exercises' solutions
   ./run_all.sh filter                    a git filter: commits get notebooks without outputs
   ./run_all.sh tensorboard [FOLDER]      the newest results' curves as TensorBoard event files
+  ./run_all.sh fetch [NAME ...]          weights and data from their publishers, if you ask for it
   ./run_all.sh doctor                    versions, devices, data found, and what is missing
   ./run_all.sh pack FILE                 trained runs into one file, for a class without training
   ./run_all.sh unpack FILE               such a file's runs into the run store, hash-checked
@@ -67,6 +68,10 @@ def do(arguments: list[str]) -> int:
         from alignbook.workbook import doctor
 
         return doctor.main()
+    if arguments[:1] == ["fetch"]:
+        from alignbook.workbook import fetch
+
+        return fetch.main(arguments[1:])
     if arguments[:1] == ["filter"]:
         from alignbook.workbook import notebookfilter
 

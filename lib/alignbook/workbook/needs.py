@@ -19,6 +19,7 @@ import yaml
 from alignbook import ROOT
 from alignbook.workbook import chapters, exhibits, profiles
 from alignbook.workbook.profiles import TRAINING_CAPTIONS, Profile
+from alignbook.workbook.transfer import Source
 
 WIDTH = 100
 THERE, MISSING, OPEN = "✓", "✗", "–"
@@ -41,7 +42,8 @@ class Resource:
     """Something a person brings.
 
     ``folder`` lies below data/ unless --data names another; ``weights`` is the spec of a
-    pretrained model that lies there (`alignbook.backbones.pretrained`).
+    pretrained model that lies there (`alignbook.backbones.pretrained`). ``sources`` are what
+    ``./run_all.sh fetch`` can bring of it, under this ``licence``.
     """
 
     what: str
@@ -49,6 +51,8 @@ class Resource:
     files: tuple[File, ...]
     where: str
     weights: str = ""
+    licence: str = ""
+    sources: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,16 @@ def file_of(told: list | dict) -> File:
     return File(f"{told['noise']}.npy", size, size)
 
 
+def source_of(told: dict) -> Source:
+    """Where a file is had, as resources.yaml tells of it.
+
+    >>> source_of({"hub": "a/b", "file": "c.bin", "size": "2 KB"}).place
+    'a/b/c.bin on the model hub'
+    """
+    lists = {name: tuple(value) for name, value in told.items() if isinstance(value, list)}
+    return Source(**told | lists | {"size": octets_in(told["size"])})
+
+
 def octets_in(text: str) -> float:
     """An amount of bytes that was written for reading.
 
@@ -125,6 +139,8 @@ def _table() -> tuple[dict[str, Resource], dict[str, Needs]]:
             files=tuple(map(file_of, each["files"])),
             where=each["where"],
             weights=each.get("weights", ""),
+            licence=each.get("licence", ""),
+            sources=tuple(map(source_of, each.get("fetch", ()))),
         )
         for name, each in told["resources"].items()
     }
