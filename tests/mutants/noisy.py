@@ -298,7 +298,7 @@ MUTANTS = [
         ),
         (
             "frame: the last epoch alone is measured",
-            "range(lessons.per_epoch, lessons.total + 1, lessons.per_epoch)",
+            "range(first, lessons.total + 1, lessons.per_epoch)",
             "range(lessons.total, lessons.total + 1)",
         ),
         ("frame: divided once", "if i == 0 and self.method", "if step == 0 and self.method"),

@@ -164,6 +164,12 @@ def test_another_file_by_now_is_fetched_anew(server, tmp_path, change):
     assert server.asked[-1][1] is None and (tmp_path / "a.bin").read_bytes() == body
 
 
+def test_a_server_without_ranges_is_asked_for_none(server, tmp_path):
+    server.cuts, server.resumes = [100], False
+    transfer.bring(source(server), tmp_path)
+    assert [each for _, each in server.asked] == [None] * 4
+
+
 def test_a_server_that_sends_all_once_more_is_not_believed(server, tmp_path):
     server.cuts, server.ranged = [100], False
     transfer.bring(source(server), tmp_path)
