@@ -220,6 +220,12 @@ def test_what_is_missing_is_told_with_size_place_and_source(small):
     assert "missing: 5.0 GB for these notebooks, 14.0 GB for all four papers" in lines[-1]
 
 
+def test_what_can_be_fetched_is_told_with_the_command():
+    text = " ".join(needs.plan(["10_chan"], "coco_precomp=none").text.split())
+    assert "./run_all.sh fetch bert, or by hand: put into data/weights/bert-base-uncased/;" in text
+    assert "fetch coco_precomp" not in text  # which is had by hand alone
+
+
 def test_with_its_data_a_notebook_is_ready_and_can_start(small):
     fill(small / "data/coco_precomp", "a.npy", "b.bin", "Images/")
     plan = needs.plan(CHAN)

@@ -406,7 +406,8 @@ def _resource(name: str, found: Found, used: list[str], given: str, short=False)
         choice = f", or give --data {name}=DIR" if name in by_name.NAMES else ""
         place = known.folder if found.folder == ROOT / "data" / known.folder else found.folder
         place = f"data/{place}/" if place == known.folder else f"{place}/"
-        lines += _wrapped(indent, f"put into {place}{choice}; usually had: {known.where}")
+        fetched = f"./run_all.sh fetch {name}, or by hand: " if known.sources else ""
+        lines += _wrapped(indent, f"{fetched}put into {place}{choice}; usually had: {known.where}")
     return lines
 
 
