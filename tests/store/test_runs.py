@@ -1,6 +1,6 @@
 """The run store: what is stored is not computed again, what changed is, half is never whole."""
 
-import fcntl
+import contextlib
 import json
 import sys
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import pytest
 from alignbook.core.names import BASE_MODEL
 from alignbook.errors import DataError
 from alignbook.papers.chan import catalogue
-from alignbook.store import runs
+from alignbook.store import claims, runs
 
 CALLS = []
 
@@ -136,15 +136,15 @@ def test_what_another_process_computes_comes_last(store):
     (elsewhere.folder / "run.json").rename(store / "kept")
     CALLS.clear()
     as_ever = compute
-    with open(store / ".locks" / elsewhere.key, "w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as held:
+        held.enter_context(claims.claimed(store / ".locks", elsewhere.key))
         with pytest.raises(BlockingIOError):
             runs.get(Toy(4), 0, (data(),), wait=False)
 
         def compute_and_see(config, inputs, seed, folder, device):
             if config.width == 5:  # the other process is done with its run meanwhile
                 (store / "kept").rename(elsewhere.folder / "run.json")
-                fcntl.flock(held, fcntl.LOCK_UN)
+                held.close()
             return as_ever(config, inputs, seed, folder, device)
 
         with pytest.MonkeyPatch.context() as patched:
@@ -152,6 +152,40 @@ def test_what_another_process_computes_comes_last(store):
             found = runs.several([(Toy(4), 0), (Toy(2), 0), (Toy(5), 0)], (data(),))
     assert [run.config["width"] for run in found] == [4, 2, 5]
     assert CALLS == [(Toy(2), 0), (Toy(5), 0)]
+
+
+@pytest.mark.parametrize("writes", [True, False])
+def test_who_lost_a_run_stores_nothing(store, monkeypatch, writes):
+    """Its machine slept; another one took the run over, and the folder with it."""
+    as_ever = compute
+
+    def compute_asleep(config, inputs, seed, folder, device):
+        found = as_ever(config, inputs, seed, folder, device)
+        name = folder.stem
+        assert folder.name == f"{name}.1"
+        (store / ".locks" / f"{name}.1").rename(store / ".locks" / f"{name}.2")
+        if writes:
+            folder.rename(folder.with_name(f"{name}.2"))
+            np.save(folder / "more.npy", np.zeros(1))
+        return found
+
+    monkeypatch.setattr(sys.modules[__name__], "compute", compute_asleep)
+    with pytest.raises(claims.Lost, match="was taken over"):
+        runs.get(Toy(), 0, (data(),))
+    assert not list(store.glob("*/run.json"))
+
+
+def test_the_next_owner_goes_on_with_the_latest_folder(store):
+    key = runs.get(Toy(), 0, (data(),)).key
+    for number, text in ((1, "old"), (2, "new")):
+        folder = store / ".partial" / f"{key}.{number}"
+        folder.mkdir()
+        (folder / "checkpoint").write_text(text)
+    claim = claims.Claim(store / ".locks" / f"{key}.3", 3)
+    own = runs._begun(claim, key)
+    assert own.name == f"{key}.3" and (own / "checkpoint").read_text() == "new"
+    assert [each.name for each in (store / ".partial").iterdir()] == [own.name]
+    assert runs._begun(claim, key) == own and (own / "checkpoint").read_text() == "new"
 
 
 def arm(checksum, gradients):

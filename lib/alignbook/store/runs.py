@@ -8,7 +8,6 @@ longer as it was written is set aside and computed again.
 
 import contextlib
 import dataclasses
-import fcntl
 import json
 import shutil
 import time
@@ -22,7 +21,7 @@ from typing import Protocol
 import numpy as np
 
 from alignbook import ROOT
-from alignbook.store import durable
+from alignbook.store import claims, durable
 from alignbook.store.fingerprint import code_hash, key
 
 STORE = ROOT / "results" / "store"
@@ -120,10 +119,10 @@ def get(
         _computing[-1].append(name)
     if is_stored(name):
         return run
-    with _locked(name, wait):
+    with claims.claimed(STORE / ".locks", name, wait) as claim:
         if not is_stored(name):
             drop(name)
-            _compute(config, seed, inputs, device, origin, run)
+            _compute(config, seed, inputs, device, origin, run, claim)
     return run
 
 
@@ -201,15 +200,17 @@ def stored(name: str) -> Run:
 _computing: list[list[str]] = []  # of each run at work here, the runs that it asked for
 
 
-def _compute(config, seed, inputs, device, origin, run: Run) -> None:
-    partial = STORE / ".partial" / run.key
-    partial.mkdir(parents=True, exist_ok=True)
+def _compute(config, seed, inputs, device, origin, run: Run, claim: claims.Claim) -> None:
+    partial = _begun(claim, run.key)
     began = time.time()
     _computing.append([])
     try:
         metrics = config.compute(inputs, seed, partial, device)
     except (ValueError, ArithmeticError):  # of the input: to go on would end in the same
         shutil.rmtree(partial, ignore_errors=True)
+        raise
+    except OSError:
+        claim.check()  # the folder went with the run
         raise
     finally:
         asked = _computing.pop()
@@ -226,21 +227,31 @@ def _compute(config, seed, inputs, device, origin, run: Run) -> None:
         "files": durable.described(partial),
     }
     (partial / "run.json").write_text(json.dumps(sealed(record), indent=1))
+    claim.check()
     durable.replace(partial, run.folder)
+
+
+def _begun(claim: claims.Claim, name: str) -> Path:
+    """The folder in which a claim's owner works, with what owners before it left.
+
+    It has the claim's number: one who lost the run finds no folder to write to.
+    """
+    parts = STORE / ".partial"
+    own = parts / f"{name}.{claim.number}"
+    parts.mkdir(parents=True, exist_ok=True)
+    before = [each for each in parts.glob(f"{name}.*") if each != own]
+    for left in sorted(before, key=lambda each: int(each.suffix[1:]), reverse=True):
+        if own.exists():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.replace(own)
+    own.mkdir(exist_ok=True)
+    return own
 
 
 def sealed(record: dict) -> dict:
     """A run's record with a hash of itself, by which `fault` knows that nobody altered it."""
     return record | {"seal": key(record)}
-
-
-@contextlib.contextmanager
-def _locked(name: str, wait: bool):
-    """One process computes a run; others that want it wait. The lock ends with its holder."""
-    (STORE / ".locks").mkdir(parents=True, exist_ok=True)
-    with (STORE / ".locks" / name).open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
 
 
 def several(wanted: list[tuple], inputs: Sequence = (), device: str = "cpu") -> list[Run]:

@@ -1,0 +1,52 @@
+"""Wrong versions of what claims a run; every one must fail its test file."""
+
+MUTANTS = [
+    (name, "store/claims.py", snippet, wrong, "test_claims.py")
+    for name, snippet, wrong in [
+        ("the dead of this machine are waited for", "if not _lives(told):", "if False:"),
+        ("a number stands for its process", "abs(now - since) < 2", "True"),
+        ("the silent of this machine are dead", 'told.get("host") != host() and time', "time"),
+        ("of another machine nobody dies", "time.monotonic() - began > SILENT:", "False:"),
+        ("a sign of life is not heard", "if now != first:", "if now is None:"),
+        ("claims do not end", '_write(claim.path, {"over": True})', "pass"),
+        ("claims end by going", '_write(claim.path, {"over": True})', "claim.path.unlink()"),
+        (
+            "nobody beats",
+            "with contextlib.suppress(OSError):\n            os.utime",
+            "if False:\n            os.utime",
+        ),
+        ("who was asleep does not find out", "!= self.number:", "< self.number:"),
+        (
+            "all are first",
+            "except FileExistsError:\n        return False",
+            "except FileExistsError:\n        return True",
+        ),
+        (
+            "without waiting the silent are followed",
+            "        if not wait:\n            return False",
+            "        if not wait:\n            return True",
+        ),
+    ]
+] + [
+    (
+        "runs: who was asleep stores",
+        "store/runs.py",
+        "    claim.check()\n    durable.replace",
+        "    durable.replace",
+        "test_runs.py",
+    ),
+    (
+        "runs: the folder is shared",
+        "store/runs.py",
+        'own = parts / f"{name}.{claim.number}"',
+        'own = parts / f"{name}.1"',
+        "test_runs.py",
+    ),
+    (
+        "runs: the oldest folder is gone on with",
+        "store/runs.py",
+        "int(each.suffix[1:]), reverse=True)",
+        "int(each.suffix[1:]))",
+        "test_runs.py",
+    ),
+]
