@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -14,8 +15,23 @@ from alignbook.store import claims
 DEAD = 2**22 + 5  # no process has this number
 
 
+@pytest.fixture(autouse=True)
+def ends():
+    """Whoever waits for a claim that never comes fails, instead of waiting on."""
+
+    def late(*_):
+        raise TimeoutError("a claim that should have been had was waited for")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, 120)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
+    signal.setitimer(signal.ITIMER_REAL, 20)
     monkeypatch.setattr(claims, "LOOK", 0.01)
     monkeypatch.setattr(claims, "BEAT", 0.02)
     monkeypatch.setattr(claims, "SILENT", 0.3)
@@ -60,7 +76,7 @@ def test_who_waits_follows_at_once(folder):
             order.append(claim.number)
 
     with claims.claimed(folder, "run"):
-        thread = threading.Thread(target=second)
+        thread = threading.Thread(target=second, daemon=True)
         thread.start()
         time.sleep(0.2)
         order.append("first")
@@ -104,7 +120,7 @@ def test_a_sign_of_life_from_another_machine_is_heard(folder):
         with claims.claimed(folder, "run") as claim:
             found.append((claim.number, time.monotonic() - began))
 
-    follower = threading.Thread(target=follow)
+    follower = threading.Thread(target=follow, daemon=True)
     follower.start()
     time.sleep(1.0)  # three silences long
     assert not found
@@ -142,11 +158,11 @@ def test_of_many_one_is_first(folder):
             time.sleep(0.005)
             inside.pop()
 
-    threads = [threading.Thread(target=take) for _ in range(20)]
+    threads = [threading.Thread(target=take, daemon=True) for _ in range(20)]
     for each in threads:
         each.start()
     for each in threads:
-        each.join(30)
+        each.join(5)
     assert max(most) == 1 and sorted(numbers) == list(range(8, 28))
 
 
@@ -231,7 +247,7 @@ def test_fifty_kills_on_two_machines_compute_every_run_once(tmp_path):
         [sys.executable, "-c", CAMPAIGN, str(store), str(count), "50"],
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=100,
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT / "lib")},
     )
