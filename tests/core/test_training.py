@@ -127,10 +127,10 @@ def test_the_best_look_is_taken_back_the_first_of_equal_ones(tmp_path, values, b
     finished, found = train(tmp_path, look=look, steps=4)
     assert len(set(seen)) == 5 and finished == seen[-1]
     model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1))
-    assert training.take_best(model, tmp_path, found) == {"best step": best}
+    assert training.take_best(model, found) == {"best step": best}
     assert training.checksum(model) == seen[best]
     head = torch.nn.Linear(8, 1)
-    training.take_best(head, tmp_path, found, part="2.")
+    training.take_best(head, found, part="2.")
     assert torch.equal(head.weight, model[2].weight)
 
 
@@ -147,7 +147,7 @@ def test_a_resumed_run_has_the_best_look_of_an_unbroken_one(tmp_path, monkeypatc
         model = torch.nn.Sequential(
             torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1)
         )
-        best = training.take_best(model, tmp_path / name, outcome)
+        best = training.take_best(model, outcome)
         assert best == {"best step": steps[values.index(9)]}
         sums[name] = training.checksum(model)
     assert sums["a"] == sums["b"]

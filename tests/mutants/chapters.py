@@ -202,7 +202,7 @@ MUTANTS = [
         "test_chan.py",
         (
             "the last step is measured",
-            "best = training.take_best(model, folder, outcome)",
+            "best = training.take_best(model, outcome)",
             'best = {"best step": 0}',
         ),
         ("soft where hard is asked", 'if c.coding == "hard":', 'if c.coding != "hard":'),

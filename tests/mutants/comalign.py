@@ -223,7 +223,7 @@ MUTANTS = [
         ),
         (
             "training: the last step is measured",
-            "best = training.take_best(model, folder, outcome)",
+            "best = training.take_best(model, outcome)",
             'best = {"best step": 0}',
         ),
         ("training: a tuning seed sees the test split", "if seed < TUNING_SEED:", "if True:"),

@@ -19,7 +19,7 @@ STEPS = [
     ("preset: 30 epochs of images", "steps=30 * (145_000 // 128)", "steps=30 * (29_000 // 128)"),
     (
         "fit: the last step is measured",
-        "best = training.take_best(matcher, folder, outcome)",
+        "best = training.take_best(matcher, outcome)",
         'best = {"best step": 0}',
     ),
     # 1. Sampling.

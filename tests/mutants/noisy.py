@@ -320,7 +320,7 @@ MUTANTS = [
         ),
         (
             "frame: the last epoch is measured",
-            'found = training.take_best(pair.networks, folder, outcome, part="networks.")',
+            'found = training.take_best(pair.networks, outcome, part="networks.")',
             'found = {"best step": 0}',
         ),
         (

@@ -16,7 +16,6 @@ from alignbook.store import allocator, durable, progress
 CHECKPOINT_SECONDS = float(os.environ.get("ALIGNBOOK_CHECKPOINT_SECONDS", "15"))
 SKETCH_STEPS, SKETCH_SIZE = (0, 1, 3, 7, 15, 31), 2048
 DEV_LOOKS = 5  # points of a dev curve, besides the one before the first step
-BEST = "checkpoint.best.pt"
 
 
 def epoch_order(n: int, seed: int, epoch: int) -> torch.Tensor:
@@ -89,7 +88,7 @@ def fit(
     Parameters
     ----------
     loss_at : step → scalar loss; draws its batch from the step number alone.
-    folder : where the checkpoints lie until the run is whole.
+    folder : where the checkpoint lies until the run is whole.
     label : what a progress bar says.
     dev_at : number of steps taken → the value on dev that selection goes by. The model is in
         evaluation mode, without gradients; training goes on as if nobody had looked.
@@ -101,14 +100,14 @@ def fit(
     -------
     dict with `loss` and `rate` (the first group's learning rate), one value a step; `dev`, a pair
     (steps taken, value) a look; `seconds` (training time without looks) and `dev seconds`, both
-    added over resumes; `trivial`, None without `trivial_at`; and `gradients` `(S, 2048) float32`,
-    some of the gradient's entries at early steps, by which `runs.check_arms_differ` tells arms.
+    added over resumes; `trivial`, None without `trivial_at`; `best`, the weights at the best look;
+    and `gradients` `(S, 2048) float32`, some of the gradient's entries at early steps, and
+    `checksum`, of the model as it ends, by which `runs.check_arms_differ` tells arms.
     """
     allocator.keep_freed()
     torch.backends.cudnn.deterministic = True
     torch.backends.cudnn.allow_tf32 = False  # float32 means float32
-    course, checkpoint = _Course(model, descent, folder), folder / "checkpoint.pt"
-    steps = descent.steps
+    course, checkpoint, steps = _Course(model, descent), folder / "checkpoint.pt", descent.steps
     if are_whole(folder):
         course.resume(torch.load(checkpoint, weights_only=True))
     dev_steps = looks(steps) if dev_steps is None else dev_steps
@@ -140,8 +139,8 @@ def fit(
 class _Course:
     """A training under way: what is trained, and what it has come to."""
 
-    def __init__(self, model, descent: Descent, folder: Path):
-        self.model, self.clip, self.folder = model, descent.clip, folder
+    def __init__(self, model, descent: Descent):
+        self.model, self.clip, self.best = model, descent.clip, None
         self.optimizer, self.scheduler = descent.optimizer, descent.scheduler
         self.losses, self.rates, self.sketches, self.dev = [], [], [], []
         self.before = self.looking = 0.0  # seconds of earlier starts, and of looks
@@ -166,7 +165,7 @@ class _Course:
         paused = time.perf_counter()
         self.dev.append((steps, _look(self.model, dev_at, steps)))
         if best_look(self.dev) == len(self.dev) - 1:
-            keep(self.model.state_dict(), self.folder / BEST)
+            self.best = {k: v.detach().cpu().clone() for k, v in self.model.state_dict().items()}
         self.looking += time.perf_counter() - paused
 
     def state(self, seconds: float) -> dict:
@@ -181,6 +180,7 @@ class _Course:
             "sketches": self.sketches,
             "rates": self.rates,
             "dev": self.dev,
+            "best": self.best,
             "dev seconds": self.looking,
             "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else [],
         }
@@ -194,7 +194,7 @@ class _Course:
         if state["cuda"]:
             torch.cuda.set_rng_state_all(state["cuda"])
         self.losses, self.rates = state["losses"], state["rates"]
-        self.sketches, self.dev = list(state["sketches"]), state["dev"]
+        self.sketches, self.dev, self.best = list(state["sketches"]), state["dev"], state["best"]
         self.before, self.looking = state["seconds"], state["dev seconds"]
 
     def outcome(self, seconds: float) -> dict:
@@ -203,6 +203,8 @@ class _Course:
             "loss": self.losses,
             "rate": self.rates,
             "dev": self.dev,
+            "best": self.best,
+            "checksum": checksum(self.model),
             "seconds": self.before + seconds - self.looking,
             "dev seconds": self.looking,
             "gradients": torch.stack(self.sketches).numpy(),
@@ -230,16 +232,14 @@ def best_look(dev: list) -> int:
     return max(range(len(dev)), key=lambda i: dev[i][1])
 
 
-def take_best(model, folder: Path, outcome: dict, part: str = "") -> dict:
-    """Give a model that was trained in `folder`, or that `part` of it, its weights of the best look.
+def take_best(model, outcome: dict, part: str = "") -> dict:
+    """Give a model that was trained, or that `part` of it, its weights at the best look of `fit`.
 
     So is every arm reported, whatever it learnt afterwards [X]. Returns which look at dev it was:
     "best step", the steps taken then.
     """
-    where = next(model.parameters()).device
-    state = torch.load(folder / BEST, weights_only=True, map_location=where)
-    own = {name.removeprefix(part): x for name, x in state.items() if name.startswith(part)}
-    model.load_state_dict(own)
+    best = outcome["best"].items()
+    model.load_state_dict({name.removeprefix(part): x for name, x in best if name.startswith(part)})
     return {"best step": outcome["dev"][best_look(outcome["dev"])][0]}
 
 
@@ -286,8 +286,8 @@ def save(model, outcome: dict, folder: Path) -> dict:
     """Leave weights, curves and gradient sketch of a finished `fit` in `folder`.
 
     `loss` and `rate` `(steps,) float32`; `dev` `(L, 2) float64`, steps taken and value of a look.
-    Returns the metrics every run has: steps, parameters, seconds, the parameters' checksum, and the
-    trivial level of the loss where it is known.
+    Returns the metrics every run has: steps, parameters, seconds, the checksum of the parameters as
+    training left them, and the trivial level of the loss where it is known.
     """
     from safetensors.torch import save_file
 
@@ -304,5 +304,5 @@ def save(model, outcome: dict, folder: Path) -> dict:
         "parameters": sum(p.numel() for p in model.parameters()),
         "training seconds": round(outcome["seconds"], 3),
         "dev seconds": round(outcome.get("dev seconds", 0.0), 3),
-        "checksum": checksum(model),
+        "checksum": outcome.get("checksum") or checksum(model),
     }

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
 from alignbook.core import training
 from alignbook.core.protocol import TUNING_SEED
@@ -536,6 +537,7 @@ def test_looks_at_dev_are_at_what_selection_goes_by(tmp_path, monkeypatch):
     monkeypatch.setattr(comalign, "looked_at", lambda images: images)
     whole = comalign.compute(config, [*source, *target], TUNING_SEED, tmp_path, "cpu")
     assert np.array_equal(np.load(tmp_path / "loss.npy"), loss)
+    assert whole["checksum"] == first["checksum"]
     again = dict(np.load(tmp_path / "dev.npy").tolist())
     assert again[whole["best step"]] == whole["dev RSUM"] == max(again.values())
     assert [*again.values()] != looks[:, 1].tolist()
@@ -550,7 +552,9 @@ def test_an_arm_is_measured_as_its_best_look_at_dev_saw_it(tmp_path, monkeypatch
     monkeypatch.setattr(comalign, "looked_at", lambda images: images)
     found = comalign.compute(config, [*source, *target], TUNING_SEED, tmp_path, "cpu")
     assert found["best step"] == 0 and found["steps"] == 5
-    assert found["checksum"] == training.checksum(before)
+    after = safetensors.torch.load_file(tmp_path / "weights.safetensors")
+    assert all(torch.equal(after[name], x) for name, x in before.state_dict().items())
+    assert found["checksum"] != training.checksum(before)  # of what training came to
     assert found["dev RSUM"] == np.load(tmp_path / "dev.npy")[0, 1]
 
 

@@ -788,7 +788,8 @@ def test_dev_chooses_the_epoch_whose_weights_are_kept(inputs, tmp_path, monkeypa
     assert found["best epoch"] == best and found["test RSUM"] == 7
     steps = [0, 3, 6, 9]
     assert np.load(tmp_path / "dev.npy").tolist() == [list(each) for each in zip(steps, rsums)]
-    assert len(set(weights[:4])) == 4 and weights[4] == weights[best] == found["checksum"]
+    assert len(set(weights[:4])) == 4 and weights[4] == weights[best]
+    assert found["checksum"] == weights[3]  # of what training came to
 
 
 def test_a_network_learns_on_its_peers_division(inputs, tmp_path):
@@ -1143,6 +1144,7 @@ def test_too_little_to_train_on_is_refused(inputs, tmp_path):
 def test_a_runs_networks_can_be_had_again(slow_inputs, tmp_path, monkeypatch, similarity):
     """The mean of both networks' scores, images in blocks, in evaluation mode."""
     inputs, config = slow_inputs, config_of("gsl", similarity=similarity, epochs=1, epoch_steps=2)
+    monkeypatch.setattr(training, "best_look", lambda dev: len(dev) - 1)
     found = compute(config, inputs, 0, tmp_path)
     again = compute(config, inputs, 0, tmp_path / "again")
     assert told(again) == told(found)

@@ -151,7 +151,7 @@ def fit(
 
     descent = training.Descent(optimizer, schedule, config.steps, config.clip)
     outcome = training.fit(model, descent, loss_at, folder, label, dev_at, trivial_at=trivial_at)
-    best = training.take_best(model, folder, outcome)
+    best = training.take_best(model, outcome)
     split = "dev" if seed >= TUNING_SEED else "test"
     scores = evaluate(model, vocabulary, dataset, feature_run, split)
     found = best | retrieval.evaluate(scores, each).named(split)

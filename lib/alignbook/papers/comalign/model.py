@@ -202,7 +202,7 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     best = {}
     if config.network != "none":
         outcome = train(model, source, source_run, seed, folder, device)
-        best = training.take_best(model, folder, outcome)
+        best = training.take_best(model, outcome)
     model.eval()
     found = training.save(model, outcome, folder) | best
     on_dev = compare(model, source, source_run, "dev")

@@ -355,7 +355,7 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     outcome = training.fit(
         matcher, descent, loss_at, folder, label(config, seed), dev_at, trivial_at=trivial_at
     )
-    best = training.take_best(matcher, folder, outcome)
+    best = training.take_best(matcher, outcome)
     split = "dev" if seed >= TUNING_SEED else "test"
     began = time.perf_counter()
     scores, found = evaluate(matcher, dataset, split)

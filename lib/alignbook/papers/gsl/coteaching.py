@@ -425,7 +425,8 @@ def fit(method: Method, config: Config, inputs, seed: int, folder: Path, device:
         lessons.trivial_at,
     )
     outcome["loss"] = pair.curve.tolist()
-    found = training.take_best(pair.networks, folder, outcome, part="networks.")
+    outcome["checksum"] = training.checksum(pair.networks)  # without the seconds of the pair
+    found = training.take_best(pair.networks, outcome, part="networks.")
     found |= lessons.test()
     for name in ("posterior", "labels"):
         np.save(folder / f"{name}.npy", getattr(pair, name).numpy())
