@@ -29,13 +29,14 @@ def _cache() -> int:
     return 2**20
 
 
-# Scores of a block: in float32 as much as the cache. Larger, what follows the product waits for
-# memory, the longer the more others use it; smaller, products take longer.
-AREA = min(max(_cache() // 4, 2**17), 2**19)
+# Scores of a block: in float32 as much as the cache, and 1 MB at least. Larger, what follows the
+# product waits for memory, the longer the more others use it; smaller, products take longer: with
+# 512 KB on a core that has so much, hard coding took 1.21 times its product at d = 256, for 1.14.
+AREA = min(max(_cache() // 4, 2**18), 2**19)
 DEEP = 1024  # codewords of a block, if no group has more
 MEMBERS = math.isqrt(8 * AREA)  # of a block of `fgm`, a side
 # A block of `soft_coding`: so many queries by so many codewords, and a few tensors of that size.
-SCORES = AREA // DEEP, DEEP
+SCORES = AREA // DEEP, 2 * DEEP
 HOT = 1e20  # temperature from which weights are equal: by an infinite one, scores would be lost
 SPARSE = 0.2  # share of the pairs below which those without a gradient are left out of its products
 SMALL = 2**21  # scores up to which that takes longer: each group has its own few queries then
