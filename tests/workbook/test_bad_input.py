@@ -3025,7 +3025,8 @@ CASES = {
             "fewer photographs than the smoke profile measures, which goes first",
             words(
                 "--set gsl_images=0 --set gsl_dev_images=0 --set gsl_test_images=0 "
-                "--set covalign_dev_images=0 --set covalign_test_images=0 --data flickr8k={folder}"
+                "--set covalign_images=0 --set covalign_dev_images=0 --set covalign_test_images=0 "
+                "--data flickr8k={folder}"
             ),
             "Images",
             "1 images in split dev",
