@@ -8,8 +8,8 @@ MUTANTS = [
         # What a network sees.
         (
             "look: images of the clean index",
-            "self.rows[self.index[chosen]], self.regions)",
-            "self.rows[chosen // self.each], self.regions)",
+            "regions = self.pictures(network, self.index[chosen])",
+            "regions = self.pictures(network, chosen // self.each)",
         ),
         (
             "look: every pair an image of its own",
@@ -343,12 +343,6 @@ MUTANTS = [
             "return loss, step.told[0] if step.told else loss.detach()",
             "return loss, loss.detach()",
         ),
-        (
-            "frame: better than the last epoch",
-            "known = pair.dev[:epoch]",
-            "known = pair.dev[max(epoch - 1, 0) : epoch]",
-        ),
-        ("frame: the last epoch is tested", "    pair.networks.load_state_dict(best)\n", ""),
         (
             "frame: tuning on test",
             '"dev" if self.seed >= TUNING_SEED',
