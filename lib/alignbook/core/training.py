@@ -83,8 +83,6 @@ def fit(
 ) -> dict:
     """Train for the descent's steps; resume from `folder/checkpoint.pt` if a whole one is there.
 
-    The model ends as the last step left it; `take_best` gives it what its best look at dev saw.
-
     Parameters
     ----------
     loss_at : step → scalar loss; draws its batch from the step number alone.
@@ -128,8 +126,7 @@ def fit(
         if now - saved > CHECKPOINT_SECONDS or (step + 1 == steps and saved > began):
             keep(course.state(now - began), checkpoint)
             saved = now
-        dev = course.dev[-1][1] if course.dev else None
-        progress.show(label, step + 1, steps, loss, dev=dev)
+        progress.show(label, step + 1, steps, loss, dev=course.dev[-1][1] if course.dev else None)
     model.eval()
     spent = time.perf_counter() - began
     trivial = _look(model, trivial_at, steps - 1) if trivial_at else None

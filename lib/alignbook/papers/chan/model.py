@@ -105,8 +105,7 @@ def fit(
 ) -> dict:
     """Train a matcher of regions and captions by Eq. 9 and measure it: CHAN, or one of its rivals.
 
-    A tuning seed is measured on dev, a reporting seed on test: no choice sees the test split. Its
-    progress bar says `label`.
+    A tuning seed is measured on dev, a reporting seed on test. Its progress bar says `label`.
 
     Returns
     -------

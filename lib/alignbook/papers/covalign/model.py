@@ -311,8 +311,7 @@ def load(run, dataset, *sources) -> Matcher:
 def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dict:
     """Train one arm and measure it: a tuning seed on dev, a reporting seed on test.
 
-    Inputs are the data set, and the run of `two_towers` or, end to end, the sources of both
-    towers.
+    Inputs: the data set, and the run of `two_towers` or, end to end, both towers' sources.
 
     Returns
     -------
