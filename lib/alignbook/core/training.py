@@ -99,8 +99,8 @@ def fit(
     dict with `loss` and `rate` (the first group's learning rate), one value a step; `dev`, a pair
     (steps taken, value) a look; `seconds` (training time without looks) and `dev seconds`, both
     added over resumes; `trivial`, None without `trivial_at`; `best`, the weights at the best look;
-    and `gradients` `(S, 2048) float32`, some of the gradient's entries at early steps, and
-    `checksum`, of the model as it ends, by which `runs.check_arms_differ` tells arms.
+    and `gradients` `(S, 2048) float32`, some of the gradient's entries at early steps, by which
+    `runs.check_arms_differ` tells arms.
     """
     allocator.keep_freed()
     torch.backends.cudnn.deterministic = True
@@ -201,7 +201,6 @@ class _Course:
             "rate": self.rates,
             "dev": self.dev,
             "best": self.best,
-            "checksum": checksum(self.model),
             "seconds": self.before + seconds - self.looking,
             "dev seconds": self.looking,
             "gradients": torch.stack(self.sketches).numpy(),
@@ -233,8 +232,9 @@ def take_best(model, outcome: dict, part: str = "") -> dict:
     """Give a model that was trained, or that `part` of it, its weights at the best look of `fit`.
 
     So is every arm reported, whatever it learnt afterwards [X]. Returns which look at dev it was:
-    "best step", the steps taken then.
+    "best step", the steps taken then. The outcome's "checksum" is of what training came to.
     """
+    outcome["checksum"] = checksum(model)
     best = outcome["best"].items()
     model.load_state_dict({name.removeprefix(part): x for name, x in best if name.startswith(part)})
     return {"best step": outcome["dev"][best_look(outcome["dev"])][0]}

@@ -425,7 +425,6 @@ def fit(method: Method, config: Config, inputs, seed: int, folder: Path, device:
         lessons.trivial_at,
     )
     outcome["loss"] = pair.curve.tolist()
-    outcome["checksum"] = training.checksum(pair.networks)  # without the seconds of the pair
     found = training.take_best(pair.networks, outcome, part="networks.")
     found |= lessons.test()
     for name in ("posterior", "labels"):
