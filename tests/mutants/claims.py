@@ -8,8 +8,8 @@ MUTANTS = [
         ("the silent of this machine are dead", 'told.get("host") != host() and time', "time"),
         ("of another machine nobody dies", "time.monotonic() - began > SILENT:", "False:"),
         ("a sign of life is not heard", "if now != first:", "if now is None:"),
-        ("claims do not end", '_write(claim.path, {"over": True})', "pass"),
-        ("claims end by going", '_write(claim.path, {"over": True})', "claim.path.unlink()"),
+        ("claims do not end", "os.truncate(claim.path, 0)", "pass"),
+        ("claims end by going", "os.truncate(claim.path, 0)", "claim.path.unlink()"),
         (
             "nobody beats",
             "with contextlib.suppress(OSError):\n            os.utime",

@@ -58,7 +58,7 @@ def test_a_claim_names_its_owner_and_ends_with_the_block(folder):
             pass
     with claims.claimed(folder, "run", wait=False) as claim:
         assert claim.number == 2
-    assert sorted(path.name for path in folder.iterdir()) == ["other.1", "run.2"]
+    assert sorted(path.name for path in folder.iterdir()) == ["other.1", "run.1", "run.2"]
 
 
 def test_an_error_ends_a_claim_too(folder):
@@ -105,7 +105,7 @@ def test_a_living_process_is_not_followed_however_silent(folder):
     follower.start()
     time.sleep(0.8)
     assert not found
-    claims._write(path, {"over": True})
+    os.truncate(path, 0)
     follower.join(5)
     assert found == [2]
 
@@ -152,7 +152,7 @@ def test_who_was_asleep_finds_out(folder):
         with pytest.raises(claims.Lost, match="run run was taken over: for 0.3 s"):
             claim.check()
     assert [path.name for path in folder.iterdir()] == ["run.2"]
-    assert "over" not in json.loads((folder / "run.2").read_text())
+    assert json.loads((folder / "run.2").read_text())  # still its new owner's
 
 
 def test_of_many_one_is_first(folder):
@@ -271,4 +271,4 @@ def test_fifty_kills_on_two_machines_compute_every_run_once(tmp_path):
     assert found == {seed: value_of(seed) for seed in range(count)}
     assert not list((store / ".partial").iterdir())
     numbers = [path for path in (store / ".locks").iterdir() if path.suffix[1:].isdecimal()]
-    assert len(numbers) == count  # one small file a run
+    assert count <= len(numbers) <= 2 * count  # small files, two a run at most

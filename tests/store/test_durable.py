@@ -142,7 +142,7 @@ def test_everything_is_on_the_disk_before_it_has_its_name(store, monkeypatch):
         pytest.skip("needs /proc")
     run = runs.get(Toy(), 0)
     assert sorted(told[:5]) == sorted([*FILES, f"{run.key}.1"])
-    assert told[5:] == ["renamed", "store", "renamed"]  # the last is its claim, which is over
+    assert told[5:] == ["renamed", "store"]
     told.clear()
     durable.write(store / "note", "x")
     assert told[0].startswith(".note") and told[1:] == ["renamed", "store"]

@@ -64,9 +64,11 @@ def claimed(folder: Path, name: str, wait: bool = True) -> Iterator[Claim]:
                 raise BlockingIOError(f"run {name} is claimed")
             continue
         if _link(_at(place, number + 1)):
-            break
+            if _highest(place) == number + 1:
+                break
+            _at(place, number + 1).unlink(missing_ok=True)  # a list that changed had missed some
     claim = Claim(_at(place, number + 1), number + 1)
-    for lower in range(1, claim.number):  # these count no more
+    for lower in range(1, number):  # the one before stays, for those who list the folder just now
         _at(place, lower).unlink(missing_ok=True)
     ended = threading.Event()
     beating = threading.Thread(target=_beat, args=(claim.path, ended), daemon=True)
@@ -77,7 +79,7 @@ def claimed(folder: Path, name: str, wait: bool = True) -> Iterator[Claim]:
         ended.set()
         beating.join()
         with contextlib.suppress(FileNotFoundError):  # taken over, and removed as a lower one
-            _write(claim.path, {"over": True})
+            os.truncate(claim.path, 0)  # an empty claim is over: this takes no room on a full disk
 
 
 def _at(place: Path, number: int) -> Path:
@@ -103,18 +105,6 @@ def _link(path: Path) -> bool:
     return True
 
 
-def _write(path: Path, content: dict) -> None:
-    """Change a claim that is there, at once."""
-    aside = path.with_name(f"{path.name}.{uuid.uuid4().hex}-new")
-    aside.write_text(json.dumps(content))
-    try:
-        if not path.exists():
-            raise FileNotFoundError(path)
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
-
-
 def _beat(path: Path, ended: threading.Event) -> None:
     while not ended.wait(BEAT):
         with contextlib.suppress(OSError):
@@ -126,7 +116,7 @@ def _is_over(path: Path, wait: bool) -> bool:
     seconds to know; without `wait` it is taken to live.
     """
     began, first = time.monotonic(), _look(path)
-    if first is None or first[1].get("over"):
+    if first is None or not first[1]:
         return first is not None  # gone: somebody has claimed a higher one
     while True:
         told = first[1]
@@ -144,14 +134,14 @@ def _is_over(path: Path, wait: bool) -> bool:
 
 
 def _look(path: Path) -> tuple[int, dict] | None:
-    """When a claim was touched, and what it says; None if it is gone."""
+    """When a claim was touched, and what it says, nothing if it is over; None if it is gone."""
     try:
         touched = path.stat().st_mtime_ns
         return touched, json.loads(path.read_text() or "{}")
     except FileNotFoundError:
         return None
-    except (OSError, ValueError):  # seen while it changes
-        return 0, {}
+    except (OSError, ValueError):  # it can't be read just now
+        return 0, {"host": "unknown"}
 
 
 def _me() -> dict:
