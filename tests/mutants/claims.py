@@ -1,7 +1,7 @@
 """Wrong versions of what claims a run; every one must fail its test file."""
 
 MUTANTS = [
-    (name, "store/claims.py", snippet, wrong, "test_claims.py")
+    (name, "store/claims.py", snippet, wrong, "test_run_claims.py")
     for name, snippet, wrong in [
         ("the dead of this machine are waited for", "if not _lives(told):", "if False:"),
         ("a number stands for its process", "abs(now - since) < 2", "True"),
