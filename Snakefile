@@ -14,7 +14,7 @@ from alignbook import ROOT
 from alignbook.core.names import row_and_target, slug
 from alignbook.store import contents
 from alignbook.store.fingerprint import code_hash, key
-from alignbook.workbook import beside, chapters, named_files, profiles
+from alignbook.workbook import asks, beside, chapters, named_files, profiles, trainings
 from alignbook.workbook.checks import check
 from alignbook.workbook.exhibits import EXHIBITS, NOTEBOOKS, arms as arms_of, jobs, paper
 from alignbook.workbook.folders import results_folder, write_settings
@@ -46,6 +46,8 @@ READ = ("chan-F3", "covalign-ladder", "gsl-T2")  # of them, those that other not
 PAPERS = chapters.PAPERS
 LEARNT = "alignbook.evidence.learnt"  # which dev may choose, and what a row is called
 BUYS = PROFILE.seeds_most > PROFILE.seeds
+SPREAD = config["spread"]
+asked = asks.Asks(PROFILE, KIND, config["device"])
 FROM_DATA = {"world-clip-large", "world-coca"}  # arms that don't wait for the profile's base model
 MEASURING = sorted((ROOT / "benchmarks").glob("*.py"))
 PRINTED = [os.path.relpath(file) for kind in ("csv", "yaml")
@@ -92,7 +94,31 @@ def exhibit_code(exhibit, part="arms"):
     own = chapters.module(exhibit, part)
     catalogue = [chapters.module(exhibit, "catalogue")] if "papers" in own else []
     clock = ["alignbook.store.stopwatch"] if part == "cost" else []
-    return code_hash(own, *catalogue, *clock, LEARNT, "alignbook.workbook.results", "alignbook.workbook.profiles")
+    return code_hash(own, *catalogue, *clock, LEARNT, *(f"alignbook.workbook.{name}" for name in (
+        "results", "trainings", "profiles")))
+
+
+# In the spread "seed", by what they are known by: each training is a job of its own, and arms that
+# show the same one share it. It is called after the first of them.
+TRAININGS = {}
+for exhibit in EXHIBITS if SPREAD == "seed" else ():
+    for arm in arms_of(exhibit, KIND, PROFILE):
+        TRAININGS |= trainings.of_arm(exhibit, arm, PROFILE, KIND) | TRAININGS
+PLACES = {each.place: each for each in TRAININGS.values()}
+
+
+def trained(exhibit, some, *roles):
+    """What stands for the trainings of some arms, or for those of some roles."""
+    return [f"trained/{TRAININGS[name].place}" for arm in some if SPREAD == "seed"
+            for name, each in trainings.of_arm(exhibit, arm, PROFILE, KIND).items()
+            if not roles or each.role in roles]
+
+
+def training_inputs(wildcards):
+    """A reporting seed comes after the trials of its arm."""
+    one = PLACES[wildcards.training]
+    tried = trained(one.exhibit, [one.arm], trainings.TRIAL) if one.role == trainings.REPORT else []
+    return beforehand([one.arm]) + tried
 
 
 def notebook_inputs(wildcards):
@@ -133,6 +159,7 @@ def notebook_code(wildcards):
 wildcard_constraints:
     notebook="|".join(NOTEBOOKS),
     exhibit="|".join(EXHIBITS),
+    training=".+/.+/.+",
 
 
 rule all:
@@ -148,6 +175,8 @@ rule data:
     params:
         settings=SETTINGS,
         code=code_hash(*DATA),
+    resources:
+        **asked.of("data"),
     shell:
         JOB + " data --out ."
 
@@ -161,12 +190,14 @@ rule base:
         settings=SETTINGS,
         code=code_hash(*BASE),
     threads: 1
+    resources:
+        **asked.of("base"),
     priority: 1  # everything waits for it
     shell:
         "OMP_NUM_THREADS={threads} " + JOB + " base --out ."
 
 
-if config["spread"] == "chapter":
+if SPREAD == "chapter":
     for chapter in dict.fromkeys(paper(name) for name in SHOWN if arms(name)):
         own = [name for name in SHOWN if paper(name) == chapter]
         whole = [file for name in own for file in arms(name)]
@@ -182,6 +213,8 @@ if config["spread"] == "chapter":
                 settings=SETTINGS,
                 code=exhibit_code(own[0]),
             threads: 1
+            resources:
+                **asked.of("whole", *whole),
             # Base models, which others start from, then the longest, so that no core waits at the end.
             priority: 1000 if chapter == paper("base-models") else len(whole)
             shell:
@@ -192,13 +225,14 @@ else:
     # papers from the last on, as its seeds take longest.
     FIRST = sorted(EXHIBITS, key=lambda name: -PAPERS.index(paper(name)) if paper(name) in PAPERS else -99)
     for name in EXHIBITS:
-        for number, some in enumerate(jobs(name, KIND, PROFILE, config["spread"])):
+        for number, some in enumerate(jobs(name, KIND, PROFILE, SPREAD)):
 
             rule:
                 name:
                     f"arms_{name.replace('-', '_')}_{number}"
                 input:
                     beforehand(some),
+                    trained(name, some),
                 output:
                     [file_of(name, arm) for arm in some],
                 params:
@@ -207,9 +241,28 @@ else:
                     exhibit=name,
                     arms=some,
                 threads: 1
+                resources:
+                    **asked.of("arms", name, *some, trained=SPREAD == "seed"),
                 priority: 1 + len(FIRST) - FIRST.index(name)
                 shell:
                     "OMP_NUM_THREADS={threads} " + JOB + " arms {params.exhibit} {params.arms:q} --out ."
+
+
+rule training:
+    input:
+        training_inputs,
+    output:
+        touch("trained/{training}"),
+    params:
+        settings=SETTINGS,
+        code=lambda wildcards: exhibit_code(PLACES[wildcards.training].exhibit),
+        which=lambda wildcards: PLACES[wildcards.training],
+    threads: 1
+    resources:
+        **asked.by(lambda wildcards: ["training", *map(str, PLACES[wildcards.training])]),
+    priority: 10  # before the arms that wait for it
+    shell:
+        "OMP_NUM_THREADS={threads} " + JOB + " training {params.which:q} --out ."
 
 
 for each in (bought(SHOWN) if BUYS else []):
@@ -231,6 +284,8 @@ for each in (bought(SHOWN) if BUYS else []):
             paper=whose,
             exhibits=" ".join(theirs),
         threads: 1
+        resources:
+            **asked.of("seeds", whose, *theirs),
         priority: 100  # a paper's seeds are bought one look after another
         shell:
             "OMP_NUM_THREADS={threads} " + JOB + " seeds {params.paper} {params.exhibits} --out ."
@@ -245,6 +300,8 @@ rule efficiency:
         settings=SETTINGS,
         code=lambda wildcards: exhibit_code(wildcards.exhibit, "cost"),
     threads: 1 if config["profile"] == "smoke" else workflow.cores  # alone on the machine
+    resources:
+        **asked.by(lambda wildcards: ["efficiency", wildcards.exhibit]),
     shell:
         "OMP_NUM_THREADS=1 " + JOB + " efficiency {wildcards.exhibit} --out ."
 
@@ -257,6 +314,8 @@ rule benchmark:
         code=code_hash("alignbook.core.kernels", "alignbook.core.similarity"),
         files=key(*(path.read_text("utf-8") for path in MEASURING)),
     threads: 1 if config["profile"] == "smoke" else workflow.cores  # alone on the machine
+    resources:
+        **asked.of("benchmark"),
     shell:
         "OMP_NUM_THREADS=1 " + JOB + " benchmark --out ."
 
@@ -275,6 +334,8 @@ rule notebook:
         code=notebook_code,
         files=notebook_files,
     threads: 1
+    resources:
+        **asked.by(lambda wildcards: ["notebook", wildcards.notebook]),
     shell:
         "OMP_NUM_THREADS={threads} " + JOB + " notebook {wildcards.notebook} --out ."
 
@@ -292,5 +353,7 @@ rule collect:
         settings=SETTINGS,
         code=code_hash("alignbook.workbook.results", "alignbook.evidence.statistics", LEARNT),
         exhibits=" ".join(SHOWN),
+    resources:
+        **asked.of("collect"),
     shell:
         JOB + " collect {params.exhibits} --out ."

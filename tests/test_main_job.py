@@ -535,6 +535,21 @@ def test_editing_a_docstring_runs_nothing_and_editing_the_loss_trains_anew(twin)
     assert folders(twin.root) > stored  # new runs beside the old ones
 
 
+def test_trainings_one_by_one_are_those_of_the_chapters(twin):
+    """As a cluster does them: what is stored is found, what is gone is trained again, and is equal."""
+    store, before = twin.root / "results/store", (twin.smoke / "metrics.csv").read_bytes()
+    runs = pd.read_csv(twin.smoke / "runs.csv", dtype={"run": str})
+    (gone,) = runs[(runs.exhibit == "chan-T1") & (runs.row == "chan") & (runs.role == "report")].run
+    there = {path.name for path in store.iterdir()}
+    shutil.rmtree(store / gone)
+    done = twin.run("--profile", "smoke", "--spread", "seed", "chan-T1")
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert "chan-T1 chan, trial 0" in done.stdout and "chan-T1 chan, seed 0" in done.stdout
+    assert {path.name for path in store.iterdir()} == there
+    assert (twin.smoke / "metrics.csv").read_bytes() == before
+    assert (twin.smoke / "trained/chan-T1/chan/report-0").exists()
+
+
 def test_one_exhibit_of_those_that_are_there_is_computed_no_more(finished):
     done = finished.run("--profile", "smoke", "chan-T3", "--dry-run")
     assert done.returncode == 0, done.stderr

@@ -173,6 +173,14 @@ def test_dry_run_spreads_arms(copy):
         assert f"arms/chan-T3/{slug(arm)}.csv " in done.stdout
 
 
+def test_dry_run_spreads_trainings(copy):
+    done = copy.run("--dry-run", "--spread", "seed", "--profile", "smoke", "chan-T1")
+    listed = [line.split()[0] for line in done.stdout.splitlines()[1:]]
+    assert {f"trained/chan-T1/chan/{each}" for each in ("trial-0", "report-0")} < {*listed}
+    assert "arms/chan-T1/chan.csv" in listed
+    assert not [line for line in listed if "trained/chan-T3/visual-codebook/" in line]  # the same
+
+
 def test_the_paper_profile_says_what_it_lacks(copy):
     before = everything(copy.root)
     listed = copy.run("--profile", "paper", "--dry-run")

@@ -12,10 +12,9 @@ import pandas as pd
 
 from alignbook import ROOT
 from alignbook.core.names import BASE_MODEL, row_and_target
-from alignbook.core.protocol import TUNING_SEED
 from alignbook.evidence import claims
 from alignbook.store import durable
-from alignbook.workbook import chapters, exhibits, profiles
+from alignbook.workbook import chapters, exhibits, profiles, trainings
 from alignbook.workbook.exhibits import EXHIBITS
 
 # Core-seconds of a laptop run, by chapter.
@@ -82,14 +81,12 @@ def _trainings(
         images = profile.train_images or profiles.TRAINING_CAPTIONS[data] // 5
         steps = config.epochs * (images // config.batch)
         return {(repr(config), seed): steps for seed in range(profile.base_seeds)}
-    own = EXHIBITS[exhibit].arm(name) if name != BASE_MODEL else None
-    if own is None or not own.trained:
+    if name == BASE_MODEL or not EXHIBITS[exhibit].arm(name).trained:
         return {}
     candidates, changes = chapters.arms_of(exhibit).arms(exhibit, profile)[name]
-    tried = []
-    if trials and len(candidates) > 1 and not own.untuned(profile.name):
-        tried = [(c, TUNING_SEED + i) for c in candidates for i in range(profile.tuning_seeds)]
-    reported = list(seeds)[: 1 if own.single(profile.name) else None]
+    tried = trainings.trials(exhibit, name, profile) if trials else []
+    single = EXHIBITS[exhibit].arm(name).single(profile.name)
+    reported = list(seeds)[: 1 if single else None]
     tried += [(replace(candidates[0], **changes), seed) for seed in reported]
     hours = chapters.HOURS[exhibits.paper(exhibit)]
     # The world has domains and gold boxes, photographs one place to start from.

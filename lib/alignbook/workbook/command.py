@@ -133,6 +133,7 @@ def parser() -> argparse.ArgumentParser:
     once("--seeds", metavar="N", type=positive, help="train N times (default: the profile's)")
     once("--jobs", metavar="N", type=positive, help="use N cores (default: all there are)")
     once("--device", metavar="DEV", default="auto", help="auto (default), cpu, cuda or mps")
+    once("--gpu-jobs", metavar="N", type=positive, help="jobs a GPU takes at once (default: 1)")
     option(
         "--set",
         metavar="KEY=VALUE",
@@ -143,9 +144,9 @@ def parser() -> argparse.ArgumentParser:
     )
     once(
         "--spread",
-        choices=("arm", "exhibit", "chapter"),
-        help="one job per arm, per exhibit or per chapter with all its arms (default: chapter for "
-        "smoke, else arm)",
+        choices=("seed", "arm", "exhibit", "chapter"),
+        help="one job per training of an arm, per arm, per exhibit or per chapter with all its arms "
+        "(default: chapter for smoke, else arm)",
     )
     option("--dry-run", action="store_true", help="list what would run, and why; compute nothing")
     return whole

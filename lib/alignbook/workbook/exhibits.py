@@ -94,7 +94,8 @@ def arms(exhibit: str, data: str, profile=None) -> tuple[str, ...]:
 
 def jobs(exhibit: str, data: str, profile=None, spread: str = "arm") -> list[tuple[str, ...]]:
     """The arms of an exhibit by the job that trains them, one after another: in `spread` "exhibit"
-    all in one. Else each has its own, but for those that share a process, as `Arm.job` says.
+    all in one. Else each has its own, but for those that share a process, as `Arm.job` says; in
+    "seed" other jobs have trained what it lists.
 
     >>> [len(job) for job in jobs("comalign-TI", "world")], len(jobs("chan-T1", "world"))
     ([17, 4, 4, 4], 12)
@@ -105,7 +106,7 @@ def jobs(exhibit: str, data: str, profile=None, spread: str = "arm") -> list[tup
     """
     groups: dict[str, list[str]] = {}
     for name in arms(exhibit, data, profile):
-        shared = (EXHIBITS[exhibit].arm(name).job or name) if spread == "arm" else ""
+        shared = (EXHIBITS[exhibit].arm(name).job or name) if spread in ("arm", "seed") else ""
         groups.setdefault(shared, []).append(name)
     return [tuple(group) for group in groups.values()]
 

@@ -121,6 +121,8 @@ def title(words: list[str]) -> str:
 
     >>> title(["notebook", "02_data"]), title(["arms", "chan-T3", "hard"])
     ('notebook 02_data', 'chan-T3 hard')
+    >>> title(["training", "chan-T3", "hard", "trial", "0"])
+    'chan-T3 hard, trial 0'
     >>> title(["seeds", "chan", "chan-T3"])
     'chan, more seeds'
     >>> title(["whole", "arms/chan-T3/hard.csv", "arms/chan-T3/soft.csv"])
@@ -132,6 +134,9 @@ def title(words: list[str]) -> str:
         return f"{chapter}, {len(names)} arm{'s' * (len(names) > 1)}"
     if kind == "seeds":
         return f"{names[0]}, more seeds"
+    if kind == "training":
+        exhibit, arm, role, number = names
+        return f"{exhibit} {arm}, {'seed' if role == 'report' else role} {number}"
     if kind == "arms":
         more = f" and {len(names) - 2} more" if len(names) > 2 else ""
         return " ".join(names[:2]) + more

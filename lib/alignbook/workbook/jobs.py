@@ -14,7 +14,7 @@ from pathlib import Path
 from alignbook import ROOT
 from alignbook.core.names import slug
 from alignbook.store import durable, progress, verbatim
-from alignbook.workbook import chapters, exhibits, surroundings, workbook
+from alignbook.workbook import chapters, exhibits, gpus, surroundings, workbook
 from alignbook.workbook.graph import title
 from alignbook.workbook.workbook import Workbook
 
@@ -88,6 +88,17 @@ def arm(book: Workbook, exhibit: str, name: str) -> None:
     mean = sum(metrics[headline] for metrics in found) / len(found)
     count = f"{len(listed) - len(reported)} trials, {len(reported)} seed{'s' * (len(reported) > 1)}"
     say(f"{exhibit} {name}, {headline} {mean:.1f}, {count}", began)
+
+
+def training(book: Workbook, exhibit: str, name: str, role: str, number: str) -> None:
+    """One training of an arm, a trial or a reporting seed; the arm's own job finds it stored."""
+    from alignbook.workbook import results, trainings
+
+    began = time.monotonic()
+    run = results.train(book, trainings.Training(exhibit, name, role, int(number)))
+    found = run.metrics.get("dev RSUM")
+    said = f", dev RSUM {found:.1f}" if found is not None else ""
+    say(f"{title(['training', exhibit, name, role, number])}{said}", began)
 
 
 def seeds(book: Workbook, paper: str, *names: str) -> None:
@@ -180,7 +191,7 @@ def say(what: str, began: float, expected: float | None = None) -> None:
 
 KINDS = {
     job.__name__: job
-    for job in (data, base, whole, arms, seeds, efficiency, benchmark, notebook, collect)
+    for job in (data, base, whole, arms, training, seeds, efficiency, benchmark, notebook, collect)
 }
 
 
@@ -196,7 +207,8 @@ def main(arguments: list[str]) -> int:
     # Kept with the runs and shown in notebook 40: hundreds of lines would hide the others here.
     warnings.filterwarnings("ignore", "epoch .*, network", UserWarning)
     try:
-        with progress.told(asked.out, [asked.kind, *asked.names]):
+        device = json.loads((asked.out / "settings.json").read_text())["device"]
+        with gpus.taken(asked.kind, device), progress.told(asked.out, [asked.kind, *asked.names]):
             KINDS[asked.kind](workbook.load(asked.out), *asked.names)
     except Exception as error:
         known = isinstance(error, (NotebookFailed, ValueError, FloatingPointError, OSError))

@@ -22,6 +22,7 @@ from alignbook.store import durable, verbatim
 from alignbook.workbook import (
     exhibits,
     folders,
+    gpus,
     lifeline,
     live,
     surroundings,
@@ -62,6 +63,8 @@ def run(asked: argparse.Namespace) -> int:
     if asked.targets:
         settings = folders.set_apart(settings, notebooks)
     cores = asked.jobs or available_cores()
+    if asked.gpu_jobs:
+        os.environ[gpus.JOBS] = str(asked.gpu_jobs)
     if asked.dry_run:
         return dry_run(settings, notebooks, asked.spread, cores)
     if problem := surroundings.without_loopback():

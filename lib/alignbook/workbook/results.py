@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from alignbook.core.names import BASE_MODEL, COLUMNS, row_and_target, slug
-from alignbook.core.protocol import TUNING_SEED, Protocol
+from alignbook.core.protocol import Protocol
 from alignbook.core.retrieval import KS
 from alignbook.evidence import learnt
 from alignbook.evidence.statistics import t_interval
 from alignbook.store import runs
-from alignbook.workbook import chapters, exhibits
+from alignbook.workbook import chapters, exhibits, trainings
 
 LISTED = ["exhibit", "arm", "role", "seed", "key"]  # what is said of a run of an arm
 TEXTS = {name: str for name in ("exhibit", "arm", "role", "key")}
@@ -39,26 +39,48 @@ def arm(book, exhibit: str, name: str, seeds: int = 0) -> pd.DataFrame:
     if exhibit == "base-models":
         found = [(seed, book.measured(name, seed).key) for seed in book.base_seeds]
         return pd.DataFrame([(exhibit, name, "report", *each) for each in found], columns=LISTED)
-    own, chapter = exhibits.EXHIBITS[exhibit].arm(name), chapters.arms_of(exhibit)
-    candidates, changes = chapter.arms(exhibit, book.profile)[name]
+    chapter = chapters.arms_of(exhibit)
     inputs = chapter.inputs(book, exhibit, name)
-    chosen, lines = candidates[0], []
-    if len(candidates) > 1 and not own.untuned(book.profile.name):
-        tuned = getattr(chapter, "tuning_inputs", chapter.inputs)(book, exhibit, name)
-        each = book.profile.tuning_seeds
-        tried = [(config, TUNING_SEED + i) for config in candidates for i in range(each)]
-        trials = runs.several(tried, tuned, device=book.device)
-        grouped = [trials[i : i + each] for i in range(0, len(trials), each)]
-        chosen = learnt.best(candidates, grouped)
-        lines = [(exhibit, name, "trial", seed, run.key) for (_, seed), run in zip(tried, trials)]
-    chosen = replace(chosen, **changes)
-    reported = range(seeds or (1 if own.single(book.profile.name) else book.profile.seeds))
-    wanted = [(chosen, seed if own.trained else 0) for seed in reported]
+    chosen, tried = _chosen(book, exhibit, name)
+    lines = [(exhibit, name, trainings.TRIAL, seed, run.key) for seed, run in tried]
+    reported = range(seeds) if seeds else trainings.seeds(exhibit, name, book.profile)
+    trained = exhibits.EXHIBITS[exhibit].arm(name).trained
+    wanted = [(chosen, seed if trained else 0) for seed in reported]
     for seed, run in zip(reported, runs.several(wanted, inputs, device=book.device), strict=True):
         if measured := getattr(chapter, "measured", None):
             run = measured(book, exhibit, name, run, inputs)
-        lines.append((exhibit, name, "report", seed, run.key))
+        lines.append((exhibit, name, trainings.REPORT, seed, run.key))
     return pd.DataFrame(lines, columns=LISTED)
+
+
+def _chosen(book, exhibit: str, name: str) -> tuple:
+    """The settings that dev chose for an arm, and its trials: pairs of a seed and a run."""
+    chapter = chapters.arms_of(exhibit)
+    candidates, changes = chapter.arms(exhibit, book.profile)[name]
+    wanted = trainings.trials(exhibit, name, book.profile)
+    if not wanted:
+        return replace(candidates[0], **changes), []
+    inputs = getattr(chapter, "tuning_inputs", chapter.inputs)(book, exhibit, name)
+    tried = runs.several(wanted, inputs, device=book.device)
+    each = book.profile.tuning_seeds
+    grouped = [tried[i : i + each] for i in range(0, len(tried), each)]
+    chosen = replace(learnt.best(candidates, grouped), **changes)
+    return chosen, [(seed, run) for (_, seed), run in zip(wanted, tried)]
+
+
+def train(book, one: trainings.Training) -> runs.Run:
+    """One training of an arm, which `arm` will find stored. A reporting seed's comes after the
+    trials: what dev chooses is asked of them.
+    """
+    chapter = chapters.arms_of(one.exhibit)
+    which = one.exhibit, one.arm
+    if one.role == trainings.TRIAL:
+        config, seed = trainings.trials(*which, book.profile)[one.number]
+        inputs = getattr(chapter, "tuning_inputs", chapter.inputs)(book, *which)
+    else:
+        (config, _), seed = _chosen(book, *which), one.number
+        inputs = chapter.inputs(book, *which)
+    return runs.get(config, seed, inputs, device=book.device)
 
 
 def arms(book, exhibit: str, seeds: dict[tuple[str, str], int] | None = None) -> pd.DataFrame:

@@ -47,7 +47,7 @@ class Plan:
     Parameters
     ----------
     profile : the resolved profile; data : the kind of data; notebooks : those asked for.
-    spread : "arm", "exhibit" or "chapter"; cores : as Snakemake has them.
+    spread : "arm", "exhibit", "chapter" or "seed"; cores : as Snakemake has them.
     earlier : seconds of jobs in earlier starts, by title.
     """
 
@@ -65,6 +65,9 @@ class Plan:
             return known
         if kind in ("arms", "whole"):
             return sum(self._parts(words))
+        if kind == "training":
+            row = self._budget().get(names[0])
+            return row[0] / row[2] + besides(words)["arm"] if row else OTHERS["arms"]
         if kind == "seeds":
             return self._budget().get(f"{names[0]}-seeds", (OTHERS["seeds"], 1))[0]
         if kind == "base":
@@ -106,6 +109,8 @@ class Plan:
         )
         if rule == "notebook":
             return [["notebook", name] for name in self.notebooks]
+        if rule == "training":  # which arm's and of which role is not looked up
+            return [[rule, name, "any", "report", "0"] for name in shown]
         if rule == "efficiency":
             made = [name for name in shown if exhibits.arms(name, self.data, self.profile)]
             return [["efficiency", name] for name in made if exhibits.EXHIBITS[name].timed]
@@ -143,7 +148,7 @@ class Plan:
         budget = self._budget()
         # What the budget doesn't list, if there is one, shows others' runs and trains nothing.
         unknown = 0.0 if budget else OTHERS["arms"]
-        each = {name: seconds / arms for name, (seconds, arms) in budget.items()}
+        each = {name: seconds / arms for name, (seconds, arms, _) in budget.items()}
         made = ("base-models", slug(self.profile.base))  # by the job `base`
         parts = [
             (0.0 if (name, arm) == made else each.get(name, unknown)) + besides(words)["arm"]
@@ -153,19 +158,24 @@ class Plan:
             parts[0] += besides(words)["start"]
         return parts
 
-    def _budget(self) -> dict[str, tuple[float, int]]:
-        """Core-seconds and number of arms by exhibit."""
+    @property
+    def budgeted(self) -> bool:
+        """Whether data/budget.csv has a plan for the profile on these data."""
+        return bool(self._budget())
+
+    def _budget(self) -> dict[str, tuple[float, int, int]]:
+        """Core-seconds, number of arms and of runs by exhibit."""
         return _planned(self.profile.name, self.data)
 
 
 _tables = {}
 
 
-def _planned(profile: str, data: str) -> dict[str, tuple[float, int]]:
+def _planned(profile: str, data: str) -> dict[str, tuple[float, int, int]]:
     if (profile, data) not in _tables:
         with open(ROOT / "data/budget.csv", newline="", encoding="utf-8") as file:
             _tables[profile, data] = {
-                row["exhibit"]: (float(row["core_seconds"]), int(row["arms"]))
+                row["exhibit"]: (float(row["core_seconds"]), int(row["arms"]), int(row["runs"]))
                 for row in csv.DictReader(file)
                 if (row["profile"], row["data"]) == (profile, data)
             }
@@ -237,7 +247,7 @@ def rank(words: list[str]) -> int:
     True
     """
     last = len(chapters.PAPERS)
-    if words[0] == "arms":
+    if words[0] in ("arms", "training"):
         paper = chapter(words)
         return -1 - (chapters.PAPERS.index(paper) if paper in chapters.PAPERS else last)
     return -2 - last if words[0] == "seeds" else 0
@@ -253,6 +263,8 @@ def makes(words: list[str]) -> set[str]:
         return {Path(name).parent.name for name in words[1:]}
     if words[0] == "seeds":
         return {f"seeds {words[1]}"}
+    if words[0] == "training":
+        return {f"trained {words[1]}"}
     return {words[1]} if words[0] == "arms" else {" ".join(words)}
 
 
@@ -262,7 +274,8 @@ def needs(plan: Plan, words: list[str]) -> set[str]:
     if kind != "notebook" or not names:
         known = {
             "base": {"data"},
-            "arms": {"base"},
+            "training": {"base"},
+            "arms": {"base", *(f"trained {name}" for name in names[:1] if plan.spread == "seed")},
             "whole": {"base"},
             "seeds": set(names[1:]),
             "efficiency": {*names, *_bought(names)},
@@ -309,7 +322,7 @@ def _corrections(plan: Plan, graph: Graph, shares: dict[int, float], now: float)
 
 def kind(words: list[str]) -> str:
     """What jobs are compared with: those of a chapter, or of the same command."""
-    return chapter(words) if words[0] in ("arms", "whole") else words[0]
+    return chapter(words) if words[0] in ("arms", "whole", "training") else words[0]
 
 
 def chapter(words: list[str]) -> str:

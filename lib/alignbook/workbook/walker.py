@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 
 from alignbook import ROOT
-from alignbook.workbook import folders, live
+from alignbook.workbook import folders, gpus, live
 
 # What the child does: keep Snakemake's own words in a file and its events in another.
 SNAKEMAKE = """\
@@ -39,7 +39,8 @@ def snakemake(
     return [
         *(sys.executable, "-c", SNAKEMAKE, str(log)),
         *("--snakefile", str(ROOT / "Snakefile"), "--directory", str(out)),
-        *("--cores", str(cores), "--scheduler", "greedy", "--latency-wait", "2"),
+        *("--cores", str(cores), "--resources", f"gpu={gpus.places()}"),
+        *("--scheduler", "greedy", "--latency-wait", "2"),
         *("--nolock", "--rerun-incomplete", "--keep-going", "--quiet", "host", "--nocolor"),
         *("--logger", "alignbook", "--logger-alignbook-file", str(events)),
         *("--configfile", str(settings_file)),

@@ -1,0 +1,61 @@
+"""What a job asks of the machine that it runs on: memory, time and a GPU.
+
+Snakemake hands it to an executor, which finds such a machine and ends what takes longer. On this
+machine `gpu` alone counts: no more jobs begin at once than its GPUs take.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from alignbook.workbook import exhibits, gpus, needs, timeleft, trainings
+from alignbook.workbook.profiles import Profile
+
+# Megabytes: a laptop's jobs were seen to take 1 to 3 GB; the larger profiles' are estimates.
+MEMORY = {"smoke": 4000, "laptop": 6000, "overnight": 8000, "gpu": 16000, "paper": 32000}
+LATE = 4  # times what is planned that a job may take
+# Minutes that any job may take, and that none may ask for: who is ended then is started again, and
+# goes on from the last checkpoint.
+LEAST, MOST = 30, 24 * 60
+
+
+@dataclass(frozen=True)
+class Asks:
+    """What the jobs of a profile on a kind of data ask for, on a device as --device says."""
+
+    profile: Profile
+    data: str
+    device: str
+
+    def of(self, *words: str, trained: bool = False) -> dict[str, int]:
+        """What a job asks for, by kind and names: mem_mb, runtime (minutes) and gpu (0 or 1).
+
+        `trained`: other jobs have done its trainings.
+        """
+        seconds = 0 if trained else self._seconds(words)
+        return {
+            "mem_mb": MEMORY[self.profile.name],
+            "runtime": min(LEAST + math.ceil(LATE * seconds / 60), MOST),
+            "gpu": int(gpus.used(self.device) and words[0] not in gpus.WITHOUT),
+        }
+
+    def by(self, words: Callable) -> dict[str, Callable]:
+        """The same where a rule knows kind and names from its wildcards."""
+        return {
+            name: lambda wildcards, name=name: self.of(*words(wildcards))[name]
+            for name in ("mem_mb", "runtime", "gpu")
+        }
+
+    def _seconds(self, words: tuple[str, ...]) -> float:
+        """What is planned for a job: by the budget, or by the GPU hours of the papers' settings."""
+        plan = timeleft.Plan(self.profile, self.data, [], "arm", 1, {})
+        if plan.budgeted or words[0] not in ("arms", "whole", "training", "seeds"):
+            return plan.seconds([*words])
+        if self.profile.name != "paper" or words[0] not in ("arms", "training"):
+            return 60 * MOST
+        spent, _ = needs.cost(words[1], self.profile, self.data)
+        names = exhibits.arms(words[1], self.data, self.profile)
+        if words[0] == "training":
+            each = [trainings.of_arm(words[1], arm, self.profile, self.data) for arm in names]
+            return 3600 * spent / max(1, len({name for one in each for name in one}))
+        return 3600 * spent * (len(words) - 2) / len(names)

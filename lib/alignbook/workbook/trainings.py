@@ -1,0 +1,79 @@
+"""An arm's trainings one by one: the trials between which dev decides, and the reporting seeds.
+
+On a cluster each is a job of its own, and arms that show the same runs share those jobs. The plan of
+what a profile costs counts them. What dev chooses is not known beforehand: the trials stand for it.
+"""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from alignbook.core.names import BASE_MODEL, slug
+from alignbook.core.protocol import TUNING_SEED
+from alignbook.store.fingerprint import key
+from alignbook.workbook import chapters, exhibits
+from alignbook.workbook.profiles import Profile
+
+TRIAL, REPORT = "trial", "report"
+
+
+class Training(NamedTuple):
+    """One of an arm's trainings: its role, and the number of the trial or the reporting seed."""
+
+    exhibit: str
+    arm: str
+    role: str
+    number: int
+
+    @property
+    def place(self) -> str:
+        """Its name as a path.
+
+        >>> Training("chan-T3", "τ=1/9", "trial", 2).place
+        'chan-T3/τ=1-of-9/trial-2'
+        """
+        return f"{self.exhibit}/{slug(self.arm)}/{self.role}-{self.number}"
+
+
+def trials(exhibit: str, name: str, profile: Profile) -> list[tuple[Any, int]]:
+    """Settings and seeds that an arm is tried with, a candidate after another; none where a profile
+    takes the first candidate.
+    """
+    candidates, _ = chapters.arms_of(exhibit).arms(exhibit, profile)[name]
+    if len(candidates) < 2 or exhibits.EXHIBITS[exhibit].arm(name).untuned(profile.name):
+        return []
+    return [(each, TUNING_SEED + i) for each in candidates for i in range(profile.tuning_seeds)]
+
+
+def seeds(exhibit: str, name: str, profile: Profile) -> range:
+    """The reporting seeds of an arm's first look."""
+    single = exhibits.EXHIBITS[exhibit].arm(name).single(profile.name)
+    return range(1 if single else profile.seeds)
+
+
+def of_arm(exhibit: str, name: str, profile: Profile, data: str) -> dict[str, Training]:
+    """Trainings of an arm on a kind of data by what they are known by: two arms that know one by the
+    same show the same run.
+
+    None of an arm that trains nothing, and none of base models: each has a job of its own.
+    """
+    if name == BASE_MODEL or exhibit == "base-models":
+        return {}
+    if not exhibits.EXHIBITS[exhibit].arm(name).trained:
+        return {}
+    candidates, changes = chapters.arms_of(exhibit).arms(exhibit, profile)[name]
+    # The world has domains and gold boxes, photographs one place to start from.
+    own = chapters.HOURS[exhibits.paper(exhibit)]
+    place = own.place(exhibit, name) if data == "world" else ""
+    tried = trials(exhibit, name, profile)
+    found = {
+        key("trial", repr(config), seed, repr(place)): Training(exhibit, name, TRIAL, number)
+        for number, (config, seed) in enumerate(tried)
+        if own.steps(config)
+    }
+    between = candidates if tried else candidates[:1]
+    reported = repr([replace(each, **changes) for each in between]), repr(tried)
+    if own.steps(replace(candidates[0], **changes)):
+        for seed in seeds(exhibit, name, profile):
+            name_of = key("report", *reported, seed, repr(place))
+            found[name_of] = Training(exhibit, name, REPORT, seed)
+    return found

@@ -1,0 +1,96 @@
+"""Which GPU a job works on: one each, none twice."""
+
+import os
+import threading
+
+import pytest
+
+from alignbook.workbook import gpus
+
+
+@pytest.fixture
+def two(monkeypatch):
+    monkeypatch.setenv(gpus.VISIBLE, "0, 3")
+    monkeypatch.delenv(gpus.JOBS, raising=False)
+
+
+def test_what_is_visible(two, monkeypatch, tmp_path):
+    assert gpus.here() == ["0", "3"]
+    monkeypatch.setenv(gpus.VISIBLE, "-1")
+    assert gpus.here() == [] and not gpus.used("auto")
+    monkeypatch.setenv(gpus.VISIBLE, "")
+    assert gpus.here() == []
+    monkeypatch.delenv(gpus.VISIBLE)
+    monkeypatch.setattr(gpus, "DRIVER", tmp_path)
+    assert gpus.here() == []
+    for card in ("0000:01:00.0", "0000:02:00.0"):
+        (tmp_path / card).mkdir()
+    assert gpus.here() == ["0", "1"] and gpus.used("auto") and not gpus.used("cpu")
+
+
+def test_jobs_get_one_each(two, tmp_path):
+    with gpus.taken("arms", "cuda", tmp_path):
+        first = os.environ[gpus.VISIBLE]
+        os.environ[gpus.VISIBLE] = "0, 3"  # as another job has it
+        with gpus.taken("arms", "auto", tmp_path):
+            assert {first, os.environ[gpus.VISIBLE]} == {"0", "3"}
+        assert os.environ[gpus.VISIBLE] == "0, 3"
+
+
+def test_a_third_waits_until_one_is_free(two, tmp_path):
+    got, free = [], threading.Event()
+
+    def third():
+        with gpus.taken("arms", "cuda", tmp_path):
+            got.append(free.is_set())
+
+    with gpus.taken("arms", "cuda", tmp_path):
+        os.environ[gpus.VISIBLE] = "0, 3"
+        with gpus.taken("arms", "cuda", tmp_path):
+            os.environ[gpus.VISIBLE] = "0, 3"
+            job = threading.Thread(target=third)
+            job.start()
+            job.join(0.5)
+            assert not got
+            free.set()
+        job.join(5)
+    assert got == [True]
+
+
+def test_as_many_as_was_said(two, monkeypatch, tmp_path):
+    assert gpus.places() == 2
+    monkeypatch.setenv(gpus.JOBS, "2")
+    assert gpus.places() == 4
+    found = []
+    for _ in range(4):
+        monkeypatch.setenv(gpus.VISIBLE, "0, 3")
+        holding = gpus.taken("training", "cuda", tmp_path)
+        holding.__enter__()
+        found.append((holding, os.environ[gpus.VISIBLE]))
+    assert [name for _, name in found] == ["0", "3", "0", "3"]  # the emptiest first
+    for holding, _ in found:
+        holding.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize(
+    "kind, device, visible",
+    [
+        ("collect", "cuda", "0,3"),  # needs none
+        ("arms", "cpu", "0,3"),
+        ("arms", "cuda:1", "0,3"),  # it is said which
+        ("arms", "cuda", "5"),  # a cluster has chosen
+    ],
+)
+def test_others_see_what_they_saw(kind, device, visible, monkeypatch, tmp_path):
+    monkeypatch.setenv(gpus.VISIBLE, visible)
+    with gpus.taken(kind, device, tmp_path / "locks"):
+        assert os.environ[gpus.VISIBLE] == visible
+    assert not (tmp_path / "locks").exists()
+
+
+def test_a_job_that_fails_gives_it_back(two, tmp_path):
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            with gpus.taken("arms", "cuda", tmp_path):
+                1 / 0
+        assert os.environ[gpus.VISIBLE] == "0, 3"
