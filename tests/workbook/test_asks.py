@@ -4,7 +4,6 @@ import csv
 import math
 
 import pytest
-
 from alignbook import ROOT
 from alignbook.workbook import asks, exhibits, gpus, needs, profiles, timeleft, trainings
 

@@ -4,7 +4,6 @@ import os
 import threading
 
 import pytest
-
 from alignbook.workbook import gpus
 
 

@@ -3,12 +3,11 @@
 from types import SimpleNamespace
 
 import pytest
-
 from alignbook.core.names import BASE_MODEL
 from alignbook.core.protocol import TUNING_SEED
 from alignbook.store import runs
 from alignbook.workbook import chapters, exhibits, profiles, results, trainings
-from alignbook.workbook.trainings import Training, of_arm
+from alignbook.workbook.trainings import of_arm
 
 SIZES = {"chan_trials": "2", "tuning_seeds": "2", "seeds": "3"}
 LAPTOP = profiles.get("laptop", overrides=SIZES)
