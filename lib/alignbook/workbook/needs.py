@@ -18,7 +18,7 @@ import yaml
 
 from alignbook import ROOT
 from alignbook.store import durable
-from alignbook.workbook import exhibits, profiles
+from alignbook.workbook import exhibits, first, profiles
 from alignbook.workbook import plan as costs
 from alignbook.workbook.profiles import Profile
 from alignbook.workbook.transfer import Source
@@ -272,7 +272,7 @@ def plan(notebooks: list[str], data: str = "world", overrides: dict | None = Non
     for name in notebooks:
         profile = profiles.get("paper", kinds[name], overrides)
         lines += [*_notebook(name, needed[name], found, profile, made, kinds[name]), ""]
-    lines += [*costs.said(made), ""] if made else []
+    lines += [*first.said(made), ""] if made else []
     lines += ["what these need:"]
     for name in dict.fromkeys(wanted):
         lines += _resource(name, found[name], used[name], given)
@@ -422,5 +422,5 @@ def costed(notebooks: list[str], data: str = "world") -> dict[str, costs.Made]:
 
 if __name__ == "__main__":
     page = ROOT / "docs/at-scale.md"
-    lines = costs.said(costed(list(NOTEBOOKS)))
-    durable.write(page, costs.renewed(page.read_text(encoding="utf-8"), lines))
+    lines = first.said(costed(list(NOTEBOOKS)))
+    durable.write(page, first.renewed(page.read_text(encoding="utf-8"), lines))
