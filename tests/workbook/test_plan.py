@@ -8,7 +8,7 @@ from alignbook import ROOT
 from alignbook.core.protocol import TUNING_SEED
 from alignbook.evidence import claims
 from alignbook.show import gpu_hours
-from alignbook.show.gpu_hours import Work, of_arm
+from alignbook.show.gpu_hours import Training, Work, of_arm
 from alignbook.workbook import chapters, exhibits, first, needs, plan, profiles
 
 ALL = list(needs.NOTEBOOKS)
@@ -141,7 +141,7 @@ def test_the_longest_job_begins_first():
 def test_a_job_waits_for_those_before_it():
     trials = jobs(1, 1, 2)
     seeds = {f"seed {i}": (3, list(trials)) for i in range(2)}
-    assert plan.schedule(trials | seeds, 2) == 2 + 3
+    assert plan.schedule(trials | seeds, 2) == plan.schedule(trials | seeds, 64) == 2 + 3
     assert plan.schedule(seeds | trials, 2) == 5  # in whatever order they are listed
     assert plan.schedule(seeds, 2) == 3  # trials of an earlier start have ended
 
@@ -167,6 +167,26 @@ def test_claims_rest_on_the_rows_that_verdicts_take():
     }
     found = {each["id"]: {which[:2] for which in first.rows_of(each)} for each in first.claims()}
     assert found == expected
+
+
+def test_the_cheapest_primary_claim_comes_first_by_hand(monkeypatch):
+    needed = {"dear": "ab", "cheap": "b", "same": "b", "fits": "c", "too much": "d"}
+    hours = {"a": 30, "b": 10, "c": 2, "d": 4}
+    found = [{"id": name, "primary": name in ("dear", "cheap")} for name in needed]
+    trainings = {
+        name: {
+            ("coco", "x", each): Training(each, Work(0, 0, 0, 3600 * hours[each])) for each in own
+        }
+        for name, own in needed.items()
+    }
+    monkeypatch.setattr(first, "claims", lambda: found)
+    monkeypatch.setattr(first, "needed", lambda claim, made: trainings[claim["id"]])
+    chosen, over = first.first({}, 42)
+    told = [(each.claim, each.hours) for each in chosen]
+    assert told == [("cheap", 10), ("dear", 30), ("same", 0), ("fits", 2)] and not over
+    chosen, over = first.first({}, 12)
+    assert [each.claim for each in chosen] == ["cheap", "same", "fits"]
+    assert [(each.claim, each.hours) for each in over] == [("dear", 30)]
 
 
 @pytest.mark.parametrize("budget", [1, 100, 2000])

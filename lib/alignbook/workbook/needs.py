@@ -19,7 +19,7 @@ import yaml
 from alignbook import ROOT
 from alignbook.store import durable
 from alignbook.workbook import exhibits, first, profiles
-from alignbook.workbook import plan as costs
+from alignbook.workbook.plan import Made, add, cost, hours
 from alignbook.workbook.profiles import Profile
 from alignbook.workbook.transfer import Source
 
@@ -286,7 +286,7 @@ def plan(notebooks: list[str], data: str = "world", overrides: dict | None = Non
     lines += [
         "",
         f"missing: {amount(missing)} for these notebooks, {amount(everything)} for all "
-        f"four papers; cost: about {sum(costs.hours(each.new) for each in made.values()):.0f} GPU hours",
+        f"four papers; cost: about {sum(hours(each.new) for each in made.values()):.0f} GPU hours",
     ]
 
     data = {name: kind for name, kind in kinds.items() if NOTEBOOKS[name].data}
@@ -319,7 +319,7 @@ def _notebook(
     needed: list[str],
     found: dict[str, Found],
     profile: Profile,
-    made: dict[str, costs.Made],
+    made: dict[str, Made],
     data: str,
 ) -> list[str]:
     """A notebook's lines; an exhibit that is `made` already costs nothing more."""
@@ -335,21 +335,21 @@ def _notebook(
         values = dataclasses.asdict(profile)
         told = " ".join(f"{field}={values[field]}" for field in needs.settings)
         lines += _wrapped("  settings  ", told)
-    new = add(name, data, profile, made)
+    new = _put(name, data, profile, made)
     for exhibit in new:
-        lines += _wrapped("  cost      ", costs.cost(exhibit, made[exhibit]))
+        lines += _wrapped("  cost      ", cost(exhibit, made[exhibit]))
     if not any(made[exhibit].new for exhibit in new):
         lines += _wrapped("  cost      ", "minutes on a GPU: nothing is trained")
     return lines
 
 
-def add(name: str, data: str, profile: Profile, made: dict[str, costs.Made]) -> list[str]:
+def _put(name: str, data: str, profile: Profile, made: dict[str, Made]) -> list[str]:
     """Put a notebook's exhibits on some data into a plan; those that were not there."""
     book = exhibits.NOTEBOOKS[name]
     shown = [each for each in book.exhibits + book.reads if each not in made]
     new = [each for each in shown if exhibits.arms(each, data)]
     for exhibit in new:
-        costs.add(exhibit, data, profile, made)
+        add(exhibit, data, profile, made)
     return new
 
 
@@ -411,12 +411,12 @@ def amount(octets: float) -> str:
     return f"{octets / UNITS['KB']:.0f} KB"
 
 
-def costed(notebooks: list[str], data: str = "world") -> dict[str, costs.Made]:
+def costed(notebooks: list[str], data: str = "world") -> dict[str, Made]:
     """What the exhibits of some notebooks cost in the paper profile."""
-    made: dict[str, costs.Made] = {}
+    made: dict[str, Made] = {}
     for name in notebooks:
         kind = _data_of(name, data)
-        add(name, kind, profiles.get("paper", kind), made)
+        _put(name, kind, profiles.get("paper", kind), made)
     return made
 
 
