@@ -117,14 +117,14 @@ MUTANTS = [
         (
             "hours: the shared run counts again",
             "papers/covalign/hours.py",
-            "len({*arms} - {*alone} - SHARED)",
-            "len({*arms} - {*alone})",
+            'SAME = dict.fromkeys(("concentration-5", "regions-8", "shared"), WHOLE)',
+            "SAME: dict[str, str] = {}",
         ),
         (
             "hours: one tuning seed",
             "papers/covalign/hours.py",
-            "profile.covalign_trials * profile.tuning_seeds",
-            "profile.covalign_trials",
+            "            profile.tuning_seeds,\n",
+            "            1,\n",
         ),
         (
             "cost: not among the metrics",

@@ -53,11 +53,15 @@ MUTANTS = (
             ("nobody has a GPU", "words[0] not in gpus.WITHOUT", "words[0] in gpus.WITHOUT"),
             ("no limit", ", MOST),", ", 99 * MOST),"),
             (
-                "a training asks as an exhibit",
-                "/ max(1, len({name for one in each for name in one}))",
-                "",
+                "a training asks as an arm",
+                'sum(each) if words[0] == "arms" else',
+                "sum(each) if True else",
             ),
-            ("an arm asks as an exhibit", "(len(words) - 2) / len(names)", "1"),
+            (
+                "an arm asks as a training",
+                'sum(each) if words[0] == "arms" else',
+                "sum(each) if False else",
+            ),
             ("all wildcards ask for a GPU", "lambda wildcards, name=name:", "lambda wildcards:"),
         ]
     ]

@@ -5,7 +5,8 @@ import math
 
 import pytest
 from alignbook import ROOT
-from alignbook.workbook import asks, exhibits, gpus, needs, profiles, timeleft, trainings
+from alignbook.show import gpu_hours
+from alignbook.workbook import asks, gpus, plan, profiles, timeleft
 
 LAPTOP = asks.Asks(profiles.get("laptop"), "world", "cpu")
 PAPER = asks.Asks(profiles.get("paper", "coco_precomp"), "coco_precomp", "cuda")
@@ -33,18 +34,19 @@ def test_time_follows_the_budget():
 
 
 def test_of_the_papers_settings_it_follows_gpu_hours():
-    hours, _ = needs.cost("chan-T3", PAPER.profile, "coco_precomp")
-    arms = exhibits.arms("chan-T3", "coco_precomp", PAPER.profile)
-    assert PAPER.of("arms", "chan-T3", arms[0])["runtime"] == min(
-        30 + math.ceil(4 * 60 * hours / len(arms)), asks.MOST
-    )
-    every = {
-        name
-        for arm in arms
-        for name in trainings.of_arm("chan-T3", arm, PAPER.profile, "coco_precomp")
-    }
-    one = PAPER.of("training", "chan-T3", arms[0], "report", "0")["runtime"]
-    assert one == 30 + math.ceil(4 * 60 * hours / len(every)) < asks.MOST
+    """An arm all its trainings, a training the longest of its arm's."""
+    arm = "visual-codebook-long"
+    found = plan.trainings("chan-T3", "coco_precomp", PAPER.profile, [arm]).values()
+    each = [gpu_hours.hours(one.work) for one in found]
+    assert max(each) == pytest.approx(4 * min(each))  # its seeds have four times the steps
+    assert PAPER.of("training", "chan-T3", arm, "report", "0")["runtime"] == asks.MOST
+    plain = PAPER.of("training", "chan-T3", arm.removesuffix("-long"), "report", "0")["runtime"]
+    assert plain == 30 + math.ceil(4 * 60 * min(each)) < asks.MOST
+    few = asks.Asks(profiles.get("paper", "coco", {"seeds": "1"}), "coco", "cuda")
+    arms = ("all", "global")
+    both = plan.trainings("comalign-TIII", "coco", few.profile, arms).values()
+    hours = sum(gpu_hours.hours(one.work) for one in both)
+    assert few.of("arms", "comalign-TIII", *arms)["runtime"] == 30 + math.ceil(4 * 60 * hours)
 
 
 def test_none_asks_for_more_than_a_day():

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 from alignbook import ROOT
 from alignbook.datasets import by_name
-from alignbook.workbook import exhibits, needs, profiles
+from alignbook.show import gpu_hours
+from alignbook.workbook import exhibits, needs, plan, profiles
 from alignbook.workbook.needs import File, Needs, Resource
 
 CHAN = ["11_chan_ablations"]
@@ -29,8 +30,7 @@ def test_every_notebook_has_its_needs_and_every_need_is_known():
 
 def test_every_exhibit_has_a_cost():
     for name in exhibits.EXHIBITS:
-        hours, basis = needs.cost(name, profiles.get("paper", "coco"), "coco")
-        assert hours >= 0 and basis, name
+        assert plan.hours(cost(name, profiles.get("paper", "coco"), "coco").new) >= 0, name
 
 
 def test_every_resource_says_where_it_is_had_and_what_for():
@@ -65,6 +65,15 @@ def test_sizes_fit_the_files_there_are(realdata):
 # --- The cost ------------------------------------------------------------------------------------
 
 
+def cost(exhibit, profile, data) -> plan.Made:
+    """An exhibit by itself."""
+    return plan.add(exhibit, data, profile, {})
+
+
+def in_words(exhibit, profile, data) -> str:
+    return plan.cost(exhibit, cost(exhibit, profile, data)).partition(" = ")[2]
+
+
 def test_cost_of_table_3_by_hand():
     profile = profiles.get(
         "paper",
@@ -78,11 +87,15 @@ def test_cost_of_table_3_by_hand():
             "chan_regions": "4",
         },
     )
-    # Eight arms of three trials and two seeds, and nine controls once.
+    # Eight arms of three trials and two seeds, and nine controls once, two of them four times as
+    # long.
     pairs, images, texts = 10 * 10 * 4 * 25 * 100, 10 * 4 * 100 * 2448, 10 * 25 * 6 * 100 * 400
-    hours, basis = needs.cost("chan-T3", profile, "coco_precomp")
-    assert hours == pytest.approx(49 * 6 * (pairs + images + texts) / 1e13)
-    assert basis.startswith("49 trainings with BiGRU × 3,600 steps") and "BERT" not in basis
+    found = cost("chan-T3", profile, "coco_precomp").new
+    assert len(found) == 49
+    assert plan.hours(found) == pytest.approx((49 + 2 * 3) * 6 * (pairs + images + texts) / 1e13)
+    basis = in_words("chan-T3", profile, "coco_precomp")
+    assert basis.startswith("47 trainings with BiGRU × 3,600 steps") and "BERT" not in basis
+    assert "2 trainings with BiGRU × 14,400 steps" in basis
 
 
 def test_bert_arms_are_reckoned_with_their_own_batches():
@@ -92,7 +105,7 @@ def test_bert_arms_are_reckoned_with_their_own_batches():
         {"seeds": "2", "chan_trials": "3", "chan_steps": "100", "chan_batch": "256"},
     )
     # Four matchers of five runs, and one official arm, with either text encoder; SGR and SAF once.
-    basis = needs.cost("chan-T1", profile, "coco_precomp")[1]
+    basis = in_words("chan-T1", profile, "coco_precomp")
     assert "23 trainings with BiGRU × 100 steps" in basis
     assert "21 trainings with BERT × 200 steps" in basis
 
@@ -102,14 +115,19 @@ def test_what_is_not_made_on_the_data_costs_nothing():
     assert "chan-T1: " in text and "chan-T2: " not in text
     # Figure 4 has K up to 36 where the published features end: 4, 9, 18 and 36, for two codings.
     plain = profiles.get("paper", "coco_precomp", {"seeds": "1", "chan_trials": "1"})
-    assert "8 trainings" in needs.cost("chan-F4", plain, "coco_precomp")[1]
+    assert len(cost("chan-F4", plain, "coco_precomp").new) == 8
 
 
 def test_one_trial_is_none():
     one = profiles.get("paper", "coco_precomp", {"seeds": "2", "chan_trials": "1"})
-    assert needs.cost("chan-T3", one, "coco_precomp")[1].startswith(
-        "25 trainings"
-    )  # nothing to choose between
+    assert len(cost("chan-T3", one, "coco_precomp").new) == 25  # nothing to choose between
+
+
+def test_what_another_exhibit_has_costs_nothing_more():
+    text = needs.plan(["11_chan_ablations", "13_chan_efficiency"], "coco_precomp=none").text
+    assert "chan-F3: 0.0 GPU hours" not in text  # its rivals are Table 1's
+    text = needs.plan(["10_chan", "13_chan_efficiency"], "coco_precomp=none").text
+    assert "chan-F3: 0.0 GPU hours = nothing is trained that no exhibit above has" in text
 
 
 # --- What is there -------------------------------------------------------------------------------
@@ -290,14 +308,15 @@ def test_the_list_fits_a_terminal_and_names_no_address():
     "base, hours, said",
     [
         # 113,287 / 16 s and 566,435 / 250 s
-        ("photo-pretrained", (7080.4 + 2265.7) / 3600, "pass the packaged towers once"),
+        ("photo-pretrained", (7080.4 + 2265.7) / 3600, "through the packaged towers"),
         ("photo-tower", 80 * 113287 / 5000 / 3600, "80 epochs × 113,287"),
-        ("openclip:ViT-B-32-quickgelu/openai", 0.1, "read, not trained"),
+        ("openclip:ViT-B-32-quickgelu/openai", 0.1, "untrained"),
     ],
 )
 def test_a_base_costs_what_is_done_for_it(base, hours, said):
-    found, why = needs.base_models(profiles.get("paper", "coco", {"base": base}))
-    assert found == pytest.approx(hours, rel=1e-3) and said in why
+    (found,) = plan.base_models(profiles.get("paper", "coco", {"base": base}))
+    assert gpu_hours.hours(found.work) == pytest.approx(hours, rel=1e-3)
+    assert said in gpu_hours.said([found])
 
 
 def test_the_list_needs_nothing_heavy():

@@ -8,7 +8,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from alignbook.workbook import exhibits, gpus, needs, timeleft, trainings
+from alignbook.show import gpu_hours
+from alignbook.workbook import gpus, plan, timeleft
 from alignbook.workbook.profiles import Profile
 
 # Megabytes: a laptop's jobs were seen to take 1 to 3 GB; the larger profiles' are estimates.
@@ -48,14 +49,12 @@ class Asks:
 
     def _seconds(self, words: tuple[str, ...]) -> float:
         """What is planned for a job: by the budget, or by the GPU hours of the papers' settings."""
-        plan = timeleft.Plan(self.profile, self.data, [], "arm", 1, {})
-        if plan.budgeted or words[0] not in ("arms", "whole", "training", "seeds"):
-            return plan.seconds([*words])
+        known = timeleft.Plan(self.profile, self.data, [], "arm", 1, {})
+        if known.budgeted or words[0] not in ("arms", "whole", "training", "seeds"):
+            return known.seconds([*words])
         if self.profile.name != "paper" or words[0] not in ("arms", "training"):
             return 60 * MOST
-        spent, _ = needs.cost(words[1], self.profile, self.data)
-        names = exhibits.arms(words[1], self.data, self.profile)
-        if words[0] == "training":
-            each = [trainings.of_arm(words[1], arm, self.profile, self.data) for arm in names]
-            return 3600 * spent / max(1, len({name for one in each for name in one}))
-        return 3600 * spent * (len(words) - 2) / len(names)
+        arms = words[2:] if words[0] == "arms" else words[2:3]
+        found = plan.trainings(words[1], self.data, self.profile, arms)
+        each = [gpu_hours.hours(one.work) for one in found.values()]
+        return 3600 * (sum(each) if words[0] == "arms" else max(each, default=0.0))

@@ -17,6 +17,7 @@ import alignbook.papers.covalign.hours
 import alignbook.papers.covalign.settings
 import alignbook.papers.gsl.hours
 import alignbook.papers.gsl.settings
+from alignbook.show.gpu_hours import Training
 from alignbook.store.fingerprint import is_module, trains
 from alignbook.workbook.exhibits import paper
 
@@ -61,15 +62,18 @@ class Cost(Protocol):
 
 
 class Hours(Protocol):
-    """What a paper's `hours` offers."""
+    """What a paper's `hours` offers.
+
+    One function more where it is needed: `remark(profile)`, what to say of a profile's cost.
+    """
 
     ALLOWED: int  # core-seconds of training in a laptop run
     BESIDES: dict[str, float]  # seconds besides training: of an "arm", the "start", a "model"
 
-    def hours(
+    def trainings(
         self, exhibit: str, arms: Sequence[str], profile: Any, captions: int
-    ) -> tuple[float, str]:
-        """GPU hours of an exhibit with some arms, and what they are reckoned from."""
+    ) -> list[Training]:
+        """The trainings of an exhibit with some arms, on a split of so many captions."""
 
     def steps(self, config: Any) -> int:
         """The optimiser steps of a run, 0 where nothing is trained."""

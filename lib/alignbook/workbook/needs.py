@@ -5,8 +5,8 @@ usually had and where to put it. Without --dry-run the run starts if nothing is 
 otherwise stops with the same list.
 
 resources.yaml, here and in each paper's room, holds what there is to bring and what each notebook
-takes of it; a paper's `hours` reckons what its exhibits cost. Nothing heavy is imported: the list stands within a second, unless
-there are weights to look into.
+takes of it; `plan` reckons what its exhibits cost. Nothing heavy is imported: the list stands within
+a second, unless there are weights to look into.
 """
 
 import dataclasses
@@ -17,8 +17,10 @@ from pathlib import Path
 import yaml
 
 from alignbook import ROOT
-from alignbook.workbook import chapters, exhibits, profiles
-from alignbook.workbook.profiles import TRAINING_CAPTIONS, Profile
+from alignbook.store import durable
+from alignbook.workbook import exhibits, first, profiles
+from alignbook.workbook.plan import Made, add, cost, hours
+from alignbook.workbook.profiles import Profile
 from alignbook.workbook.transfer import Source
 
 WIDTH = 100
@@ -154,39 +156,6 @@ def _table() -> tuple[dict[str, Resource], dict[str, Needs]]:
 RESOURCES, NOTEBOOKS = _table()
 
 
-# --- What it costs -------------------------------------------------------------------------------
-
-SEEN, READ = 16, 250  # photographs and captions a second that pass the packaged towers
-PHOTOGRAPHS = 5000  # a second that a GPU trains the photo-tower on, at 80 pixels; an estimate
-
-
-def cost(exhibit: str, profile: Profile, data: str) -> tuple[float, str]:
-    """GPU hours of an exhibit on a data set, and what they are reckoned from."""
-    own = chapters.HOURS.get(exhibits.paper(exhibit))
-    if own is None:
-        return base_models(profile)
-    return own.hours(exhibit, exhibits.arms(exhibit, data), profile, TRAINING_CAPTIONS[data])
-
-
-def base_models(profile: Profile) -> tuple[float, str]:
-    """GPU hours of the base model on COCO's training photographs; one with weights is read."""
-    if ":" in profile.base:
-        return 0.1, f"{profile.base} is read, not trained"
-    pictures = 113287
-    if profile.base == "photo-pretrained":
-        hours = (pictures / SEEN + 5 * pictures / READ) / 3600
-        return hours, (
-            f"{pictures:,} photographs at {SEEN} and their captions at {READ} a second pass the "
-            "packaged towers once, measured on a processor's core; the maps take seconds"
-        )
-    hours = profile.base_epochs * pictures / PHOTOGRAPHS / 3600
-    return hours, (
-        f"{profile.base_epochs} epochs × {pictures:,} photographs at {PHOTOGRAPHS:,} a "
-        "second, an estimate; none where --set base= names one of the models it may "
-        "use, each of which is a run of its own"
-    )
-
-
 # --- What is there -------------------------------------------------------------------------------
 
 
@@ -299,12 +268,11 @@ def plan(notebooks: list[str], data: str = "world", overrides: dict | None = Non
         for each in found
     }
     used = {each: list(dict.fromkeys(names)) for each, names in used.items()}
-    lines, hours = ["paper profile: the papers' settings on the papers' data", ""], 0.0
-    counted: set[str] = set()
+    lines, made = ["paper profile: the papers' settings on the papers' data", ""], {}
     for name in notebooks:
         profile = profiles.get("paper", kinds[name], overrides)
-        spent, told = _notebook(name, needed[name], found, profile, counted, kinds[name])
-        lines, hours = [*lines, *told, ""], hours + spent
+        lines += [*_notebook(name, needed[name], found, profile, made, kinds[name]), ""]
+    lines += [*first.said(made), ""] if made else []
     lines += ["what these need:"]
     for name in dict.fromkeys(wanted):
         lines += _resource(name, found[name], used[name], given)
@@ -318,7 +286,7 @@ def plan(notebooks: list[str], data: str = "world", overrides: dict | None = Non
     lines += [
         "",
         f"missing: {amount(missing)} for these notebooks, {amount(everything)} for all "
-        f"four papers; cost: about {hours:.0f} GPU hours",
+        f"four papers; cost: about {sum(hours(each.new) for each in made.values()):.0f} GPU hours",
     ]
 
     data = {name: kind for name, kind in kinds.items() if NOTEBOOKS[name].data}
@@ -351,10 +319,10 @@ def _notebook(
     needed: list[str],
     found: dict[str, Found],
     profile: Profile,
-    counted: set[str],
+    made: dict[str, Made],
     data: str,
-) -> tuple[float, list[str]]:
-    """A notebook's GPU hours and lines; an exhibit that was `counted` before costs nothing more."""
+) -> list[str]:
+    """A notebook's lines; an exhibit that is `made` already costs nothing more."""
     needs = NOTEBOOKS[name]
     lacking = [each for each in needed if not found[each].ready]
     state = f"{MISSING} {', '.join(lacking)} missing" if lacking else f"{THERE} ready"
@@ -367,18 +335,22 @@ def _notebook(
         values = dataclasses.asdict(profile)
         told = " ".join(f"{field}={values[field]}" for field in needs.settings)
         lines += _wrapped("  settings  ", told)
-    hours = 0.0
-    for exhibit in exhibits.NOTEBOOKS[name].exhibits + exhibits.NOTEBOOKS[name].reads:
-        if exhibit not in counted and exhibits.arms(exhibit, data):
-            counted.add(exhibit)
-            spent, basis = cost(exhibit, profile, data)
-            hours += spent
-            lines += _wrapped(
-                "  cost      ", f"{exhibit}: {spent:.{int(spent < 1)}f} GPU hours = {basis}"
-            )
-    if not hours:
+    new = _put(name, data, profile, made)
+    for exhibit in new:
+        lines += _wrapped("  cost      ", cost(exhibit, made[exhibit]))
+    if not any(made[exhibit].new for exhibit in new):
         lines += _wrapped("  cost      ", "minutes on a GPU: nothing is trained")
-    return hours, lines
+    return lines
+
+
+def _put(name: str, data: str, profile: Profile, made: dict[str, Made]) -> list[str]:
+    """Put a notebook's exhibits on some data into a plan; those that were not there."""
+    book = exhibits.NOTEBOOKS[name]
+    shown = [each for each in book.exhibits + book.reads if each not in made]
+    new = [each for each in shown if exhibits.arms(each, data)]
+    for exhibit in new:
+        add(exhibit, data, profile, made)
+    return new
 
 
 def _resource(name: str, found: Found, used: list[str], given: str, short=False) -> list[str]:
@@ -437,3 +409,18 @@ def amount(octets: float) -> str:
         if octets >= UNITS[unit]:
             return f"{octets / UNITS[unit]:.{digits}f} {unit}"
     return f"{octets / UNITS['KB']:.0f} KB"
+
+
+def costed(notebooks: list[str], data: str = "world") -> dict[str, Made]:
+    """What the exhibits of some notebooks cost in the paper profile."""
+    made: dict[str, Made] = {}
+    for name in notebooks:
+        kind = _data_of(name, data)
+        _put(name, kind, profiles.get("paper", kind), made)
+    return made
+
+
+if __name__ == "__main__":
+    page = ROOT / "docs/at-scale.md"
+    lines = first.said(costed(list(NOTEBOOKS)))
+    durable.write(page, first.renewed(page.read_text(encoding="utf-8"), lines))

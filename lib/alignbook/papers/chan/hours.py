@@ -1,11 +1,10 @@
-"""GPU hours of CHAN's exhibits, and seconds on two cores."""
+"""The trainings of CHAN's exhibits and what each computes, and seconds on two cores."""
 
 from collections.abc import Sequence
 
 from alignbook.core.names import BASE_MODEL
 from alignbook.papers.chan.catalogue import EXHIBITS
-from alignbook.show import gpu_hours
-from alignbook.show.gpu_hours import BERT_BASE, SPEED, WORDS
+from alignbook.show.gpu_hours import BERT_BASE, LONGER, WORDS, Training, Work, of_arm
 
 ALLOWED = 1600  # core-seconds of training in a laptop run
 # Seconds of smoke runs besides training: of an arm, of the chapter before its first arm, and of
@@ -13,41 +12,61 @@ ALLOWED = 1600  # core-seconds of training in a laptop run
 BESIDES = {"arm": 0.6, "start": 0, "model": 1.5}
 BERT_BATCH = 128  # captions a step
 FEATURE = 2048  # numbers of a region as it is published
+# Arms that have the settings of Table 3's, whose runs they are on the same data.
+SAME = {
+    "scan": "cross-attention",
+    "soft-attended": "cross-attention",
+    "soft-gram": "cross-attention",
+    "soft": "cross-attention",
+    "chan": "visual-codebook",
+    "hard": "visual-codebook",
+    "hard-bert": "chan-bert",
+}
+UNTRIED = ("sgr", "saf", "permuted", "chan-official", "chan-official-bert")
+NINTH = "cross-attention-1/9"  # whose first candidate is cross-attention's fourth
 
 
-def hours(exhibit: str, arms: Sequence[str], profile, captions: int) -> tuple[float, str]:
-    """GPU hours of an exhibit with some arms, and what they are reckoned from.
+def trainings(exhibit: str, arms: Sequence[str], profile, captions: int) -> list[Training]:
+    """The trainings of an exhibit's arms; `captions` of the training split do not matter."""
+    found = []
+    for arm in arms:
+        if arm == BASE_MODEL:
+            continue
+        name, own = SAME.get(arm, arm), EXHIBITS[exhibit].arm(arm)
+        of, regions = name.removesuffix(LONGER), profile.chan_regions
+        if exhibit == "chan-F4":  # hard-36
+            coding, k = arm.split("-")
+            of, regions = SAME[coding], int(k)
+            name = of if regions == profile.chan_regions else arm
+        candidates = range(1 if arm in UNTRIED or "τ" in arm else profile.chan_trials)
+        tried = [f"{of} {i}" for i in candidates if not own.untuned(profile.name)]
+        if arm == NINTH and len(tried) > 3:
+            tried[0] = f"{SAME['scan']} 3"
+        bert = arm.endswith("-bert")
+        found += of_arm(
+            name,
+            1 if own.single(profile.name) else profile.seeds,
+            work(profile, regions, bert),
+            tried,
+            profile.tuning_seeds,
+            longer=4 if name.endswith(LONGER) else 1,
+            kind=f"trainings with {'BERT' if bert else 'BiGRU'}",
+        )
+    return found
 
-    Operations of a step, forward and twice that backward: similarities of all pairs of a batch,
-    and the two encoders. `captions` of the training split do not matter.
+
+def work(profile, regions: int, bert: bool) -> Work:
+    """What a training computes, forward and twice that backward: similarities of all pairs of a
+    batch, and the two encoders. Every matcher counts as one that compares words with regions.
     """
-    if exhibit == "chan-F3":
-        return 0.0, "nothing is trained: the models are those of the tables"
-    tuned = profile.chan_trials if profile.chan_trials > 1 else 0
-    spent, lines = 0.0, []
-    for text in ("BiGRU", "BERT"):
-        own = [
-            EXHIBITS[exhibit].arm(arm)
-            for arm in arms
-            if arm != BASE_MODEL and arm.endswith("-bert") == (text == "BERT")
-        ]
-        single = sum(arm.seeds == "first" for arm in own)
-        trainings = (len(own) - single) * (tuned + profile.seeds) + single
-        b, d = profile.chan_batch, profile.chan_dim
-        weights = 2 * 3 * d * (300 + d)
-        if text == "BERT":
-            b, weights = min(b, BERT_BATCH), BERT_BASE
-        pairs = b * b * profile.chan_regions * WORDS * d
-        images = b * profile.chan_regions * d * (FEATURE + 4 * d)
-        step = 6 * (pairs + images + b * WORDS * weights)
-        steps = profile.chan_steps * profile.chan_batch // b
-        spent += gpu_hours.of(trainings, steps, step)
-        if own:
-            lines.append(gpu_hours.said(f"{trainings} trainings with {text}", steps, step))
-    return spent, (
-        f"{'; '.join(lines)}; at {SPEED / 1e12:.0f} TFLOP/s, an estimate, right within "
-        "a factor of 3"
-    )
+    b, d = profile.chan_batch, profile.chan_dim
+    weights = 2 * 3 * d * (300 + d)
+    if bert:
+        b, weights = min(b, BERT_BATCH), BERT_BASE
+    pairs = b * b * regions * WORDS * d
+    images = b * regions * d * (FEATURE + 4 * d)
+    steps = profile.chan_steps * profile.chan_batch // b
+    return Work(steps, 6 * (images + b * WORDS * weights), 6 * pairs)
 
 
 def steps(config) -> int:

@@ -1,9 +1,10 @@
-"""GPU hours of ComAlign's exhibits, and seconds on two cores."""
+"""The trainings of ComAlign's exhibits and what each computes, and seconds on two cores."""
 
 from collections.abc import Sequence
 
+from alignbook.core.names import row_and_target
 from alignbook.papers.comalign.catalogue import BASES, EXHIBITS, LONG
-from alignbook.show import gpu_hours
+from alignbook.show.gpu_hours import LONGER, Training, Work, of_arm
 
 ALLOWED = 1000  # core-seconds of training in a laptop run
 # Seconds of smoke runs besides training: of an arm, and of the chapter before its first arm.
@@ -14,29 +15,48 @@ PAIRS, SLOTS, WIDTH = (
     21,
     512,
 )  # pictures and captions; slots of each side; numbers of a slot
-MEASURED = ("comalign-TII", "comalign-F4", "comalign-F5", "comalign-F6")  # with Table I's heads
+ABLATIONS = ("comalign-TIII", "comalign-TIV", "comalign-TV", "comalign-TVI")
+# Arms of the ablations that have the same settings.
+SAME = {"transformer-2": "all", "layers-2": "all", "layers-1": "transformer"}
+LOOKED = "components"
 
 
-def hours(exhibit: str, arms: Sequence[str], profile, captions: int) -> tuple[float, str]:
-    """GPU hours of an exhibit with some arms: crops through the base models, then heads on the cache.
+def trainings(exhibit: str, arms: Sequence[str], profile, captions: int) -> list[Training]:
+    """Crops through the base model, once, and the heads of an exhibit's arms on what it keeps.
 
-    A step passes 21 slots on both sides through two layers of width 512 and compares all of them.
     `captions` of the training split do not matter.
     """
-    if exhibit in MEASURED:
-        return 0.0, "nothing is trained: the heads are Table I's"
-    trained = [arm for arm in map(EXHIBITS[exhibit].arm, arms) if arm.trained]
-    looked = 2 * PAIRS * SLOTS / CROPS / 3600 if exhibit == "comalign-TI" else 0.0
-    single = sum(arm.seeds == "first" for arm in trained)
-    each = profile.comalign_trials * profile.tuning_seeds + profile.seeds
-    trainings = single + (len(trained) - single) * each
-    trainings += 3 * (LONG in arms)  # four times the steps
+    found: list[Training] = []
+    for arm in arms:
+        own, (row, _) = EXHIBITS[exhibit].arm(arm), row_and_target(arm)
+        if not own.trained:
+            continue
+        name = tried = row.removesuffix(LONGER)
+        if arm == LONG:
+            name = row
+        elif exhibit in ABLATIONS:  # they share their trials
+            name, tried = SAME.get(row, row), "image side"
+            name += " in and out" if exhibit == "comalign-TIV" and name != "all" else ""
+        elif row == "comalign":  # of the figures
+            name = tried = "clip+comalign"
+        untuned = own.untuned(profile.name) or own.seeds == "first" and arm != LONG
+        found += of_arm(
+            name,
+            1 if own.single(profile.name) else profile.seeds,
+            work(profile),
+            [] if untuned else [f"{tried} {i}" for i in range(profile.comalign_trials)],
+            profile.tuning_seeds,
+            longer=4 if arm == LONG else 1,
+        )
+    looked = Training(LOOKED, Work(0, 0, 0, 2 * PAIRS * SLOTS / CROPS), (), "passes of crops")
+    return [looked] * bool(found) + [each._replace(after=(*each.after, LOOKED)) for each in found]
+
+
+def work(profile) -> Work:
+    """What heads compute: 21 slots on both sides through two layers of width 512, and all compared."""
     b = profile.comalign_batch
-    step = 6 * (2 * b * SLOTS * 2 * 6 * WIDTH**2 + 2 * (b * 10) ** 2 * WIDTH)
-    crops = f"{looked:.1f} hours of crops through a base model; " if looked else ""
-    said = gpu_hours.said(f"{trainings} trainings", profile.comalign_steps, step)
-    spent = gpu_hours.of(trainings, profile.comalign_steps, step)
-    return looked + spent, f"{crops}{said}, an estimate"
+    layers = 2 * b * SLOTS * 2 * 6 * WIDTH**2
+    return Work(profile.comalign_steps, 6 * layers, 6 * 2 * (b * 10) ** 2 * WIDTH)
 
 
 def steps(config) -> int:

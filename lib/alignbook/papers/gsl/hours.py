@@ -1,38 +1,86 @@
-"""GPU hours of GSL's exhibits, and seconds on two cores."""
+"""The trainings of GSL's exhibits and what each computes, and seconds on two cores."""
 
 from collections.abc import Sequence
 
-from alignbook.papers.gsl.catalogue import EXHIBITS, LONGER
-from alignbook.show.gpu_hours import SPEED, WORDS
+from alignbook.core.protocol import TUNING_SEED
+from alignbook.papers.gsl.catalogue import EXHIBITS, METHODS, method_and_rate
+from alignbook.show.gpu_hours import LONGER, WORDS, Training, Work, of_arm
 
 ALLOWED = 1300  # core-seconds of training in a laptop run
 # Seconds of smoke runs besides training: of an arm, of the chapter before its first arm, and of
 # measuring the time and memory of a model.
 BESIDES = {"arm": 0.6, "start": 0, "model": 9}
-METHODS = {"gsl-F1": 7, "gsl-T1": 2, "gsl-T3": 4}  # with trials: one rate's serve for all
+RATE = "0.4"  # of trials, and of exhibits that name none
+# What a method's networks are trained with at first; of all others mean violations.
+WARM_UPS = {"gsl": "hardest", "bicro": "smallest", "gsc": "contrast", "clean": "clean pairs"}
+# Arms with GSL's or BiCro's own warm-up, which in the paper profile all of theirs have.
+OWN_WARM_UP = {"warm-up-hardest": "gsl", "bicro-own": "bicro"}
 
 
-def hours(exhibit: str, arms: Sequence[str], profile, captions: int) -> tuple[float, str]:
-    """GPU hours of an exhibit with some arms: two networks of SGR over a whole training split of so
-    many `captions`, an epoch at a time, and the pass over it that divides.
+def trainings(exhibit: str, arms: Sequence[str], profile, captions: int) -> list[Training]:
+    """The trainings of an exhibit's arms, and the warm-ups that they begin with and share.
+
+    Two networks train over a whole split of so many `captions`, an epoch at a time.
+    """
+    found: dict[str, Training] = {}
+    for arm in arms:
+        own, (method, settings, rate) = EXHIBITS[exhibit].arm(arm), told(exhibit, arm, profile)
+        epoch, warm_up = work(profile, captions, 8), work(profile, captions, 6)
+        trials = 1 if method == "warmed" or own.untuned(profile.name) else profile.gsl_trials
+        tried = settings if exhibit == "gsl-T1" else method
+        loss, longer = warm_up_of(method, arm, profile), 4 if arm.endswith(LONGER) else 1
+        for training in of_arm(
+            f"{settings} at {rate}{LONGER * (longer > 1)}",
+            1 if own.single(profile.name) else profile.seeds,
+            epoch.times(1 if method == "warmed" else profile.gsl_epochs),
+            [f"{tried} {i} at {RATE}" for i in range(trials)],
+            profile.tuning_seeds,
+            longer=longer,
+            kind="trainings of two networks",
+        ):
+            seed = int(training.name.rpartition(" ")[2])
+            reported = seed < TUNING_SEED
+            start = f"warm-up, {loss} at {rate if reported else RATE}"
+            start += f"{LONGER * (reported and longer > 1)}, seed {seed}"
+            first = warm_up.times(profile.gsl_warm_up_epochs * (longer if reported else 1))
+            found[start] = Training(start, first, (), "warm-ups of two networks")
+            found[training.name] = training._replace(after=(*training.after, start))
+    return list(found.values())
+
+
+def told(exhibit: str, arm: str, profile) -> tuple[str, str, str]:
+    """Of an arm: the method, its settings by a name, and the rate of noise."""
+    if exhibit == "gsl-F1":
+        method, rate = method_and_rate(arm)
+        return method, method, rate
+    if exhibit == "gsl-T1":  # δ, of which 0.5 is GSL's
+        return "gsl", "gsl" if arm == "0.5" else f"gsl, δ = {arm}", RATE
+    rate = "0.2" if exhibit == "gsl-T2" else RATE
+    method = arm if arm in METHODS else OWN_WARM_UP.get(arm, "gsl")
+    # The other labels of Figure 2 are of GSL's own networks.
+    same = arm == method or exhibit == "gsl-F2"
+    same |= arm in OWN_WARM_UP and profile.gsl_warm_up == "own"
+    return method, method if same else f"{method}, {arm}", rate
+
+
+def warm_up_of(method: str, arm: str, profile) -> str:
+    """What the networks of an arm warm up with."""
+    if method in OWN_WARM_UP.values() and arm not in OWN_WARM_UP and profile.gsl_warm_up != "own":
+        return profile.gsl_warm_up
+    return WARM_UPS.get(method, "mean")
+
+
+def work(profile, captions: int, passes: int) -> Work:
+    """What an epoch computes: 6 passes are one forward and backward, 2 that which divides.
 
     A word of a caption attends to all regions of an image, gives an alignment, and takes part in
     three steps of reasoning, among 25 words; a caption is compared with all images of its batch.
     """
-    if exhibit in ("gsl-T2", "gsl-F2"):
-        return 0.0, "nothing is trained: the runs are those of gsl-F1 and gsl-T3"
-    tuned = profile.gsl_trials if profile.gsl_trials > 1 else 0
-    long = len({*arms} & {*LONGER})  # four times the steps, with one seed
-    trainings = (len(arms) - long) * profile.seeds + 4 * long + METHODS.get(exhibit, 0) * tuned
-    k, d, s = profile.gsl_regions, profile.gsl_dim, profile.gsl_sim_dim
-    word = 4 * k * d + 2 * d * s + 3 * (2 * s**2 + 4 * WORDS * s)
-    epochs = profile.gsl_warm_up_epochs + profile.gsl_epochs
-    passed = 6 * epochs + 2 * profile.gsl_epochs  # forward and backward, and forward to divide
-    operations = trainings * 2 * captions * profile.gsl_batch * WORDS * word * passed
-    return operations / SPEED / 3600, (
-        f"{trainings} trainings of two networks × {epochs} epochs over {captions:,} pairs, "
-        f"{word:.1e} operations a word and image, an estimate"
-    )
+    b, k = profile.gsl_batch, profile.gsl_regions
+    d, s = profile.gsl_dim, profile.gsl_sim_dim
+    layers, attention = 2 * d * s + 3 * 2 * s**2, 4 * k * d + 3 * 4 * WORDS * s
+    steps, words = profile.gsl_epoch_steps or max(1, captions // b), 2 * b * b * WORDS
+    return Work(steps, passes * words * layers, passes * words * attention)
 
 
 def steps(config) -> int:
