@@ -3,9 +3,9 @@
 MUTANTS = [
     (name, "store/claims.py", snippet, wrong, "test_run_claims.py")
     for name, snippet, wrong in [
-        ("the dead of this machine are waited for", "if not _lives(told):", "if False:"),
+        ("the dead of this machine are waited for", "if here and not _lives(told):", "if False:"),
         ("a number stands for its process", "abs(now - since) < 2", "True"),
-        ("the silent of this machine are dead", 'told.get("host") != host() and time', "time"),
+        ("the silent of this machine are dead", "not here and time", "time"),
         ("of another machine nobody dies", "time.monotonic() - began > SILENT:", "False:"),
         ("a sign of life is not heard", "if now != first:", "if now is None:"),
         ("claims do not end", "os.truncate(claim.path, 0)", "pass"),
@@ -23,8 +23,14 @@ MUTANTS = [
         ),
         (
             "without waiting the silent are followed",
-            "        if not wait:\n            return False",
-            "        if not wait:\n            return True",
+            "        if not wait and (here or not look):\n            return False",
+            "        if not wait and (here or not look):\n            return True",
+        ),
+        ("nobody looks", "if not wait and (here or not look):", "if not wait:"),
+        (
+            "the living here are looked at",
+            "if not wait and (here or not look):",
+            "if not wait and not look:",
         ),
     ]
 ] + [

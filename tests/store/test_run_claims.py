@@ -138,6 +138,27 @@ def test_a_sign_of_life_from_another_machine_is_heard(folder):
     assert found[0][0] == 2 and found[0][1] > 1.2
 
 
+def test_who_does_not_wait_may_look_whether_another_machine_s_owner_lives(folder):
+    """The silent one is followed, the one that touches its claim is not; nor the living here."""
+    path = leave(folder, host="elsewhere")
+    with pytest.raises(BlockingIOError), claims.claimed(folder, "run", wait=False):
+        pass
+    assert claims.owner(folder, "run")["host"] == "elsewhere"
+    with claims.claimed(folder, "run", wait=False, look=True) as claim:
+        assert claim.number == 2 and claims.owner(folder, "run")["process"] == os.getpid()
+        began = time.monotonic()
+        with pytest.raises(BlockingIOError), claims.claimed(folder, "run", wait=False, look=True):
+            pass
+        assert time.monotonic() - began < claims.SILENT / 2
+    assert claims.owner(folder, "run") == {} == claims.owner(folder, "other")
+    path = leave(folder, 3, host="elsewhere")
+    beating = threading.Timer(0.1, os.utime, [path])
+    beating.start()
+    with pytest.raises(BlockingIOError), claims.claimed(folder, "run", wait=False, look=True):
+        pass
+    beating.join()
+
+
 def test_clocks_of_two_machines_need_not_agree(folder):
     path = leave(folder, host="elsewhere")
     os.utime(path, (time.time() + 10**6,) * 2)

@@ -1,19 +1,21 @@
 """The command line: what is refused and how, help, dry runs, set-up, one run at a time."""
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
+import threading
 import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 from alignbook.core.names import slug
+from alignbook.store import claims
 from alignbook.workbook import checks, command, exhibits, folders, graph, main_job, telling, walker
+from alignbook.workbook.checks import Refused
 from conftest import ROOT, Copy, copy_workbook
 
 CHAPTER = [
@@ -229,14 +231,46 @@ def test_relative_data_folder_is_taken_from_where_the_user_stands(copy, tmp_path
 
 
 def test_one_run_at_a_time(workbook_copy):
-    (workbook_copy.root / "results").mkdir(exist_ok=True)
-    with open(workbook_copy.root / "results/.lock", "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        file.write("4711\n")
-        file.flush()
+    with claims.claimed(workbook_copy.root / "results/.locks", "start"):
         done = workbook_copy.run("--profile", "smoke")
     assert done.returncode == 2
-    assert "another run is at work" in done.stderr and "4711" in done.stderr
+    assert f"another run is at work here (process {os.getpid()})" in done.stderr
+
+
+@pytest.fixture
+def of_another(tmp_path, monkeypatch) -> Path:
+    """The claim of a start on another machine that shares the folder."""
+    monkeypatch.setattr(main_job, "ROOT", tmp_path)
+    monkeypatch.setattr(claims, "SILENT", 0.5)
+    monkeypatch.setattr(claims, "LOOK", 0.02)
+    claim = tmp_path / "results/.locks/start.3"
+    claim.parent.mkdir(parents=True)
+    claim.write_text(json.dumps({"host": "node7 1234 pid:[1]", "process": 88, "since": 1.0}))
+    return claim
+
+
+def test_a_start_on_another_machine_is_seen_to_live(of_another, capsys):
+    def beat():
+        while not ended.wait(0.05):
+            os.utime(of_another)
+
+    ended = threading.Event()
+    threading.Thread(target=beat).start()
+    try:
+        with pytest.raises(Refused, match=r"at work on node7 \(process 88\)"):
+            with main_job.only_run():
+                pass
+    finally:
+        ended.set()
+    assert "node7" in capsys.readouterr().out
+
+
+def test_a_start_that_died_on_another_machine_is_followed(of_another):
+    with main_job.only_run():
+        assert claims.owner(of_another.parent, "start")["process"] == os.getpid()
+        with pytest.raises(Refused, match="at work here"), main_job.only_run():
+            pass
+    assert claims.owner(of_another.parent, "start") == {}
 
 
 @pytest.mark.parametrize(

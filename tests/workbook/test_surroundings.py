@@ -39,9 +39,9 @@ def refused(capsys, *arguments) -> str:
     return said.err
 
 
-def test_a_lock_that_is_a_folder(root, capsys):
-    (root / "results/.lock").mkdir()
-    assert re.search("results/.lock: a folder, .*remove it", refused(capsys))
+def test_a_folder_of_locks_that_is_a_file(root, capsys):
+    (root / "results/.locks").touch()
+    assert re.search("results/.locks: a file, .*remove it", refused(capsys))
 
 
 @pytest.mark.parametrize("name", ["results", "results/store", ".cache"])

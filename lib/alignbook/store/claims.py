@@ -46,7 +46,7 @@ class Claim:
 
 
 @contextlib.contextmanager
-def claimed(folder: Path, name: str, wait: bool = True) -> Iterator[Claim]:
+def claimed(folder: Path, name: str, wait: bool = True, look: bool = False) -> Iterator[Claim]:
     """Hold a run until the end of the block.
 
     Parameters
@@ -54,12 +54,13 @@ def claimed(folder: Path, name: str, wait: bool = True) -> Iterator[Claim]:
     folder : where claims lie; made if it is missing.
     name : of the run.
     wait : for another owner to end; else BlockingIOError while there may be one alive.
+    look : where nobody waits, whether an owner on another machine lives: for `SILENT` seconds.
     """
     folder.mkdir(parents=True, exist_ok=True)
     place = folder / name
     while True:
         number = _highest(place)
-        if number and not _is_over(_at(place, number), wait):
+        if number and not _is_over(_at(place, number), wait, look):
             if not wait:
                 raise BlockingIOError(f"run {name} is claimed")
             continue
@@ -80,6 +81,13 @@ def claimed(folder: Path, name: str, wait: bool = True) -> Iterator[Claim]:
         beating.join()
         with contextlib.suppress(FileNotFoundError):  # taken over, and removed as a lower one
             os.truncate(claim.path, 0)  # an empty claim is over: this takes no room on a full disk
+
+
+def owner(folder: Path, name: str) -> dict:
+    """What the claim of a run says: host, process, since; nothing if nobody has it."""
+    number = _highest(folder / name)
+    found = _look(_at(folder / name, number)) if number else None
+    return found[1] if found else {}
 
 
 def _at(place: Path, number: int) -> Path:
@@ -111,25 +119,25 @@ def _beat(path: Path, ended: threading.Event) -> None:
             os.utime(path)
 
 
-def _is_over(path: Path, wait: bool) -> bool:
+def _is_over(path: Path, wait: bool, look: bool = False) -> bool:
     """Whether a claim's owner is done or dead. Of an owner on another machine this takes `SILENT`
-    seconds to know; without `wait` it is taken to live.
+    seconds to know; without `wait` or `look` it is taken to live.
     """
     began, first = time.monotonic(), _look(path)
     if first is None or not first[1]:
         return first is not None  # gone: somebody has claimed a higher one
     while True:
         told = first[1]
-        if told.get("host") == host():
-            if not _lives(told):
-                return True
-        if not wait:
+        here = told.get("host") == host()
+        if here and not _lives(told):
+            return True
+        if not wait and (here or not look):
             return False
         time.sleep(LOOK)
         now = _look(path)
         if now != first:
             return False  # a sign of life, or the end: look anew
-        if told.get("host") != host() and time.monotonic() - began > SILENT:
+        if not here and time.monotonic() - began > SILENT:
             return True
 
 

@@ -6,7 +6,6 @@ ends everything.
 """
 
 import argparse
-import fcntl
 import json
 import os
 import platform
@@ -14,11 +13,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from alignbook import ROOT
-from alignbook.store import durable, verbatim
+from alignbook.store import claims, durable, verbatim
 from alignbook.workbook import (
     exhibits,
     folders,
@@ -145,20 +144,27 @@ def available_cores() -> int:
 
 @contextmanager
 def only_run():
-    """Hold results/.lock, which children don't inherit; `Refused` while another run has it."""
-    (ROOT / "results").mkdir(exist_ok=True)
-    with open(ROOT / "results/.lock", "a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            raise Refused(
-                f"another run is at work here (process {file.read().strip() or 'unknown'}): "
-                "wait for it, or stop it with Ctrl-C where it was started"
-            ) from None
-        file.truncate(0)
-        file.write(f"{os.getpid()}\n")
-        file.flush()
+    """Hold the claim of this folder's results; `Refused` while another start has it, here or on
+    another machine that shares the folder.
+    """
+    claim = ROOT / "results/.locks", "start"
+    there = claims.owner(*claim).get("host", claims.host())
+    if there != claims.host():
+        print(
+            f"a start on {there.split()[0]} has these results: looking for a sign of its life, for "
+            f"{claims.SILENT:g} s"
+        )
+    try:
+        held = ExitStack()
+        held.enter_context(claims.claimed(*claim, wait=False, look=True))
+    except BlockingIOError:
+        told = claims.owner(*claim)
+        where = "here" if told.get("host") == claims.host() else f"on {there.split()[0]}"
+        raise Refused(
+            f"another run is at work {where} (process {told.get('process', 'unknown')}): "
+            "wait for it, or stop it with Ctrl-C where it was started"
+        ) from None
+    with held:
         yield
 
 

@@ -69,9 +69,9 @@ def problem(arguments: list[str] = ()) -> str | None:
     for folder in (ROOT / "results", ROOT / "results/store", ROOT / ".cache"):
         if why := unwritable(folder):
             return why
-    if (ROOT / "results/.lock").is_dir():
+    if (ROOT / "results/.locks").is_file():
         return (
-            f"{ROOT / 'results/.lock'}: a folder, expected the file that keeps two runs apart: "
+            f"{ROOT / 'results/.locks'}: a file, expected the folder that keeps two runs apart: "
             "remove it, then start again"
         )
     free = shutil.disk_usage(_there(ROOT / "results")).free
