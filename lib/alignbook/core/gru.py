@@ -24,6 +24,12 @@ def states(gru: nn.GRU, vectors: torch.Tensor, lengths: torch.Tensor) -> torch.T
     -------
     (S, B, L, d) float for S directions, zeros behind a sequence's end.
     """
+    with torch.autocast(vectors.device.type, enabled=False):  # a recurrence adds up what it rounds
+        return in_steps(gru, vectors.to(gru.weight_hh_l0.dtype), lengths)
+
+
+def in_steps(gru: nn.GRU, vectors: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """`states` in the precision of its weights."""
     if vectors.is_cuda:
         return on_gpu(gru, vectors, lengths)
     b, most, _ = vectors.shape

@@ -47,14 +47,14 @@ def arm(book, exhibit: str, name: str, seeds: int = 0) -> pd.DataFrame:
         tuned = getattr(chapter, "tuning_inputs", chapter.inputs)(book, exhibit, name)
         each = book.profile.tuning_seeds
         tried = [(config, TUNING_SEED + i) for config in candidates for i in range(each)]
-        trials = runs.several(tried, tuned, device=book.device)
+        trials = runs.several(tried, tuned, **book.trained)
         grouped = [trials[i : i + each] for i in range(0, len(trials), each)]
         chosen = learnt.best(candidates, grouped)
         lines = [(exhibit, name, "trial", seed, run.key) for (_, seed), run in zip(tried, trials)]
     chosen = replace(chosen, **changes)
     reported = range(seeds or (1 if own.single(book.profile.name) else book.profile.seeds))
     wanted = [(chosen, seed if own.trained else 0) for seed in reported]
-    for seed, run in zip(reported, runs.several(wanted, inputs, device=book.device), strict=True):
+    for seed, run in zip(reported, runs.several(wanted, inputs, **book.trained), strict=True):
         if measured := getattr(chapter, "measured", None):
             run = measured(book, exhibit, name, run, inputs)
         lines.append((exhibit, name, "report", seed, run.key))

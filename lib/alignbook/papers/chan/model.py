@@ -16,7 +16,7 @@ from torch import nn
 from alignbook.backbones import bert, frozen_words, region_features
 from alignbook.backbones.inputs import Inputs
 from alignbook.backbones.word_vectors import word_vectors
-from alignbook.core import losses, retrieval, training
+from alignbook.core import losses, parallel, retrieval, training
 from alignbook.core.encoders import BiGRU, RegionEncoder
 from alignbook.core.protocol import TUNING_SEED, looked_at
 from alignbook.core.similarity import hard_coding, soft_coding
@@ -52,6 +52,8 @@ class Config:
     all_violations: float = 0.2  # share of the steps before the hardest negatives [A]; 1 epoch [C]
     clip: float = 2.0  # largest norm of the gradient [C]
     permute_captions: bool = False  # a control: captions of other images [A]
+
+    together = True  # several ranks train it, each on its part of every batch
 
     def compute(self, inputs: Inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""
@@ -124,11 +126,13 @@ def fit(
         ids, lengths = ids[moved], lengths[moved]
 
     def loss_at(step):
-        images, captions = training.pairs_in_batch(n, size, each, seed, step)
+        pairs = training.pairs_in_batch(n, size, each, seed, step)
+        images, captions = parallel.part(seed, step, *pairs)
         raw = region_features.batch(stored, rows[images.numpy()], config.regions)
         regions = model.image(drop_regions(raw, config.region_drop).to(device))
         seen = lengths[captions]
         words = model.text(ids[captions, : int(seen.max())].to(device), seen)
+        regions, words, seen = parallel.gathered(regions, words, seen)  # negatives of all ranks
         return hinge(step)(model.similarity(regions, words, word_lengths=seen), config.margin)
 
     def hinge(step):
