@@ -81,6 +81,15 @@ class _Gather(torch.autograd.Function):
         return grad[ranks.rank()] * ranks.count()
 
 
+def begin_alike(model: torch.nn.Module) -> None:
+    """Give all ranks the parameters, buffers and random numbers of the first."""
+    if ranks.count() == 1:
+        return
+    for x in (*model.parameters(), *model.buffers()):
+        torch.distributed.broadcast(x.detach(), 0)
+    torch.set_rng_state(ranks.told(torch.get_rng_state))
+
+
 def by_columns(scores: Callable[..., torch.Tensor], columns: int) -> torch.Tensor:
     """A matrix of which each rank computes some columns: `scores` of these `(B, n)` → `(B, columns)`.
 

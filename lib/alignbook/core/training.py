@@ -114,6 +114,7 @@ def fit(
     checkpoint = folder / "checkpoint.pt"
     if ranks.told(lambda: are_whole(folder)):
         course.resume(torch.load(checkpoint, weights_only=True))
+    parallel.begin_alike(model)
     dev_steps = looks(steps) if dev_steps is None else dev_steps
     model.train()
     if 0 in dev_steps and dev_at and not course.losses:
