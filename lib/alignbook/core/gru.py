@@ -10,7 +10,10 @@ from torch import nn
 from torch.autograd.function import once_differentiable
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from alignbook.core.precision import in_float32
 
+
+@in_float32  # a recurrence adds up what it rounds
 def states(gru: nn.GRU, vectors: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
     """States of sequences that begin from zeros, in each direction.
 
@@ -24,12 +27,6 @@ def states(gru: nn.GRU, vectors: torch.Tensor, lengths: torch.Tensor) -> torch.T
     -------
     (S, B, L, d) float for S directions, zeros behind a sequence's end.
     """
-    with torch.autocast(vectors.device.type, enabled=False):  # a recurrence adds up what it rounds
-        return in_steps(gru, vectors.to(gru.weight_hh_l0.dtype), lengths)
-
-
-def in_steps(gru: nn.GRU, vectors: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """`states` in the precision of its weights."""
     if vectors.is_cuda:
         return on_gpu(gru, vectors, lengths)
     b, most, _ = vectors.shape

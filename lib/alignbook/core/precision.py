@@ -4,9 +4,11 @@ Parameters, optimisers, looks at dev and whatever is measured are float32 in any
 """
 
 import contextlib
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 
 import torch
+from torch.utils._pytree import tree_map_only
 
 PRECISIONS = ("float32", "tf32", "bf16")
 
@@ -32,10 +34,39 @@ def accelerator(device: torch.device, precision: str):
     return Accelerator(cpu=device.type == "cpu", mixed_precision=mixed)
 
 
+def full(x: torch.Tensor) -> torch.Tensor:
+    """The same in float32 if it is of less; as it is otherwise."""
+    return x.to(torch.promote_types(x.dtype, torch.float32)) if x.is_floating_point() else x
+
+
+def in_float32(function: Callable) -> Callable:
+    """The function without autocast, its tensors in float32: for similarities and losses.
+
+    Of logits that a temperature scales, or of sums over many, bfloat16 leaves too little.
+    """
+
+    @functools.wraps(function)
+    def exact(*given, **named):
+        kinds = [kind for kind in ("cpu", "cuda", "mps") if torch.is_autocast_enabled(kind)]
+        if not kinds:
+            return function(*given, **named)
+        given, named = tree_map_only(torch.Tensor, full, (given, named))
+        with torch.autocast(kinds[0], enabled=False):
+            return function(*given, **named)
+
+    return exact
+
+
+product = in_float32(torch.matmul)
+
+
 @contextlib.contextmanager
 def tf32(allowed: bool) -> Iterator[None]:
-    """While this lasts, GPUs may multiply in TF32; on a CPU it makes no difference."""
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = allowed
+    """While this lasts, GPUs multiply in TF32 if `allowed`; on a CPU it makes no difference."""
+    if not allowed:
+        yield
+        return
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     try:
         yield
     finally:

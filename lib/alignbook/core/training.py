@@ -108,7 +108,8 @@ def fit(
     """
     allocator.keep_freed()
     torch.backends.cudnn.deterministic = True
-    torch.backends.cudnn.allow_tf32 = False  # float32 means float32
+    # Float32 means float32.
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     course, steps = _Course(model, descent), descent.steps
     folder = ranks.told(lambda: folder)
     checkpoint = folder / "checkpoint.pt"

@@ -17,6 +17,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from alignbook.core import parallel, retrieval, training
+from alignbook.core.precision import in_float32
 from alignbook.core.protocol import TUNING_SEED, looked_at
 from alignbook.core.similarity import fine_grained_matching
 from alignbook.papers.comalign.components.vectors import Components, captions_of, images_of
@@ -101,6 +102,7 @@ class ComAlign(nn.Module):
         """The factor on a term's logits, learnt and at most 100; 1 without."""
         return self.scales[term].exp().clamp(max=100) if self.config.scale == "learnt" else 1.0
 
+    @in_float32
     def similarities(self, images: Components, captions: Components) -> Similarities:
         """Eq. 3–5 of encoded images and captions, for the terms of the config."""
         found = {}

@@ -20,6 +20,7 @@ import torch
 from torch import nn
 
 from alignbook.core import losses, parallel, retrieval, training
+from alignbook.core.precision import full, in_float32
 from alignbook.core.protocol import TUNING_SEED, looked_at
 from alignbook.core.similarity import fine_grained_matching, unit
 from alignbook.errors import DataError
@@ -220,7 +221,7 @@ class CoVAlign(nn.Module):
         if c.matching == "queries":
             return Regions(unit(self.outward(z)))
         logits = self.projection(z, patches)
-        attention = logits.softmax(-1)  # Eq. 2
+        attention = full(logits).softmax(-1)  # Eq. 2
         mask = kept(attention if c.mask == "attention" else logits, c.threshold)
         regions = self.values(pooled(attention, mask, patches))  # linear: the same as of each patch
         return Regions(unit(self.outward(regions)), attention, mask)
@@ -238,6 +239,7 @@ class CoVAlign(nn.Module):
         """τ_g, learnt, at least 0.01."""
         return self.log_temperature.exp().clamp(min=COLDEST)
 
+    @in_float32
     def terms(self, regions: Regions, words, word_mask, image_ids) -> dict[str, torch.Tensor]:
         """The losses before their weights: "g" is (L_t2v + L_v2t) / 2; "v" and "c" are of regions
         alone, and only where they have a weight.

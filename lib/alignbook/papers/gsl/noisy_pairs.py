@@ -12,6 +12,7 @@ from torch import nn
 
 from alignbook.backbones import region_features
 from alignbook.core import losses, parallel, training
+from alignbook.core.precision import full
 from alignbook.core.sgraf import Encoded
 from alignbook.datasets.prepared import Dataset
 from alignbook.errors import DataError
@@ -104,11 +105,12 @@ class Pairs:
         words = self.captions(network, chosen)
         which = torch.from_numpy(self.index[chosen]).to(regions.pooled.device)
 
-        def scores(some):
+        def scores_of(some):
             return network.similarity(regions, words.rows(some))
 
         # Comparing is what costs: each rank does it for its part of the captions.
-        return Look(parallel.by_columns(scores, len(chosen)), regions.pooled, words.pooled, which)
+        scores = parallel.by_columns(scores_of, len(chosen))
+        return Look(full(scores), full(regions.pooled), full(words.pooled), which)
 
     def pictures(self, network: nn.Module, images: np.ndarray) -> Encoded:
         """Images `(n,) int64`, rows of the training split, as the network's similarity takes them."""
