@@ -103,19 +103,11 @@ def fit(
     and `gradients` `(S, 2048) float32`, some of the gradient's entries at early steps, by which
     `runs.check_arms_differ` tells arms.
 
-    The steps are computed in the precision of the run at work (`runs.precision`). Of several ranks
-    all take each step together; rank 0 writes the checkpoint, all go on from it.
+    Steps have the precision of the run at work. Of several ranks all take them; rank 0 writes.
     """
-    allocator.keep_freed()
-    torch.backends.cudnn.deterministic = True
-    # Float32 means float32.
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    _prepare_torch()
     course, steps = _Course(model, descent), descent.steps
-    folder = ranks.told(lambda: folder)
-    checkpoint = folder / "checkpoint.pt"
-    if ranks.told(lambda: are_whole(folder)):
-        course.resume(torch.load(checkpoint, weights_only=True))
-    parallel.begin_alike(model)
+    checkpoint = course.begin(folder)
     dev_steps = looks(steps) if dev_steps is None else dev_steps
     model.train()
     if 0 in dev_steps and dev_at and not course.losses:
@@ -142,6 +134,13 @@ def fit(
     return course.outcome(spent) | {"trivial": trivial}
 
 
+def _prepare_torch() -> None:
+    allocator.keep_freed()
+    torch.backends.cudnn.deterministic = True
+    # Float32 means float32.
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+
+
 class _Course:
     """A training under way: what is trained, and what it has come to."""
 
@@ -153,6 +152,15 @@ class _Course:
         self.precision = runs.precision()
         device = next(model.parameters()).device
         self.accelerator = precision.accelerator(device, self.precision)
+
+    def begin(self, folder: Path) -> Path:
+        """Go on from the checkpoint if it is whole, else from the start, all ranks as rank 0; its path."""
+        folder = ranks.told(lambda: folder)
+        checkpoint = folder / "checkpoint.pt"
+        if ranks.told(lambda: are_whole(folder)):
+            self.resume(torch.load(checkpoint, weights_only=True))
+        parallel.begin_alike(self.model)
+        return checkpoint
 
     def take(self, step: int, loss_at) -> float:
         """Take a step; its loss."""

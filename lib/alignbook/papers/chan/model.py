@@ -142,9 +142,6 @@ def fit(
     def trivial_at(step):  # 2 α B of Eq. 9
         return hinge(step)(torch.zeros(size, size), config.margin)
 
-    rates = dict(lr=config.learning_rate, weight_decay=config.weight_decay, fused=True)
-    optimizer = torch.optim.AdamW(parameter_groups(model, config), **rates)
-    schedule = SCHEDULES[config.schedule](optimizer, config.steps)
     dev = "dev", looked_at(len(dataset.splits["dev"]))
 
     def dev_at(step):
@@ -152,7 +149,7 @@ def fit(
             evaluate(model, vocabulary, dataset, feature_run, *dev), each
         ).rsum
 
-    descent = training.Descent(optimizer, schedule, config.steps, config.clip)
+    descent = descent_of(model, config)
     outcome = training.fit(model, descent, loss_at, folder, label, dev_at, trivial_at=trivial_at)
     best = training.take_best(model, outcome)
     split = "dev" if seed >= TUNING_SEED else "test"
@@ -164,6 +161,14 @@ def fit(
         if len(scores) % 5 == 0:  # COCO's "1K": five folds of a thousand images
             found |= retrieval.evaluate(scores, each, folds=5).named("test 1K")
     return training.save(model, outcome, folder) | found
+
+
+def descent_of(model, config) -> training.Descent:
+    """AdamW and the config's schedule."""
+    rates = dict(lr=config.learning_rate, weight_decay=config.weight_decay, fused=True)
+    optimizer = torch.optim.AdamW(parameter_groups(model, config), **rates)
+    schedule = SCHEDULES[config.schedule](optimizer, config.steps)
+    return training.Descent(optimizer, schedule, config.steps, config.clip)
 
 
 def parameter_groups(model, config) -> list[dict]:

@@ -334,8 +334,7 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     torch.manual_seed(seed)
     matcher = build(config, dataset, *sources).to(device)
     rows = dataset.splits["train"][: config.images or None]
-    each = dataset.captions_per_image
-    size = min(config.batch, len(rows))
+    size, each = min(config.batch, len(rows)), dataset.captions_per_image
 
     def batch_at(step):
         pairs = training.pairs_in_batch(len(rows), size, each, seed, step)
