@@ -121,8 +121,8 @@ MUTANTS = [
         ),
         (
             "BiCro: negative cosines",
-            "(look.captions @ anchors.captions.T).clamp(min=1e-3)",
-            "look.captions @ anchors.captions.T",
+            "product(look.captions, anchors.captions.T).clamp(min=1e-3)",
+            "product(look.captions, anchors.captions.T)",
         ),
         (
             "BiCro: either modality's own nearest",
@@ -155,8 +155,8 @@ MUTANTS = [
         ),
         (
             "GSC: structures by the pair's own target",
-            "images = look.images @ look.images.T * targets",
-            "images = look.images @ look.images.T * targets[:, None]",
+            "images = product(look.images, look.images.T) * targets",
+            "images = product(look.images, look.images.T) * targets[:, None]",
         ),
         ("GSC: structures not weighed", "GAMMA * (targets * apart).mean()", "GAMMA * apart.mean()"),
         (

@@ -75,6 +75,13 @@ def test_who_asks_for_a_gpu(words, gpu, monkeypatch):
     assert auto.of(*words)["gpu"] == gpu
 
 
+def test_processes_that_train_together_ask_for_a_gpu_each():
+    eight = profiles.get("paper", "coco", {"processes": "8"})
+    asked = asks.Asks(eight, "coco", "cuda")
+    assert asked.of("arms", "comalign-TIII", "all")["gpu"] == 8
+    assert asked.of("base")["gpu"] == 1 and asked.of("data")["gpu"] == 0
+
+
 def test_a_rule_with_wildcards_asks_for_the_same():
     by = LAPTOP.by(lambda wildcards: ["arms", "chan-T1", wildcards])
     assert {name: ask("chan") for name, ask in by.items()} == LAPTOP.of("arms", "chan-T1", "chan")

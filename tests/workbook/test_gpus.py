@@ -28,10 +28,10 @@ def test_what_is_visible(two, monkeypatch, tmp_path):
 
 
 def test_jobs_get_one_each(two, tmp_path):
-    with gpus.taken("arms", "cuda", tmp_path):
+    with gpus.taken("arms", "cuda", folder=tmp_path):
         first = os.environ[gpus.VISIBLE]
         os.environ[gpus.VISIBLE] = "0, 3"  # as another job has it
-        with gpus.taken("arms", "auto", tmp_path):
+        with gpus.taken("arms", "auto", folder=tmp_path):
             assert {first, os.environ[gpus.VISIBLE]} == {"0", "3"}
         assert os.environ[gpus.VISIBLE] == "0, 3"
 
@@ -40,12 +40,12 @@ def test_a_third_waits_until_one_is_free(two, tmp_path):
     got, free = [], threading.Event()
 
     def third():
-        with gpus.taken("arms", "cuda", tmp_path):
+        with gpus.taken("arms", "cuda", folder=tmp_path):
             got.append(free.is_set())
 
-    with gpus.taken("arms", "cuda", tmp_path):
+    with gpus.taken("arms", "cuda", folder=tmp_path):
         os.environ[gpus.VISIBLE] = "0, 3"
-        with gpus.taken("arms", "cuda", tmp_path):
+        with gpus.taken("arms", "cuda", folder=tmp_path):
             os.environ[gpus.VISIBLE] = "0, 3"
             job = threading.Thread(target=third)
             job.start()
@@ -63,7 +63,7 @@ def test_as_many_as_was_said(two, monkeypatch, tmp_path):
     found = []
     for _ in range(4):
         monkeypatch.setenv(gpus.VISIBLE, "0, 3")
-        holding = gpus.taken("training", "cuda", tmp_path)
+        holding = gpus.taken("training", "cuda", folder=tmp_path)
         holding.__enter__()
         found.append((holding, os.environ[gpus.VISIBLE]))
     assert [name for _, name in found] == ["0", "3", "0", "3"]  # the emptiest first
@@ -82,7 +82,7 @@ def test_as_many_as_was_said(two, monkeypatch, tmp_path):
 )
 def test_others_see_what_they_saw(kind, device, visible, monkeypatch, tmp_path):
     monkeypatch.setenv(gpus.VISIBLE, visible)
-    with gpus.taken(kind, device, tmp_path / "locks"):
+    with gpus.taken(kind, device, folder=tmp_path / "locks"):
         assert os.environ[gpus.VISIBLE] == visible
     assert not (tmp_path / "locks").exists()
 
@@ -90,6 +90,18 @@ def test_others_see_what_they_saw(kind, device, visible, monkeypatch, tmp_path):
 def test_a_job_that_fails_gives_it_back(two, tmp_path):
     for _ in range(3):
         with pytest.raises(ZeroDivisionError):
-            with gpus.taken("arms", "cuda", tmp_path):
+            with gpus.taken("arms", "cuda", folder=tmp_path):
                 1 / 0
         assert os.environ[gpus.VISIBLE] == "0, 3"
+
+
+def test_processes_that_train_together_get_as_many(monkeypatch, tmp_path):
+    monkeypatch.setenv(gpus.VISIBLE, "4,5,6")
+    with gpus.taken("arms", "cuda", 2, tmp_path):
+        assert os.environ[gpus.VISIBLE] == "4,5"
+        monkeypatch.setenv(gpus.VISIBLE, "4,5,6")
+        with gpus.taken("arms", "cuda", 1, tmp_path):
+            assert os.environ[gpus.VISIBLE] == "6"
+    monkeypatch.setenv(gpus.VISIBLE, "4,5,6")
+    with gpus.taken("arms", "cuda", 3, tmp_path / "all"):
+        assert os.environ[gpus.VISIBLE] == "4,5,6" and not (tmp_path / "all").exists()

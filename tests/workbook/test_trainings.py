@@ -83,7 +83,7 @@ def test_places_tell_all_trainings_of_a_profile_apart():
 class Trained(SimpleNamespace):
     """A store in which runs are what they were asked for: (settings, seed, inputs)."""
 
-    def get(self, config, seed, inputs=(), device="cpu", wait=True):
+    def get(self, config, seed, inputs=(), device="cpu", wait=True, precision=""):
         self.asked.append((config, seed, inputs))
         return SimpleNamespace(
             key=repr((config, seed, inputs)), metrics={"dev RSUM": -config.after}
@@ -105,7 +105,7 @@ def test_one_by_one_they_are_what_the_arm_trains(trained):
     """The arm's own job asks for the same settings, seeds and inputs, and for no other."""
     sizes = {"gsl_trials": "2", "tuning_seeds": "2", "seeds": "3"}
     profile = profiles.get("overnight", overrides=sizes)
-    book = SimpleNamespace(profile=profile, device="cpu")
+    book = SimpleNamespace(profile=profile, trained={"device": "cpu"})
     alone = [
         results.train(book, one).key
         for one in of_arm("gsl-F1", "gsl-0.2", profile, "world").values()

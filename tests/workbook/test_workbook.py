@@ -224,7 +224,7 @@ def test_photographs_with_features_of_their_own_are_seen_all_the_same(monkeypatc
     """Matchers take the features that came along; the base model's maps are of the tower's."""
     brought = SimpleNamespace(images="pictures", regions="regions", fingerprint="f")
     monkeypatch.setattr(workbook.Workbook, "dataset", lambda self, domain="A": brought)
-    monkeypatch.setattr(runs, "get", lambda config, seed, given, device: (config, given))
+    monkeypatch.setattr(runs, "get", lambda config, seed, given, **how: (config, given))
     book = workbook.Workbook(profiles.get("smoke", "flickr8k"), "flickr8k=here", None)
     assert isinstance(book.features(), region_features.Given)
     _, (_, seen, read) = book.base()

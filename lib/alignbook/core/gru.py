@@ -10,7 +10,10 @@ from torch import nn
 from torch.autograd.function import once_differentiable
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from alignbook.core.precision import in_float32
 
+
+@in_float32  # a recurrence adds up what it rounds
 def states(gru: nn.GRU, vectors: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
     """States of sequences that begin from zeros, in each direction.
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from alignbook.store import allocator, durable, progress
+from alignbook.core import parallel, precision
+from alignbook.store import allocator, durable, progress, ranks, runs
 
 # Seconds between checkpoints; the tests that kill a run shorten them.
 CHECKPOINT_SECONDS = float(os.environ.get("ALIGNBOOK_CHECKPOINT_SECONDS", "15"))
@@ -101,13 +102,12 @@ def fit(
     added over resumes; `trivial`, None without `trivial_at`; `best`, the weights at the best look;
     and `gradients` `(S, 2048) float32`, some of the gradient's entries at early steps, by which
     `runs.check_arms_differ` tells arms.
+
+    Steps have the precision of the run at work. Of several ranks all take them; rank 0 writes.
     """
-    allocator.keep_freed()
-    torch.backends.cudnn.deterministic = True
-    torch.backends.cudnn.allow_tf32 = False  # float32 means float32
-    course, checkpoint, steps = _Course(model, descent), folder / "checkpoint.pt", descent.steps
-    if are_whole(folder):
-        course.resume(torch.load(checkpoint, weights_only=True))
+    _prepare_torch()
+    course, steps = _Course(model, descent), descent.steps
+    checkpoint = course.begin(folder)
     dev_steps = looks(steps) if dev_steps is None else dev_steps
     model.train()
     if 0 in dev_steps and dev_at and not course.losses:
@@ -124,13 +124,21 @@ def fit(
             course.look(dev_at, step + 1)
         now = time.perf_counter()
         if now - saved > CHECKPOINT_SECONDS or (step + 1 == steps and saved > began):
-            keep(course.state(now - began), checkpoint)
+            if ranks.rank() == 0:
+                keep(course.state(now - began), checkpoint)
             saved = now
         progress.show(label, step + 1, steps, loss, dev=course.dev[-1][1] if course.dev else None)
     model.eval()
     spent = time.perf_counter() - began
     trivial = _look(model, trivial_at, steps - 1) if trivial_at else None
     return course.outcome(spent) | {"trivial": trivial}
+
+
+def _prepare_torch() -> None:
+    allocator.keep_freed()
+    torch.backends.cudnn.deterministic = True
+    # Float32 means float32.
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
 
 
 class _Course:
@@ -141,12 +149,27 @@ class _Course:
         self.optimizer, self.scheduler = descent.optimizer, descent.scheduler
         self.losses, self.rates, self.sketches, self.dev = [], [], [], []
         self.before = self.looking = 0.0  # seconds of earlier starts, and of looks
+        self.precision = runs.precision()
+        device = next(model.parameters()).device
+        self.accelerator = precision.accelerator(device, self.precision)
+
+    def begin(self, folder: Path) -> Path:
+        """Go on from the checkpoint if it is whole, else from the start, all ranks as rank 0; its path."""
+        folder = ranks.told(lambda: folder)
+        checkpoint = folder / "checkpoint.pt"
+        if ranks.told(lambda: are_whole(folder)):
+            self.resume(torch.load(checkpoint, weights_only=True))
+        parallel.begin_alike(self.model)
+        return checkpoint
 
     def take(self, step: int, loss_at) -> float:
         """Take a step; its loss."""
         self.optimizer.zero_grad(set_to_none=True)
-        loss = loss_at(step)
-        loss.backward()
+        with precision.tf32(self.precision == "tf32"):
+            with self.accelerator.autocast():
+                loss = loss_at(step)
+            self.accelerator.backward(loss)
+        parallel.average_gradients(self.model, self.accelerator)
         if step in SKETCH_STEPS:
             self.sketches.append(_gradient_sketch(self.model))
         if self.clip:
@@ -214,6 +237,7 @@ def _look(model, dev_at, step: int) -> float:
     model.eval()
     with torch.random.fork_rng(devices), torch.no_grad():
         value = float(dev_at(step))
+    value = ranks.told(lambda: value)  # all ranks look; by rounding they might choose another best
     for part, mode in modes:
         part.training = mode
     return value

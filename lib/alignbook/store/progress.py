@@ -12,6 +12,8 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+from alignbook.store import ranks
+
 BAR = {}
 VARIABLE = "ALIGNBOOK_LIVE"  # the file of this job; in the environment of all it starts
 BETWEEN = 0.5  # seconds between two writes
@@ -28,7 +30,7 @@ def show(label: str, step: int, steps: int, loss: float | None = None, dev: floa
     loss, dev : the last step's loss, and the last value on dev where one is known.
     """
     _tell(label=label, step=step, steps=steps, loss=loss, dev=dev)
-    if is_shared():
+    if is_shared() or ranks.rank():
         return
     if label in BAR and step <= BAR[label].n:  # started again after an interrupt, in another cell
         BAR.pop(label).close()
@@ -97,7 +99,7 @@ def part(done: int, of: int) -> None:
 
 def _tell(**state) -> None:
     now = time.monotonic()
-    if VARIABLE not in os.environ or now < _told["at"] + BETWEEN:
+    if VARIABLE not in os.environ or ranks.rank() or now < _told["at"] + BETWEEN:
         return
     _told["at"] = now
     file = Path(os.environ[VARIABLE])

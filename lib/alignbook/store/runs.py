@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import json
 import shutil
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from alignbook import ROOT
-from alignbook.store import claims, durable
+from alignbook.store import claims, durable, ranks
 from alignbook.store.fingerprint import code_hash, key
 
 STORE = ROOT / "results" / "store"
@@ -79,14 +80,23 @@ class Stored(Protocol):
 
 
 class Config(Protocol):
-    """A frozen dataclass of settings that says how its run is computed."""
+    """A frozen dataclass of settings that says how its run is computed.
+
+    Of several ranks (`ranks`) the first computes it while the others wait, unless its `together` is
+    true: then all call `compute`, and what the others leave in their folders goes.
+    """
 
     def compute(self, inputs: Sequence, seed: int, folder: Path, device: str) -> dict:
         """Do the work, leave files in `folder`, return the metrics."""
 
 
 def get(
-    config: Config, seed: int, inputs: Sequence = (), device: str = "cpu", wait: bool = True
+    config: Config,
+    seed: int,
+    inputs: Sequence = (),
+    device: str = "cpu",
+    wait: bool = True,
+    precision: str = "",
 ) -> Run:
     """The run of a config and a seed on its inputs, computed if it is not stored.
 
@@ -96,19 +106,21 @@ def get(
     inputs : data sets and other runs the computation reads, None where it goes without; their
         keys are part of the key.
     wait : for another process that computes it; else BlockingIOError.
+    precision : of training, part of the key: "float32", "tf32" or "bf16" (`core.precision`). Empty
+        means that of the run at work here that asks for this one, and float32 where there is none.
 
     Returns
     -------
     Run
     """
-    module = type(config).__module__
+    module, kind = type(config).__module__, precision or _precisions[-1]
     origin = {
         "module": module,
         "config": dataclasses.asdict(config),
         "seed": seed,
         "inputs": [getattr(i, "key", None) or i.fingerprint for i in inputs if i is not None],
         "device": device.partition(":")[0],
-        "dtype": "float32",
+        "dtype": kind,
         "versions": _versions(),
         "code": code_hash(module),
         "format": FORMAT,
@@ -117,13 +129,32 @@ def get(
     run = Run(name, STORE / name)
     if _computing:
         _computing[-1].append(name)
-    if is_stored(name):
+    if ranks.told(lambda: is_stored(name)):
         return run
-    with claims.claimed(STORE / ".locks", name, wait) as claim:
-        if not is_stored(name):
-            drop(name)
-            _compute(config, seed, inputs, device, origin, run, claim)
+    with contextlib.ExitStack() as held:
+        taking = claims.claimed(STORE / ".locks", name, wait)
+        claim = ranks.told(lambda: held.enter_context(taking))
+        if not ranks.told(lambda: is_stored(name)):
+            with _at_precision(kind):
+                _compute_with_all(config, seed, inputs, device, origin, run, claim)
     return run
+
+
+_precisions = ["float32"]  # of each run at work here, behind what holds where there is none
+
+
+def precision() -> str:
+    """In what precision the run at work here is trained, float32 outside of any."""
+    return _precisions[-1]
+
+
+@contextlib.contextmanager
+def _at_precision(kind: str):
+    _precisions.append(kind)
+    try:
+        yield
+    finally:
+        _precisions.pop()
 
 
 def key_of(record: dict) -> str:
@@ -200,7 +231,22 @@ def stored(name: str) -> Run:
 _computing: list[list[str]] = []  # of each run at work here, the runs that it asked for
 
 
+def _compute_with_all(config, seed, inputs, device, *what) -> None:
+    """`_compute` on rank 0, while other ranks help or wait. An error of rank 0 ends it, and by
+    torchrun the others.
+    """
+    together = getattr(config, "together", False)
+    if ranks.rank() == 0:
+        with contextlib.nullcontext() if together else ranks.alone():
+            _compute(config, seed, inputs, device, *what)
+    elif together:
+        with tempfile.TemporaryDirectory() as aside:
+            config.compute(inputs, seed, Path(aside), device)
+    ranks.told(lambda: None)  # the run is whole
+
+
 def _compute(config, seed, inputs, device, origin, run: Run, claim: claims.Claim) -> None:
+    drop(run.key)
     partial = _begun(claim, run.key)
     began = time.time()
     _computing.append([])
@@ -222,6 +268,7 @@ def _compute(config, seed, inputs, device, origin, run: Run, claim: claims.Claim
     record = origin | {
         "key": run.key,
         "asked": asked,
+        "ranks": ranks.count(),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "seconds": round(time.time() - began, 2),
         "files": durable.described(partial),
@@ -254,15 +301,17 @@ def sealed(record: dict) -> dict:
     return record | {"seal": key(record)}
 
 
-def several(wanted: list[tuple], inputs: Sequence = (), device: str = "cpu") -> list[Run]:
+def several(
+    wanted: list[tuple], inputs: Sequence = (), device: str = "cpu", precision: str = ""
+) -> list[Run]:
     """The runs of some (config, seed) on the same inputs.
 
     One that another process is at work on is left for last: two that want the same share the work.
     """
     for config, seed in wanted:
         with contextlib.suppress(BlockingIOError):
-            get(config, seed, inputs, device=device, wait=False)
-    return [get(config, seed, inputs, device=device) for config, seed in wanted]
+            get(config, seed, inputs, device, wait=False, precision=precision)
+    return [get(config, seed, inputs, device, precision=precision) for config, seed in wanted]
 
 
 class ArmsIdentical(ValueError):

@@ -29,7 +29,8 @@ class Asks:
     device: str
 
     def of(self, *words: str, trained: bool = False) -> dict[str, int]:
-        """What a job asks for, by kind and names: mem_mb, runtime (minutes) and gpu (0 or 1).
+        """What a job asks for, by kind and names: mem_mb, runtime (minutes) and gpu: 0, or 1, or as
+        many as the profile's processes that train together.
 
         `trained`: other jobs have done its trainings.
         """
@@ -37,7 +38,7 @@ class Asks:
         return {
             "mem_mb": MEMORY[self.profile.name],
             "runtime": min(LEAST + math.ceil(LATE * seconds / 60), MOST),
-            "gpu": int(gpus.used(self.device) and words[0] not in gpus.WITHOUT),
+            "gpu": self._gpus(words[0]),
         }
 
     def by(self, words: Callable) -> dict[str, Callable]:
@@ -46,6 +47,11 @@ class Asks:
             name: lambda wildcards, name=name: self.of(*words(wildcards))[name]
             for name in ("mem_mb", "runtime", "gpu")
         }
+
+    def _gpus(self, kind: str) -> int:
+        if kind in gpus.WITHOUT or not gpus.used(self.device):
+            return 0
+        return self.profile.processes if kind in gpus.TOGETHER else 1
 
     def _seconds(self, words: tuple[str, ...]) -> float:
         """What is planned for a job: by the budget, or by the GPU hours of the papers' settings."""

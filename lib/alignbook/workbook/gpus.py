@@ -17,6 +17,7 @@ from alignbook import ROOT
 DRIVER = Path("/proc/driver/nvidia/gpus")
 VISIBLE, JOBS = "CUDA_VISIBLE_DEVICES", "ALIGNBOOK_GPU_JOBS"
 WITHOUT = ("data", "collect")  # kinds of jobs that need none
+TOGETHER = ("arms", "whole", "training", "seeds")  # that train on several processes if asked to
 
 
 def here() -> list[str]:
@@ -41,38 +42,46 @@ def places() -> int:
 
 
 @contextmanager
-def taken(kind: str, device: str, folder: Path = ROOT / ".cache/gpus") -> Iterator[None]:
-    """Hold a GPU for a job of a kind and let it see no other; waits until one is free.
+def taken(
+    kind: str, device: str, count: int = 1, folder: Path = ROOT / ".cache/gpus"
+) -> Iterator[None]:
+    """Hold so many GPUs for a job of a kind and let it see no other; waits until they are free.
 
-    Does nothing where there are not two, where the job needs none or --device names one.
+    Does nothing where there are not more, where the job needs none or --device names one.
     """
     found = here()
-    if len(found) < 2 or kind in WITHOUT or ":" in device or not used(device):
+    if len(found) <= count or kind in WITHOUT or ":" in device or not used(device):
         yield
         return
     folder.mkdir(parents=True, exist_ok=True)
     before = os.environ.get(VISIBLE)
-    lock, name = _lock(found, folder)
-    os.environ[VISIBLE] = name
+    locks: dict[str, int] = {}
     try:
+        while len(locks) < count:
+            _lock(
+                [name for name in found if name not in locks], places() // len(found), folder, locks
+            )
+        os.environ[VISIBLE] = ",".join(sorted(locks, key=found.index))
         yield
     finally:
-        os.close(lock)
-        os.environ.pop(VISIBLE)
+        for lock in locks.values():
+            os.close(lock)
+        os.environ.pop(VISIBLE, None)
         if before is not None:
             os.environ[VISIBLE] = before
 
 
-def _lock(found: list[str], folder: Path) -> tuple[int, str]:
-    """The lock of a GPU, of the first that has the fewest jobs, and its name."""
+def _lock(names: list[str], jobs: int, folder: Path, locks: dict[str, int]) -> None:
+    """Add to `locks` that of a GPU, of the first that has the fewest jobs."""
     while True:
-        for place in range(places() // len(found)):
-            for name in found:
+        for place in range(jobs):
+            for name in names:
                 path = folder / f"{socket.gethostname()}-{name}-{place}"
                 lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    return lock, name
+                    locks[name] = lock
+                    return
                 except BlockingIOError:
                     os.close(lock)
         time.sleep(0.2)

@@ -9,12 +9,13 @@ import shlex
 import sys
 import time
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
 
 from alignbook import ROOT
 from alignbook.core.names import slug
-from alignbook.store import durable, progress, verbatim
-from alignbook.workbook import chapters, exhibits, gpus, surroundings, workbook
+from alignbook.store import durable, progress, ranks, verbatim
+from alignbook.workbook import chapters, exhibits, folders, gpus, surroundings, workbook
 from alignbook.workbook.graph import title
 from alignbook.workbook.workbook import Workbook
 
@@ -81,7 +82,7 @@ def arm(book: Workbook, exhibit: str, name: str) -> None:
     began = time.monotonic()
     listed = results.arm(book, exhibit, name)
     file = book.out / "arms" / exhibit / f"{slug(name)}.csv"
-    durable.write(file, listed.to_csv(index=False), sealed=True)
+    leave(file, listed.to_csv(index=False))
     reported = listed[listed.role == "report"]
     found = [runs.stored(key).metrics for key in reported.key]
     headline = "test RSUM" if "test RSUM" in found[0] else next(iter(found[0]["asked"]))
@@ -113,7 +114,7 @@ def seeds(book: Workbook, paper: str, *names: str) -> None:
     if file.exists():  # a start of a part leaves those of the others
         there = pd.read_csv(file, dtype=results.TEXTS)
         bought = pd.concat([there[~there.exhibit.isin(names)], bought])
-    durable.write(file, bought.to_csv(index=False), sealed=True)
+    leave(file, bought.to_csv(index=False))
     arms_ = len(bought.drop_duplicates(["exhibit", "arm"]))
     most = f", up to {bought.seed.max() + 1} seeds" if len(bought) else ""
     say(f"{paper}: {len(bought)} more runs of {arms_} arms{most}", began)
@@ -182,8 +183,16 @@ def collect(book: Workbook, *names: str) -> None:
     say(f"{len(found['metrics']):,} numbers of {len(names)} exhibits", began)
 
 
+def leave(file: Path, text: str) -> None:
+    """Write what a job found; of several ranks the first does."""
+    if ranks.rank() == 0:
+        durable.write(file, text, sealed=True)
+
+
 def say(what: str, began: float, expected: float | None = None) -> None:
-    """One line: what is done and how long it took."""
+    """One line: what is done and how long it took; of several ranks the first says it."""
+    if ranks.rank():
+        return
     took = f"{time.monotonic() - began:6.1f} s"
     hint = f"  (expected {expected} s)" if expected else ""
     print(f"  {took}  {verbatim.line(what)}{hint}", flush=True)
@@ -193,6 +202,30 @@ KINDS = {
     job.__name__: job
     for job in (data, base, whole, arms, training, seeds, efficiency, benchmark, notebook, collect)
 }
+
+
+def on_ranks(processes: int, device: str, arguments: list[str]) -> int:
+    """Do a job on several processes of this machine, by torchrun: they train together, and if one
+    dies the others are ended. The exit code.
+    """
+    import torch
+    from torch.distributed import run
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+
+    if device == "cuda" and torch.cuda.device_count() < processes:
+        raise ValueError(
+            f"setting processes={processes}: {torch.cuda.device_count()} GPUs are here, expected one "
+            "for each process"
+        )
+    how = ["--standalone", f"--nproc-per-node={processes}", "-m", "alignbook.workbook.jobs"]
+    try:
+        run.run(run.parse_args([*how, *arguments]))
+    except ChildFailedError as error:
+        rank, failure = error.get_first_failure()
+        said = f"process {rank} of {processes} ended with code {failure.exitcode}"
+        print(f"  failed: {said}; the same command goes on", file=sys.stderr)
+        return 1
+    return 0
 
 
 def main(arguments: list[str]) -> int:
@@ -207,9 +240,16 @@ def main(arguments: list[str]) -> int:
     # Kept with the runs and shown in notebook 40: hundreds of lines would hide the others here.
     warnings.filterwarnings("ignore", "epoch .*, network", UserWarning)
     try:
-        device = json.loads((asked.out / "settings.json").read_text())["device"]
-        with gpus.taken(asked.kind, device), progress.told(asked.out, [asked.kind, *asked.names]):
-            KINDS[asked.kind](workbook.load(asked.out), *asked.names)
+        said = json.loads((asked.out / "settings.json").read_text())
+        processes = folders.profile_of(said).processes if asked.kind in gpus.TOGETHER else 1
+        alone = not ranks.are_started()
+        with gpus.taken(asked.kind, said["device"], processes) if alone else nullcontext():
+            book = workbook.load(asked.out)
+            if processes > 1 and alone:
+                return on_ranks(processes, book.device, arguments)
+            ranks.join(book.device)
+            with progress.told(asked.out, [asked.kind, *asked.names]):
+                KINDS[asked.kind](book, *asked.names)
     except Exception as error:
         known = isinstance(error, (NotebookFailed, ValueError, FloatingPointError, OSError))
         places = surroundings.full()  # for which PyTorch and safetensors have errors of their own

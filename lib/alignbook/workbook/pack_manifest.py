@@ -63,6 +63,7 @@ RECORD = {
     "code": HASH,
     "key": KEY,
     "asked?": [KEY],
+    "ranks?": int,
     "finished": "printable",
     "seconds": (int, float),
     "files": FILES,

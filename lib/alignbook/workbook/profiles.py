@@ -39,6 +39,8 @@ class Profile(*(each.Sizes for each in CATALOGUES)):
     base_batch: int = Field(ge=1, le=1_000_000)
     bert: str  # captions: pretrained on them; minilm, as it is; or a name or folder of weights
     bert_steps: int = Field(ge=1, le=1_000_000_000)
+    precision: Literal["float32", "tf32", "bf16"]  # of training, part of what its runs are keyed by
+    processes: int = Field(ge=1, le=64)  # that train together, each on a GPU of its own
 
 
 def _profile(name: str, **own) -> Profile:
@@ -64,6 +66,8 @@ _SMOKE = dict(
     base_batch=64,
     bert="captions",
     bert_steps=10,
+    precision="float32",
+    processes=1,
 )
 _LAPTOP = _SMOKE | dict(
     seeds=3,

@@ -46,7 +46,7 @@ def arm(book, exhibit: str, name: str, seeds: int = 0) -> pd.DataFrame:
     reported = range(seeds) if seeds else trainings.seeds(exhibit, name, book.profile)
     trained = exhibits.EXHIBITS[exhibit].arm(name).trained
     wanted = [(chosen, seed if trained else 0) for seed in reported]
-    for seed, run in zip(reported, runs.several(wanted, inputs, device=book.device), strict=True):
+    for seed, run in zip(reported, runs.several(wanted, inputs, **book.trained), strict=True):
         if measured := getattr(chapter, "measured", None):
             run = measured(book, exhibit, name, run, inputs)
         lines.append((exhibit, name, trainings.REPORT, seed, run.key))
@@ -61,7 +61,7 @@ def _chosen(book, exhibit: str, name: str) -> tuple:
     if not wanted:
         return replace(candidates[0], **changes), []
     inputs = getattr(chapter, "tuning_inputs", chapter.inputs)(book, exhibit, name)
-    tried = runs.several(wanted, inputs, device=book.device)
+    tried = runs.several(wanted, inputs, **book.trained)
     each = book.profile.tuning_seeds
     grouped = [tried[i : i + each] for i in range(0, len(tried), each)]
     chosen = replace(learnt.best(candidates, grouped), **changes)
@@ -80,7 +80,7 @@ def train(book, one: trainings.Training) -> runs.Run:
     else:
         (config, _), seed = _chosen(book, *which), one.number
         inputs = chapter.inputs(book, *which)
-    return runs.get(config, seed, inputs, device=book.device)
+    return runs.get(config, seed, inputs, **book.trained)
 
 
 def arms(book, exhibit: str, seeds: dict[tuple[str, str], int] | None = None) -> pd.DataFrame:

@@ -53,6 +53,7 @@ LOADED = (
     "safetensors.torch",
     "torch._dynamo",
     "open_clip",
+    "accelerate",
     "seaborn.objects",
 )
 # matplotlib asks once; a kernel would say so itself, too late.

@@ -47,6 +47,11 @@ class Workbook:
         return self.profile.base == "photo-pretrained"
 
     @property
+    def trained(self) -> dict[str, str]:
+        """How `runs.get` has a model trained: on which device, in which precision."""
+        return {"device": self.device, "precision": self.profile.precision}
+
+    @property
     def base_seeds(self) -> range:
         """Seeds of the table of base models; the methods start from seed 0."""
         return range(self.profile.base_seeds)
@@ -88,10 +93,10 @@ class Workbook:
             )
         if self.pretrained and not recipe:
             inputs = dataset, self.seen(), self.words()
-            return runs.get(locked.configure(self.profile), seed, inputs, device=self.device)
+            return runs.get(locked.configure(self.profile), seed, inputs, **self.trained)
         config = base.configure(self.profile, recipe)
         start = [self.base("world-clip", seed)] if config.recipe == "world-negclip" else []
-        return runs.get(config, seed, (self.home() or dataset, *start), device=self.device)
+        return runs.get(config, seed, (self.home() or dataset, *start), **self.trained)
 
     def measured(self, recipe: str = "", seed: int = 0):
         """A base model's run with what it does on A and B, new to it, and on swaps; in the world."""
@@ -147,7 +152,7 @@ class Workbook:
         if self.profile.bert != "captions":
             return bert.Pretrained(self.profile.bert)
         config = bert.Config(steps=self.profile.bert_steps)
-        return runs.get(config, 0, (self.home() or self.dataset(),), device=self.device)
+        return runs.get(config, 0, (self.home() or self.dataset(),), **self.trained)
 
     def on(self, data: str, *own: str, **changes) -> "Workbook":
         """The workbook of other data, with those fields of the profile that it has for these data."""

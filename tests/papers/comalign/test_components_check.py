@@ -350,7 +350,7 @@ def test_gold_boxes_do_without_the_detector(monkeypatch):
 
 def test_the_detector_is_trained_on_w_and_looks_at_the_others(monkeypatch):
     monkeypatch.setattr(workbook.Workbook, "dataset", lambda self, domain="A": domain)
-    monkeypatch.setattr(inputs.runs, "get", lambda config, seed, given, device: given)
+    monkeypatch.setattr(inputs.runs, "get", lambda config, seed, given, **how: given)
     book = workbook.open("smoke")
     assert inputs.detected(book, "W") == ("W", None)
     for domain in "AB":

@@ -210,7 +210,7 @@ def test_trainings_are_counted_once(name, expected):
 def test_an_arm_once_is_tuned_and_run_with_the_first_seed(monkeypatch):
     asked = []
 
-    def get(config, seed, inputs, device, wait=True):
+    def get(config, seed, inputs, device, wait=True, precision="float32"):
         at = config.projection, config.temperature, config.steps, seed
         asked.extend([at] * (at not in asked))
         metrics = {"dev RSUM": -config.temperature}

@@ -16,7 +16,7 @@ from torch import nn
 from alignbook.backbones import bert, frozen_words, region_features
 from alignbook.backbones.inputs import Inputs
 from alignbook.backbones.word_vectors import word_vectors
-from alignbook.core import losses, retrieval, training
+from alignbook.core import losses, parallel, retrieval, training
 from alignbook.core.encoders import BiGRU, RegionEncoder
 from alignbook.core.protocol import TUNING_SEED, looked_at
 from alignbook.core.similarity import hard_coding, soft_coding
@@ -52,6 +52,8 @@ class Config:
     all_violations: float = 0.2  # share of the steps before the hardest negatives [A]; 1 epoch [C]
     clip: float = 2.0  # largest norm of the gradient [C]
     permute_captions: bool = False  # a control: captions of other images [A]
+
+    together = True  # several ranks train it, each on its part of every batch
 
     def compute(self, inputs: Inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""
@@ -124,11 +126,13 @@ def fit(
         ids, lengths = ids[moved], lengths[moved]
 
     def loss_at(step):
-        images, captions = training.pairs_in_batch(n, size, each, seed, step)
+        pairs = training.pairs_in_batch(n, size, each, seed, step)
+        images, captions = parallel.part(seed, step, *pairs)
         raw = region_features.batch(stored, rows[images.numpy()], config.regions)
         regions = model.image(drop_regions(raw, config.region_drop).to(device))
         seen = lengths[captions]
         words = model.text(ids[captions, : int(seen.max())].to(device), seen)
+        regions, words, seen = parallel.gathered(regions, words, seen)  # negatives of all ranks
         return hinge(step)(model.similarity(regions, words, word_lengths=seen), config.margin)
 
     def hinge(step):
@@ -138,9 +142,6 @@ def fit(
     def trivial_at(step):  # 2 α B of Eq. 9
         return hinge(step)(torch.zeros(size, size), config.margin)
 
-    rates = dict(lr=config.learning_rate, weight_decay=config.weight_decay, fused=True)
-    optimizer = torch.optim.AdamW(parameter_groups(model, config), **rates)
-    schedule = SCHEDULES[config.schedule](optimizer, config.steps)
     dev = "dev", looked_at(len(dataset.splits["dev"]))
 
     def dev_at(step):
@@ -148,7 +149,7 @@ def fit(
             evaluate(model, vocabulary, dataset, feature_run, *dev), each
         ).rsum
 
-    descent = training.Descent(optimizer, schedule, config.steps, config.clip)
+    descent = descent_of(model, config)
     outcome = training.fit(model, descent, loss_at, folder, label, dev_at, trivial_at=trivial_at)
     best = training.take_best(model, outcome)
     split = "dev" if seed >= TUNING_SEED else "test"
@@ -160,6 +161,14 @@ def fit(
         if len(scores) % 5 == 0:  # COCO's "1K": five folds of a thousand images
             found |= retrieval.evaluate(scores, each, folds=5).named("test 1K")
     return training.save(model, outcome, folder) | found
+
+
+def descent_of(model, config) -> training.Descent:
+    """AdamW and the config's schedule."""
+    rates = dict(lr=config.learning_rate, weight_decay=config.weight_decay, fused=True)
+    optimizer = torch.optim.AdamW(parameter_groups(model, config), **rates)
+    schedule = SCHEDULES[config.schedule](optimizer, config.steps)
+    return training.Descent(optimizer, schedule, config.steps, config.clip)
 
 
 def parameter_groups(model, config) -> list[dict]:

@@ -60,8 +60,9 @@ class Layer(nn.Module):
 
     def forward(self, x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
         """The components seen `(T, d)`, set by set, and where they stand, `(B, S) bool` → `(T, d)`."""
-        padded = x.new_zeros(*seen.shape, 3 * x.shape[1])
-        padded[seen] = self.inward(x)
+        inward = self.inward(x)
+        padded = inward.new_zeros(*seen.shape, 3 * x.shape[1])
+        padded[seen] = inward
         q, k, v = padded.unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
         # A set of which nothing is seen has no row of x; it attends to its zeros.
         mask = (seen | ~seen.any(1, keepdim=True))[:, None, None]

@@ -100,7 +100,7 @@ def detected(book, domain: str = "A") -> Run:
     config = (
         detector.Config(images=200, epochs=6) if book.profile.name == "smoke" else detector.Config()
     )
-    trained = runs.get(config, 0, (book.dataset("W"), None), device=book.device)
+    trained = runs.get(config, 0, (book.dataset("W"), None), **book.trained)
     if domain == "W":
         return trained
     return runs.get(config, 0, (book.dataset(domain), trained), device=book.device)

@@ -16,7 +16,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from alignbook.core import retrieval, training
+from alignbook.core import parallel, retrieval, training
+from alignbook.core.precision import in_float32
 from alignbook.core.protocol import TUNING_SEED, looked_at
 from alignbook.core.similarity import fine_grained_matching
 from alignbook.papers.comalign.components.vectors import Components, captions_of, images_of
@@ -64,6 +65,8 @@ class Config:
     validation: str = "strict"  # dev of the source [A]; "paper": training images of the target [S]
     divided: bool = False  # what is summed is divided by its mean maximum there [C], see `divisor`
 
+    together = True  # several ranks train it, each on its part of every batch
+
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""
         return compute(self, inputs, seed, folder, device)
@@ -99,6 +102,7 @@ class ComAlign(nn.Module):
         """The factor on a term's logits, learnt and at most 100; 1 without."""
         return self.scales[term].exp().clamp(max=100) if self.config.scale == "learnt" else 1.0
 
+    @in_float32
     def similarities(self, images: Components, captions: Components) -> Similarities:
         """Eq. 3–5 of encoded images and captions, for the terms of the config."""
         found = {}
@@ -157,8 +161,11 @@ def trivial_loss(model: ComAlign, images: Components, captions: Components) -> t
 
 
 def similarities_of(model: ComAlign, images: Components, captions: Components) -> Similarities:
-    """Eq. 1 and 3–5 of a batch."""
-    return model.similarities(model.encode(images, "image"), model.encode(captions, "text"))
+    """Eq. 1 and 3–5 of a batch, of which each rank has its part."""
+    x, y = model.encode(images, "image"), model.encode(captions, "text")
+    sides = parallel.gathered(x.vectors, x.present, y.vectors, y.present)  # negatives of all ranks
+    x, y = (h._replace(vectors=sides[i], present=sides[i + 1]) for h, i in ((x, 0), (y, 2)))
+    return model.similarities(x, y)
 
 
 def summed_contrasts(model: ComAlign, found: Similarities) -> torch.Tensor:
@@ -228,7 +235,8 @@ def train(model: ComAlign, source, source_run, seed: int, folder: Path, device: 
     def pair_at(step):
         images, captions = training.pairs_in_batch(len(rows), batch, each, seed, step)
         pictures, places = rows[images.numpy()], numbers(rows, captions.numpy(), each)
-        return [to(side, device) for side in batches(config, source_run, pictures, places)]
+        images, captions = batches(config, source_run, pictures, places)
+        return to(part(images, seed, step), device), to(part(captions, seed, step), device)
 
     def loss_at(step):
         return loss(model, *pair_at(step))
@@ -294,6 +302,12 @@ def batches(config: Config, run, pictures, captions):
         images_of(run, pictures, trim=config.masked),
         captions_of(run, captions, trim=config.masked),
     )
+
+
+def part(side: Components, seed: int, step: int) -> Components:
+    """This rank's part of a batch; slots are those of the whole batch."""
+    vectors, present = parallel.part(seed, step, side.vectors, side.present)
+    return side._replace(vectors=vectors, present=present)
 
 
 def to(side: Components, device: str) -> Components:

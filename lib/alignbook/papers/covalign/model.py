@@ -19,7 +19,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from alignbook.core import losses, retrieval, training
+from alignbook.core import losses, parallel, retrieval, training
+from alignbook.core.precision import full, in_float32
 from alignbook.core.protocol import TUNING_SEED, looked_at
 from alignbook.core.similarity import fine_grained_matching, unit
 from alignbook.errors import DataError
@@ -98,6 +99,8 @@ class Config:
     clip: float = 0.0  # largest norm of the gradient [A], 0 for none
     dev_images: int = 0  # the first so many of dev are measured, 0 for all [A]
     test_images: int = 0  # and of test [A]
+
+    together = True  # several ranks train it, each on its part of every batch
 
     def __post_init__(self):
         for name, known in KNOWN.items():
@@ -218,7 +221,7 @@ class CoVAlign(nn.Module):
         if c.matching == "queries":
             return Regions(unit(self.outward(z)))
         logits = self.projection(z, patches)
-        attention = logits.softmax(-1)  # Eq. 2
+        attention = full(logits).softmax(-1)  # Eq. 2
         mask = kept(attention if c.mask == "attention" else logits, c.threshold)
         regions = self.values(pooled(attention, mask, patches))  # linear: the same as of each patch
         return Regions(unit(self.outward(regions)), attention, mask)
@@ -236,6 +239,7 @@ class CoVAlign(nn.Module):
         """τ_g, learnt, at least 0.01."""
         return self.log_temperature.exp().clamp(min=COLDEST)
 
+    @in_float32
     def terms(self, regions: Regions, words, word_mask, image_ids) -> dict[str, torch.Tensor]:
         """The losses before their weights: "g" is (L_t2v + L_v2t) / 2; "v" and "c" are of regions
         alone, and only where they have a weight.
@@ -260,16 +264,21 @@ class CoVAlign(nn.Module):
         image_ids : (B,) int, optional
             Captions of one image are no negatives of each other [X].
         """
-        found = self.terms(self.image(patches), *self.text(words, word_mask), image_ids)
-        return self.weighed(found)
+        return self.weighed(self.terms(*self.encoded(patches, words, word_mask, image_ids)))
+
+    def encoded(self, patches, words, word_mask, image_ids):
+        """Regions, words and which are real, and images of a batch, of which each rank has a part."""
+        regions, sides = self.image(patches), (*self.text(words, word_mask), image_ids)
+        *regions, words, mask, ids = parallel.gathered(*regions, *sides)  # negatives of all ranks
+        return Regions(*regions), words, mask, ids
 
     def trivial_loss(self, patches, words, word_mask, image_ids=None) -> torch.Tensor:
         """The loss if all scores of regions and words were equal: λ_g · ln B, and the terms of
         regions alone as they are.
         """
-        found = self.terms(self.image(patches), *self.text(words, word_mask), image_ids)
-        equal = torch.zeros(len(patches), len(patches))
-        return self.weighed(found | {"g": losses.info_nce(equal, image_ids=image_ids)})
+        regions, words, mask, ids = self.encoded(patches, words, word_mask, image_ids)
+        equal = losses.info_nce(torch.zeros(len(words), len(words)), image_ids=ids)
+        return self.weighed(self.terms(regions, words, mask, ids) | {"g": equal})
 
     def weighed(self, found: dict[str, torch.Tensor]) -> torch.Tensor:
         """The sum of the terms by their λ."""
@@ -325,11 +334,11 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     torch.manual_seed(seed)
     matcher = build(config, dataset, *sources).to(device)
     rows = dataset.splits["train"][: config.images or None]
-    each = dataset.captions_per_image
-    size = min(config.batch, len(rows))
+    size, each = min(config.batch, len(rows)), dataset.captions_per_image
 
     def batch_at(step):
-        images, captions = training.pairs_in_batch(len(rows), size, each, seed, step)
+        pairs = training.pairs_in_batch(len(rows), size, each, seed, step)
+        images, captions = parallel.part(seed, step, *pairs)
         pictures = rows[images.numpy()]
         numbers = pictures * each + captions.numpy() % each
         return matcher.patches(pictures), *matcher.words(numbers), images

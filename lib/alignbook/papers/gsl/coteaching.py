@@ -39,7 +39,7 @@ from alignbook.papers.gsl.noisy_pairs import (
 )
 from alignbook.papers.gsl.two_networks import PHASES, Pair, build, similarities
 from alignbook.papers.gsl.warm_up import WARM_UPS, warm_up_of
-from alignbook.store import durable, runs
+from alignbook.store import durable, ranks, runs
 
 SPLITS = ("peer", "own")
 HOW = "training pairs; what is noisy is known, and used for this alone"
@@ -76,6 +76,11 @@ class Config:
     images: int = 0  # the first so many training images, or 0: all [A]
     dev_images: int = 0  # likewise those of dev that are measured [A]
     test_images: int = 0  # and those of test [A]
+
+    @property
+    def together(self) -> bool:
+        """Whether several ranks train it: SAF's running statistics would see a rank's captions only."""
+        return self.similarity != "saf"
 
     def __post_init__(self):
         if self.split not in SPLITS:
@@ -299,6 +304,7 @@ class Lessons:
         for k, network in enumerate(self.pair.networks):
             looks = self.pairs.looks(network, config.batch, self.seed, passed)
             p, problem = self.method.divide(looks, len(self.pairs), config, self.pair.record[k])
+            p, problem = ranks.told(lambda found=(p, problem): found)  # they draw the same pairs
             self.pair.posterior[k] = torch.as_tensor(p, dtype=torch.float32)
             self.problems.add(f"epoch {epoch + 1}, network {'AB'[k]}", problem)
         for k in range(2) if self.method.bank(config) else ():

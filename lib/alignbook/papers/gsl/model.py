@@ -19,6 +19,7 @@ import torch
 from torch.nn import functional as F
 
 from alignbook.core import losses
+from alignbook.core.precision import in_float32
 from alignbook.papers.gsl import coteaching, mixtures, noisy_pairs
 from alignbook.papers.gsl.noisy_pairs import Bank, soft_margin, spread
 
@@ -110,6 +111,7 @@ def structure(vectors: torch.Tensor, clean: torch.Tensor) -> torch.Tensor:
     return both - both[clean].mean(0) if clean.sum() > 1 else both
 
 
+@in_float32
 def cosines(vectors: torch.Tensor, others: torch.Tensor | None = None) -> torch.Tensor:
     """All of a modality with all others, `(B, D)` and `(M, D)` → `(B, M)`, or with one another; 0 for
     a vector of zeros.

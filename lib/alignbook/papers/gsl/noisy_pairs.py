@@ -11,7 +11,8 @@ import torch
 from torch import nn
 
 from alignbook.backbones import region_features
-from alignbook.core import losses, training
+from alignbook.core import losses, parallel, training
+from alignbook.core.precision import full
 from alignbook.core.sgraf import Encoded
 from alignbook.datasets.prepared import Dataset
 from alignbook.errors import DataError
@@ -103,7 +104,13 @@ class Pairs:
         regions = self.pictures(network, self.index[chosen]) if images is None else images
         words = self.captions(network, chosen)
         which = torch.from_numpy(self.index[chosen]).to(regions.pooled.device)
-        return Look(network.similarity(regions, words), regions.pooled, words.pooled, which)
+
+        def scores_of(some):
+            return network.similarity(regions, words.rows(some))
+
+        # Comparing is what costs: each rank does it for its part of the captions.
+        scores = parallel.by_columns(scores_of, len(chosen))
+        return Look(full(scores), full(regions.pooled), full(words.pooled), which)
 
     def pictures(self, network: nn.Module, images: np.ndarray) -> Encoded:
         """Images `(n,) int64`, rows of the training split, as the network's similarity takes them."""

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
+from alignbook.core.precision import product
 from alignbook.papers.gsl import coteaching, mixtures
 from alignbook.papers.gsl.coteaching import Method, Step, fit, posterior
 from alignbook.papers.gsl.noisy_pairs import (
@@ -102,8 +103,8 @@ def agreement(look: Look, anchors: Look) -> torch.Tensor:
     the larger; likewise for the nearest by captions; the mean of both [X]. Cosines are at least
     1e-3 [A].
     """
-    images = (look.images @ anchors.images.T).clamp(min=1e-3)
-    captions = (look.captions @ anchors.captions.T).clamp(min=1e-3)
+    images = product(look.images, anchors.images.T).clamp(min=1e-3)
+    captions = product(look.captions, anchors.captions.T).clamp(min=1e-3)
     halves = []
     for near, other in ((images, captions), (captions, images)):
         value, index = near.max(1)
@@ -149,9 +150,9 @@ def gsc(step: Step) -> torch.Tensor:
     step.note(chosen, targets)
     logits = look.scores / TEMPERATURE
     ways = [contrast(each, look.image_ids) for each in (logits, logits.T)]
-    images = look.images @ look.images.T * targets
-    captions = look.captions @ look.captions.T * targets
-    apart = contrast(images @ captions.T, look.image_ids)
+    images = product(look.images, look.images.T) * targets
+    captions = product(look.captions, look.captions.T) * targets
+    apart = contrast(product(images, captions.T), look.image_ids)
     with torch.no_grad():
         record[PREDICTION, chosen] = ((-ways[0]).exp() + (-ways[1]).exp()).cpu() / 2
         record[STRUCTURE, chosen] = F.cosine_similarity(images, captions, dim=1).cpu()

@@ -85,6 +85,11 @@ class WarmUp:
     epoch_steps: int
     images: int
 
+    @property
+    def together(self) -> bool:
+        """Whether several ranks train it, see `coteaching.Config`."""
+        return self.similarity != "saf"
+
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `warm` below."""
         return warm(self, inputs, seed, folder, device)
