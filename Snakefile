@@ -194,7 +194,7 @@ rule base:
         **asked.of("base"),
     priority: 1  # everything waits for it
     shell:
-        "OMP_NUM_THREADS={threads} " + JOB + " base --out ."
+        "OMP_NUM_THREADS=1 " + JOB + " base --out ."
 
 
 if SPREAD == "chapter":
@@ -212,13 +212,13 @@ if SPREAD == "chapter":
             params:
                 settings=SETTINGS,
                 code=exhibit_code(own[0]),
-            threads: 1
+            threads: PROFILE.processes
             resources:
                 **asked.of("whole", *whole),
             # Base models, which others start from, then the longest, so that no core waits at the end.
             priority: 1000 if chapter == paper("base-models") else len(whole)
             shell:
-                "OMP_NUM_THREADS={threads} " + JOB + " whole {output:q} --out ."
+                "OMP_NUM_THREADS=1 " + JOB + " whole {output:q} --out ."
 
 else:
     # Of a paper the exhibits in their order, as data/budget.csv counts shared runs with the first; the
@@ -240,12 +240,12 @@ else:
                     code=exhibit_code(name),
                     exhibit=name,
                     arms=some,
-                threads: 1
+                threads: PROFILE.processes
                 resources:
                     **asked.of("arms", name, *some, trained=SPREAD == "seed"),
                 priority: 1 + len(FIRST) - FIRST.index(name)
                 shell:
-                    "OMP_NUM_THREADS={threads} " + JOB + " arms {params.exhibit} {params.arms:q} --out ."
+                    "OMP_NUM_THREADS=1 " + JOB + " arms {params.exhibit} {params.arms:q} --out ."
 
 
 rule training:
@@ -257,12 +257,12 @@ rule training:
         settings=SETTINGS,
         code=lambda wildcards: exhibit_code(PLACES[wildcards.training].exhibit),
         which=lambda wildcards: PLACES[wildcards.training],
-    threads: 1
+    threads: PROFILE.processes
     resources:
         **asked.by(lambda wildcards: ["training", *map(str, PLACES[wildcards.training])]),
     priority: 10  # before the arms that wait for it
     shell:
-        "OMP_NUM_THREADS={threads} " + JOB + " training {params.which:q} --out ."
+        "OMP_NUM_THREADS=1 " + JOB + " training {params.which:q} --out ."
 
 
 for each in (bought(SHOWN) if BUYS else []):
@@ -283,12 +283,12 @@ for each in (bought(SHOWN) if BUYS else []):
             files=contents.together([file for file in PRINTED if f"/{whose}/" in file]),
             paper=whose,
             exhibits=" ".join(theirs),
-        threads: 1
+        threads: PROFILE.processes
         resources:
             **asked.of("seeds", whose, *theirs),
         priority: 100  # a paper's seeds are bought one look after another
         shell:
-            "OMP_NUM_THREADS={threads} " + JOB + " seeds {params.paper} {params.exhibits} --out ."
+            "OMP_NUM_THREADS=1 " + JOB + " seeds {params.paper} {params.exhibits} --out ."
 
 
 rule efficiency:
@@ -337,7 +337,7 @@ rule notebook:
     resources:
         **asked.by(lambda wildcards: ["notebook", wildcards.notebook]),
     shell:
-        "OMP_NUM_THREADS={threads} " + JOB + " notebook {wildcards.notebook} --out ."
+        "OMP_NUM_THREADS=1 " + JOB + " notebook {wildcards.notebook} --out ."
 
 
 rule collect:
