@@ -14,7 +14,7 @@ from pathlib import Path
 from alignbook import ROOT
 from alignbook.core.names import slug
 from alignbook.store import durable, progress, verbatim
-from alignbook.workbook import chapters, exhibits, surroundings, workbook
+from alignbook.workbook import alone, chapters, exhibits, surroundings, workbook
 from alignbook.workbook.graph import title
 from alignbook.workbook.workbook import Workbook
 
@@ -139,6 +139,7 @@ def efficiency(book: Workbook, exhibit: str) -> None:
     from alignbook.workbook import results
 
     began = time.monotonic()
+    alone.check(book.profile.name, exhibit)
     measured = chapters.cost_of(exhibit).table(book, results.arms(book, exhibit))
     say(f"{exhibit}, time and memory of {len(measured)} models", began)
 
@@ -148,6 +149,7 @@ def benchmark(book: Workbook) -> None:
     from alignbook.show import kernel_benchmark
 
     began = time.monotonic()
+    alone.check(book.profile.name, "the kernels")
     kernel_benchmark.measure(book)
     say("kernels measured", began)
 
