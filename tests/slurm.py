@@ -4,6 +4,7 @@ Nothing of it is reached from outside this machine, and nothing of it is left af
 needs a database, so there is none: a job's state is asked of `squeue`.
 """
 
+import ctypes
 import getpass
 import os
 import secrets
@@ -65,6 +66,11 @@ def free_ports(count: int) -> list[int]:
     for each in held:
         each.close()
     return ports
+
+
+def ends_with_tests() -> None:
+    """Have the kernel end this process when the tests' own is killed."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 class Cluster:
@@ -140,6 +146,7 @@ class Cluster:
                     stdout=said,
                     stderr=said,
                     start_new_session=True,
+                    preexec_fn=ends_with_tests,
                 )
             )
 
