@@ -19,6 +19,11 @@ from alignbook.workbook.checks import check
 from alignbook.workbook.exhibits import EXHIBITS, NOTEBOOKS, arms as arms_of, jobs, paper
 from alignbook.workbook.folders import results_folder, write_settings
 
+# Under an executor Snakemake reads this file again where the job runs: so the job knows of it, and
+# its command stays what it was. It is no setting either: where a job runs makes nothing anew.
+EXECUTOR = config.get("executor") or ("an-executor" if workflow.remote_exec else "")
+if EXECUTOR:
+    os.environ["ALIGNBOOK_EXECUTOR"] = EXECUTOR
 NAMES = named_files.COMPARED
 plain = not config.keys() >= {*NAMES}  # not from the command line
 if plain:
@@ -42,6 +47,8 @@ SHOWN = list(dict.fromkeys(  # exhibits
 ))
 SOURCES = os.path.relpath(ROOT / "notebooks")  # relative: the project folder may be moved
 TIMED = [name for name in EXHIBITS if EXHIBITS[name].timed]  # alone on the machine
+# By all cores of one machine; of a cluster by what its profile asks for (workbook/alone.py looks).
+TIMED_THREADS = 1 if config["profile"] == "smoke" or EXECUTOR else workflow.cores
 READ = ("chan-F3", "covalign-ladder", "gsl-T2")  # of them, those that other notebooks take times from
 PAPERS = chapters.PAPERS
 LEARNT = "alignbook.evidence.learnt"  # which dev may choose, and what a row is called
@@ -299,7 +306,7 @@ rule efficiency:
     params:
         settings=SETTINGS,
         code=lambda wildcards: exhibit_code(wildcards.exhibit, "cost"),
-    threads: 1 if config["profile"] == "smoke" else workflow.cores  # alone on the machine
+    threads: TIMED_THREADS
     resources:
         **asked.by(lambda wildcards: ["efficiency", wildcards.exhibit]),
     shell:
@@ -313,7 +320,7 @@ rule benchmark:
         small=config["profile"] == "smoke",
         code=code_hash("alignbook.core.kernels", "alignbook.core.similarity"),
         files=key(*(path.read_text("utf-8") for path in MEASURING)),
-    threads: 1 if config["profile"] == "smoke" else workflow.cores  # alone on the machine
+    threads: TIMED_THREADS
     resources:
         **asked.of("benchmark"),
     shell:

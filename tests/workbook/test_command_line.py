@@ -434,7 +434,7 @@ def test_starts_are_noted_with_their_time_and_machine(tmp_path, monkeypatch):
     done = graph.Job(["notebook", "02_data"], ["x"], "", 0.0, 7.04)
     for jobs, code in (([], 0), ([done], 0), ([], 1)):
 
-        def finish(_, seen, __, jobs=jobs, code=code):
+        def finish(_, seen, *__, jobs=jobs, code=code):
             seen.graph.total, seen.graph.finished = len(jobs) + code, jobs
             return code
 

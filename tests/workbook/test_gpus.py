@@ -105,3 +105,12 @@ def test_processes_that_train_together_get_as_many(monkeypatch, tmp_path):
     monkeypatch.setenv(gpus.VISIBLE, "4,5,6")
     with gpus.taken("arms", "cuda", 3, tmp_path / "all"):
         assert os.environ[gpus.VISIBLE] == "4,5,6" and not (tmp_path / "all").exists()
+
+
+def test_a_job_of_a_cluster_sees_only_what_it_asked_for(two, monkeypatch, tmp_path):
+    monkeypatch.setenv("ALIGNBOOK_EXECUTOR", "slurm")
+    assert not gpus.used("auto") and gpus.used("cuda")
+    with gpus.taken("arms", "cuda", folder=tmp_path):
+        assert os.environ[gpus.VISIBLE] in ("0", "3")
+    with gpus.taken("arms", "auto", folder=tmp_path):
+        assert gpus.here() == []

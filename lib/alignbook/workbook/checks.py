@@ -61,7 +61,8 @@ def check(asked: Namespace) -> tuple[list[str], dict]:
     if overrides.get("bert", "captions") not in ("captions", "minilm"):
         overrides["bert"] = check_bert(overrides["bert"])
     notebooks = check_components(asked.targets, notebooks, profile, data, overrides)
-    check_device(asked.device)
+    if not getattr(asked, "executor", None):  # else it is another machine's
+        check_device(asked.device)
     settings = {
         "profile": profile,
         "data": data,

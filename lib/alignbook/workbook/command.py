@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import signal
 import sys
 from functools import partial
@@ -33,6 +34,7 @@ examples:
   ./run_all.sh                                           everything: smoke first, then laptop
   ./run_all.sh --profile smoke chan-T3                   one table, in small, within minutes
   ./run_all.sh --data flickr8k=../flickr8k chan          on photographs of your own
+  ./run_all.sh --executor slurm                          on a cluster, which shares the folder
   ./run_all.sh --dry-run                                 what would be computed, and why
   ./run_all.sh --profile paper --dry-run                 what the papers' own settings take
 
@@ -131,7 +133,13 @@ def parser() -> argparse.ArgumentParser:
         "f30k_precomp=DIR, coco_precomp=DIR or precomp=DIR",
     )
     once("--seeds", metavar="N", type=positive, help="train N times (default: the profile's)")
-    once("--jobs", metavar="N", type=positive, help="use N cores (default: all there are)")
+    once(
+        "--jobs",
+        metavar="N",
+        type=positive,
+        help="use N cores (default: all there are); with --executor at most N jobs at once "
+        "(default: 100)",
+    )
     once("--device", metavar="DEV", default="auto", help="auto (default), cpu, cuda or mps")
     once("--gpu-jobs", metavar="N", type=positive, help="jobs a GPU takes at once (default: 1)")
     option(
@@ -146,7 +154,21 @@ def parser() -> argparse.ArgumentParser:
         "--spread",
         choices=("seed", "arm", "exhibit", "chapter"),
         help="one job per training of an arm, per arm, per exhibit or per chapter with all its arms "
-        "(default: chapter for smoke, else arm)",
+        "(default: chapter for smoke, seed for overnight and more with --executor, else arm)",
+    )
+    once(
+        "--executor",
+        metavar="NAME",
+        help="submit the jobs to a cluster by this executor plugin of Snakemake, such as slurm; "
+        "profiles/NAME/ says how: docs/at-scale.md (default: this machine)",
+    )
+    option(
+        "--set-resources",
+        metavar="RULE:NAME=VALUE",
+        type=resource,
+        action="append",
+        default=[],
+        help="what a rule asks for, such as base:mem_mb=8000; may be given more than once",
     )
     option("--dry-run", action="store_true", help="list what would run, and why; compute nothing")
     return whole
@@ -157,6 +179,13 @@ def positive(text: str) -> int:
     if not (text.isdecimal() and text.isascii()) or len(text) > 9 or not 1 <= int(text) <= 1000:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1000")
     return int(text)
+
+
+def resource(text: str) -> str:
+    """What a rule of the graph asks for, RULE:NAME=VALUE."""
+    if not re.fullmatch(r"\w+:\w+=.+", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not RULE:NAME=VALUE")
+    return text
 
 
 class Once(argparse.Action):

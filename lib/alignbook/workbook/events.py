@@ -20,7 +20,7 @@ KEPT = {
     LogEvent.RUN_INFO: ("stats",),  # jobs that will run, by rule
     LogEvent.JOB_INFO: ("jobid", "rule_name", "output", "shellcmd", "reason"),
     LogEvent.JOB_FINISHED: ("job_id",),
-    LogEvent.JOB_ERROR: ("jobid", "rule_name", "output"),
+    LogEvent.JOB_ERROR: ("jobid", "rule_name", "output", "log", "rule_msg"),
 }
 
 

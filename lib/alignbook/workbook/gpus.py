@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from alignbook import ROOT
+from alignbook.workbook.alone import EXECUTOR
 
 DRIVER = Path("/proc/driver/nvidia/gpus")
 VISIBLE, JOBS = "CUDA_VISIBLE_DEVICES", "ALIGNBOOK_GPU_JOBS"
@@ -28,12 +29,15 @@ def here() -> list[str]:
 
 
 def used(device: str) -> bool:
-    """Whether models run on GPUs, as --device says.
+    """Whether models run on GPUs, as --device says. For jobs of another machine it has to say so:
+    "auto" is a look at this one.
 
     >>> used("cuda"), used("cuda:1"), used("cpu")
     (True, True, False)
     """
-    return device.partition(":")[0] == "cuda" or device == "auto" and bool(here())
+    if device == "auto":
+        return bool(here()) and not os.environ.get(EXECUTOR)
+    return device.partition(":")[0] == "cuda"
 
 
 def places() -> int:
@@ -47,9 +51,12 @@ def taken(
 ) -> Iterator[None]:
     """Hold so many GPUs for a job of a kind and let it see no other; waits until they are free.
 
-    Does nothing where there are not more, where the job needs none or --device names one.
+    Does nothing where there are not more, where the job needs none or --device names one. A job of
+    a cluster that did not ask for a GPU sees none.
     """
     found = here()
+    if found and os.environ.get(EXECUTOR) and not used(device):
+        os.environ[VISIBLE] = ""
     if len(found) <= count or kind in WITHOUT or ":" in device or not used(device):
         yield
         return

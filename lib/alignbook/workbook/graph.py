@@ -7,7 +7,7 @@ while a main job is at work. Standard library only.
 import json
 import shlex
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from alignbook.store import progress
@@ -17,7 +17,8 @@ from alignbook.store import progress
 class Job:
     """A job that began: its kind and names as on its command line, and the files it makes.
 
-    `seconds` is how long it took, None while it is at work.
+    `seconds` is how long it took, None while it is at work; `logs` are those of one
+    that failed, and `told` is what the executor says of it.
     """
 
     words: list[str]
@@ -25,6 +26,8 @@ class Job:
     reason: str
     began: float  # seconds since 1970
     seconds: float | None = None
+    logs: list[str] = field(default_factory=list)
+    told: str = ""
 
     @property
     def title(self) -> str:
@@ -89,6 +92,7 @@ class Graph:
         elif what == "job_error":
             job = self.running.pop(event["jobid"], None)
             job = job or Job([event["rule_name"]], event["output"], "", when)
+            job.logs, job.told = event.get("log") or [], event.get("rule_msg") or ""
             self.failed.append(job)
             return [("failed", job)]
         elif what == "error":

@@ -15,7 +15,16 @@ from pathlib import Path
 from alignbook import ROOT
 from alignbook.core.names import slug
 from alignbook.store import durable, progress, ranks, verbatim
-from alignbook.workbook import chapters, exhibits, folders, gpus, surroundings, workbook
+from alignbook.workbook import (
+    alone,
+    chapters,
+    exhibits,
+    folders,
+    gpus,
+    salvage,
+    surroundings,
+    workbook,
+)
 from alignbook.workbook.graph import title
 from alignbook.workbook.workbook import Workbook
 
@@ -151,6 +160,7 @@ def efficiency(book: Workbook, exhibit: str) -> None:
     from alignbook.workbook import results
 
     began = time.monotonic()
+    alone.check(book.profile.name, exhibit)
     measured = chapters.cost_of(exhibit).table(book, results.arms(book, exhibit))
     say(f"{exhibit}, time and memory of {len(measured)} models", began)
 
@@ -160,6 +170,7 @@ def benchmark(book: Workbook) -> None:
     from alignbook.show import kernel_benchmark
 
     began = time.monotonic()
+    alone.check(book.profile.name, "the kernels")
     kernel_benchmark.measure(book)
     say("kernels measured", began)
 
@@ -204,6 +215,13 @@ KINDS = {
 }
 
 
+def wanted(kind: str, out: Path) -> tuple[str, int]:
+    """On which device and on how many processes a job of a kind computes, as settings.json says."""
+    said = salvage.settings_of(out) or {"device": "cpu"}
+    together = kind in gpus.TOGETHER and len(said) > 1
+    return said["device"], folders.profile_of(said).processes if together else 1
+
+
 def on_ranks(processes: int, device: str, arguments: list[str]) -> int:
     """Do a job on several processes of this machine, by torchrun: they train together, and if one
     dies the others are ended. The exit code.
@@ -240,12 +258,11 @@ def main(arguments: list[str]) -> int:
     # Kept with the runs and shown in notebook 40: hundreds of lines would hide the others here.
     warnings.filterwarnings("ignore", "epoch .*, network", UserWarning)
     try:
-        said = json.loads((asked.out / "settings.json").read_text())
-        processes = folders.profile_of(said).processes if asked.kind in gpus.TOGETHER else 1
-        alone = not ranks.are_started()
-        with gpus.taken(asked.kind, said["device"], processes) if alone else nullcontext():
+        device, processes = wanted(asked.kind, asked.out)
+        first = not ranks.are_started()
+        with gpus.taken(asked.kind, device, processes) if first else nullcontext():
             book = workbook.load(asked.out)
-            if processes > 1 and alone:
+            if processes > 1 and first:
                 return on_ranks(processes, book.device, arguments)
             ranks.join(book.device)
             with progress.told(asked.out, [asked.kind, *asked.names]):

@@ -64,9 +64,13 @@ class View:
     plan : what the time left is guessed from.
     heading : what is at work, behind the counts.
     part : which of several rounds this is, before the counts.
+    far : whether jobs run elsewhere, so that a line for a job that ended is written here.
     """
 
-    def __init__(self, out: Path, plan: timeleft.Plan, heading: str, part: str = "") -> None:
+    def __init__(
+        self, out: Path, plan: timeleft.Plan, heading: str, part: str = "", far: bool = False
+    ) -> None:
+        self.far = far
         self.out, self.plan, self.heading, self.part = out, plan, heading, part
         self.graph = Graph(out / ".live/events.jsonl")
         self.began = time.time()
@@ -118,6 +122,8 @@ class View:
                 self.drawn.began(job)
             else:  # however it ended
                 progress.state_file(self.out, job.words).unlink(missing_ok=True)
+                if self.far and what == "finished":
+                    self.say(f"  {job.seconds:6.1f} s  {verbatim.line(job.title)}")
         self.drawn.draw(now)
 
     def _hear(self, seconds: float) -> bool:

@@ -13,12 +13,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 
 from alignbook import ROOT
 from alignbook.store import claims, durable, verbatim
 from alignbook.workbook import (
+    cluster,
     exhibits,
     folders,
     gpus,
@@ -52,7 +54,7 @@ def run(asked: argparse.Namespace) -> int:
     if os.environ.pop("SNAKEMAKE_PROFILE", None) is not None:
         print(
             "SNAKEMAKE_PROFILE is not used: ./run_all.sh walks the graph on this machine; for a "
-            "cluster, start snakemake itself",
+            "cluster there is --executor",
             file=sys.stderr,
         )
     curves = wants_curves(asked)
@@ -61,11 +63,12 @@ def run(asked: argparse.Namespace) -> int:
     notebooks, settings = check(asked)
     if asked.targets:
         settings = folders.set_apart(settings, notebooks)
-    cores = asked.jobs or available_cores()
+    place = cluster.chosen(asked)
+    cores = asked.jobs or (cluster.AT_ONCE if place.executor else available_cores())
     if asked.gpu_jobs:
         os.environ[gpus.JOBS] = str(asked.gpu_jobs)
     if asked.dry_run:
-        return dry_run(settings, notebooks, asked.spread, cores)
+        return dry_run(settings, notebooks, asked.spread, cores, place)
     if problem := surroundings.without_loopback():
         raise Refused(problem)
     rounds = [settings]
@@ -82,7 +85,7 @@ def run(asked: argparse.Namespace) -> int:
         try:
             for number, each in enumerate(rounds, 1):
                 part = f"round {number} of {len(rounds)}" if len(rounds) > 1 else ""
-                code = walk(each, notebooks, asked.spread, cores, part)
+                code = walk(each, notebooks, asked.spread, cores, part, place)
                 telling.tell_results(each, time.monotonic() - started)
                 if curves:
                     write_curves(folders.results_folder(each))
@@ -169,41 +172,51 @@ def only_run():
 
 
 def walk(
-    settings: dict, notebooks: list[str], spread: str | None, cores: int, part: str = ""
+    settings: dict,
+    notebooks: list[str],
+    spread: str | None,
+    cores: int,
+    part: str = "",
+    place: cluster.Place = cluster.HERE,
 ) -> int:
     """Let Snakemake compute what is missing, write the report; returns the exit code."""
     from alignbook.workbook import salvage
 
     out = folders.results_folder(settings)
     out.mkdir(parents=True, exist_ok=True)
+    log = out / "snakemake.log"
+    cluster.cancel(log)  # what an earlier start left behind, if it was killed
     salvage.mend(out)
     folders.write_settings(out / "settings.json", settings)
-    log = out / "snakemake.log"
-    spread = spread or usual_spread(settings)
+    spread = spread or usual_spread(settings, place)
     plan = timeleft.Plan(
         folders.profile_of(settings),
         settings["data"].partition("=")[0],
         notebooks,
         spread,
         cores,
-        timeleft.earlier(starts_of(out), machine(), cores),
+        timeleft.earlier(starts_of(out), machine(place), cores),
     )
     began, idle = time.monotonic(), False
-    with live.View(out, plan, f"{plan.data}, {settings['profile']} profile", part) as seen:
+    heading = f"{plan.data}, {settings['profile']} profile"
+    with live.View(out, plan, heading, part, bool(place.executor)) as seen:
         command = walker.snakemake(
-            out / "settings.json", out, log, seen.graph.file, notebooks, spread, cores
+            out / "settings.json", out, log, seen.graph.file, notebooks, spread, cores, place
         )
         try:
             # Elsewhere some jobs are measured alone on the machine.
-            with warm.keep():
+            with nullcontext() if place.executor else warm.keep():
                 code = walker.finish(
-                    command, seen, settings if settings["profile"] == "smoke" else None
+                    command,
+                    seen,
+                    settings if settings["profile"] == "smoke" else None,
+                    partial(place.stop, log=log),
                 )
             idle = not code and not seen.graph.total
         finally:
             if not idle:
                 with suppress(OSError):  # what failed is told, not that this could not be noted
-                    note_start(out, time.monotonic() - began, cores, seen.graph)
+                    note_start(out, time.monotonic() - began, cores, seen.graph, place)
         if code:
             telling.tell_failures(out, log, seen.graph)
         elif idle:
@@ -212,7 +225,9 @@ def walk(
         return walker.write_report(settings, seen) or (1 if code else 0)  # of what there is
 
 
-def dry_run(settings: dict, notebooks: list[str], spread: str | None, cores: int) -> int:
+def dry_run(
+    settings: dict, notebooks: list[str], spread: str | None, cores: int, place: cluster.Place
+) -> int:
     """List what would run and why."""
     out = folders.results_folder(settings)
     with tempfile.TemporaryDirectory() as aside:
@@ -226,8 +241,9 @@ def dry_run(settings: dict, notebooks: list[str], spread: str | None, cores: int
             log,
             graph.file,
             notebooks,
-            spread or usual_spread(settings),
+            spread or usual_spread(settings, place),
             cores,
+            place,
         )
         done = subprocess.run([*command, "--dry-run"], capture_output=True)
         graph.read()
@@ -243,14 +259,19 @@ def dry_run(settings: dict, notebooks: list[str], spread: str | None, cores: int
     return 0
 
 
-def usual_spread(settings: dict) -> str:
-    """How arms are spread over jobs where nothing else is asked for."""
-    return "chapter" if settings["profile"] == "smoke" else "arm"
+def usual_spread(settings: dict, place: cluster.Place = cluster.HERE) -> str:
+    """How arms are spread over jobs where nothing else is asked for: the shorter a training is
+    beside the start of a job, the more of them share one.
+    """
+    if settings["profile"] == "smoke":
+        return "chapter"
+    return "seed" if place.executor and settings["profile"] != "laptop" else "arm"
 
 
-def machine() -> str:
-    """The machine as starts.json names it."""
-    return f"{platform.system()} {platform.machine()}"
+def machine(place: cluster.Place = cluster.HERE) -> str:
+    """The machine as starts.json names it, or the cluster that is reached from it."""
+    here = f"{platform.system()} {platform.machine()}"
+    return f"{place.executor} from {here}" if place.executor else here
 
 
 def starts_of(out: Path) -> list[dict]:
@@ -260,12 +281,14 @@ def starts_of(out: Path) -> list[dict]:
     return salvage.read(out / "starts.json") or []
 
 
-def note_start(out: Path, seconds: float, cores: int, graph: Graph) -> None:
+def note_start(
+    out: Path, seconds: float, cores: int, graph: Graph, place: cluster.Place = cluster.HERE
+) -> None:
     """Add to starts.json how long a start and its jobs took and on what: for the report, and for
     what the next start guesses of its own time.
     """
     file, starts = out / "starts.json", starts_of(out)
-    took = {"seconds": round(seconds, 1), "cores": cores, "machine": machine()}
+    took = {"seconds": round(seconds, 1), "cores": cores, "machine": machine(place)}
     jobs = {job.title: round(job.seconds, 1) for job in graph.finished}
     starts.append(took | {"jobs": jobs})
     durable.write(file, json.dumps(starts, indent=1) + "\n", sealed=True)

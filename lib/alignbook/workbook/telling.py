@@ -7,7 +7,7 @@ from pathlib import Path
 from alignbook import ROOT
 from alignbook.store import verbatim
 from alignbook.store.progress import clock
-from alignbook.workbook import execute, folders
+from alignbook.workbook import cluster, execute, folders
 from alignbook.workbook.graph import Graph
 
 
@@ -20,7 +20,7 @@ def tell_failures(out: Path, log: Path, graph: Graph) -> None:
             why = execute.failure(executed) or "see its message above"
             lines.append(f"notebook {name}, {why}\n      the executed copy: {executed}")
         else:
-            lines.append(shorten(job.made))
+            lines.append("\n      ".join(filter(None, [shorten(job.made), cluster.why(job)])))
     if lines:
         print("\nfailed:", *map(verbatim.message, lines), sep="\n  ", file=sys.stderr)
         print("What is finished is kept; the same command goes on from there.", file=sys.stderr)

@@ -4,16 +4,15 @@ Nothing is computed in the main job itself: Ctrl-C reaches it alone, and it ends
 """
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
 from alignbook import ROOT
-from alignbook.workbook import folders, gpus, live
+from alignbook.workbook import cluster, folders, live
 
 # What the child does: keep Snakemake's own words in a file and its events in another.
 SNAKEMAKE = """\
@@ -34,24 +33,30 @@ def snakemake(
     notebooks: list[str],
     spread: str,
     cores: int,
+    place: cluster.Place = cluster.HERE,
 ) -> list[str]:
-    """The command that walks the graph in a results folder."""
+    """The command that walks the graph in a results folder, with jobs here or at another place."""
     return [
-        *(sys.executable, "-c", SNAKEMAKE, str(log)),
+        *(sys.executable, "-c", place.python() + SNAKEMAKE, str(log)),
         *("--snakefile", str(ROOT / "Snakefile"), "--directory", str(out)),
-        *("--cores", str(cores), "--resources", f"gpu={gpus.places()}"),
-        *("--scheduler", "greedy", "--latency-wait", "2"),
+        *(*place.options(cores), "--scheduler", "greedy"),
         *("--nolock", "--rerun-incomplete", "--keep-going", "--quiet", "host", "--nocolor"),
         *("--logger", "alignbook", "--logger-alignbook-file", str(events)),
         *("--configfile", str(settings_file)),
         *("--config", f"spread={spread}", f"notebooks={json.dumps(notebooks)}"),
+        *([f"executor={place.executor}"] if place.executor else []),
     ]
 
 
 FIRST_LOOK = 200  # seconds after which there is a report of what is there; then twice as many
 
 
-def finish(command: list[str], seen: live.View, settings: dict | None = None) -> int:
+def finish(
+    command: list[str],
+    seen: live.View,
+    settings: dict | None = None,
+    end: Callable[[subprocess.Popen], None] = cluster.end,
+) -> int:
     """Run a program to its end, which Ctrl-C ends too; returns its exit code.
 
     If it fills the results folder of some settings, their report is there before it ends, and grows
@@ -81,15 +86,3 @@ def write_report(settings: dict, seen: live.View) -> int:
     if not report_notebooks.executed(out) or report.is_current(out):
         return 0
     return finish([sys.executable, "-m", "alignbook", "book", str(out)], seen)
-
-
-def end(child: subprocess.Popen) -> None:
-    """End a child and its process group; kernels, in sessions of their own, see it and follow."""
-    for name, patience in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 3.0)):
-        try:
-            os.killpg(child.pid, name)
-            child.wait(patience)
-        except ProcessLookupError:
-            return
-        except subprocess.TimeoutExpired:
-            continue
