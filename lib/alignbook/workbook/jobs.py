@@ -264,7 +264,8 @@ def main(arguments: list[str]) -> int:
             book = workbook.load(asked.out)
             if processes > 1 and first:
                 return on_ranks(processes, book.device, arguments)
-            ranks.join(book.device)
+            if not first:
+                ranks.join(book.device)
             with progress.told(asked.out, [asked.kind, *asked.names]):
                 KINDS[asked.kind](book, *asked.names)
     except Exception as error:
