@@ -20,6 +20,8 @@ other uses:
   ./run_all.sh lab [JUPYTER ARGUMENTS]   the notebooks in JupyterLab, on this machine only
   ./run_all.sh lab --photos DIR          the explorer there, on pictures of your own
   ./run_all.sh book [FOLDER]             the report of the newest results (or --profile, --data)
+  ./run_all.sh compare [FOLDER]          which numbers lie elsewhere than the reference's
+  ./run_all.sh publish [FOLDER]          a whole results folder as results/reference/
   ./run_all.sh student [--out DIR]       the notebooks without their exercises' solutions
   ./run_all.sh filter                    a git filter: commits get notebooks without outputs
   ./run_all.sh tensorboard [FOLDER]      the newest results' curves as TensorBoard event files
@@ -86,6 +88,11 @@ def do(arguments: list[str]) -> int:
         from alignbook.workbook import report
 
         return report.main(arguments[1:])
+    if arguments[:1] in (["compare"], ["publish"]):
+        from alignbook.workbook import reference
+
+        doing = {"compare": reference.compare_main, "publish": reference.publish_main}
+        return doing[arguments[0]](arguments[1:])
     if arguments[:1] == ["student"]:
         from alignbook.show import exercises
 

@@ -1,0 +1,226 @@
+"""Reference results: what was computed once at length, for who has not run anything.
+
+``./run_all.sh publish`` puts the numbers of a results folder, its tables and the figures that draw
+numbers into ``results/reference/<its name>/``, which belongs to the repository.
+``./run_all.sh compare`` sets the numbers of a results folder beside them. Pictures, captions of
+photographs and weights stay where they are.
+"""
+
+import argparse
+import json
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from alignbook import ROOT
+from alignbook.store import durable, verbatim
+from alignbook.workbook import report
+
+REFERENCE = ROOT / "results/reference"
+NUMBERS = ("metrics", "summary", "contrasts", "claims", "timings", "runs")  # CSV files of a folder
+MEASURED = ("efficiency/*.csv", "benchmarks/*.csv")
+ROW = ["exhibit", "row", "column"]
+MOST = 3_000_000  # bytes of one data set's reference
+WIDE, COLOURS = 900, 64  # pixels of a figure, and its palette
+LEVEL = 0.05  # share of reruns that are called different though nothing is
+WORDS = 5  # of a caption, from which on it is looked for
+
+
+# --- Compare -------------------------------------------------------------------------------------
+
+
+def compare(ours: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
+    """Our numbers beside the reference's: where would the mean of so many seeds lie?
+
+    Parameters
+    ----------
+    ours, reference : metrics.csv, as `results.gather` returns it.
+
+    Returns
+    -------
+    DataFrame
+        exhibit, row, column, seeds and mean of both, low and high, outside: a row for each number
+        that both have and the reference has with two seeds at least. The bounds are those of a
+        prediction interval, mean ± t · s · √(1/m + 1/n) for m seeds there and n here, at 5 % for
+        all numbers together (Bonferroni), and a query of the test set at least: rounding on
+        another machine may exchange two neighbours.
+    """
+    here = _means(ours).add_suffix(" here")
+    both = _means(reference).add_suffix(" there").join(here, how="inner")
+    both = both[both["seeds there"] > 1]
+    m, n = both["seeds there"], both["seeds here"]
+    t = special.stdtrit(m - 1, 1 - LEVEL / max(1, len(both)) / 2)
+    half = np.maximum(t * both["sd there"] * np.sqrt(1 / m + 1 / n), 100 / both["n there"])
+    low, high = both["mean there"] - half, both["mean there"] + half
+    outside = (both["mean here"] < low) | (both["mean here"] > high)
+    found = both[["seeds there", "mean there", "seeds here", "mean here"]]
+    return found.assign(low=low, high=high, outside=outside).reset_index()
+
+
+def _means(metrics: pd.DataFrame) -> pd.DataFrame:
+    """Seeds, mean, standard deviation and queries of each number."""
+    groups = metrics.groupby(ROW, sort=False)
+    found = groups["value"].agg(seeds="count", mean="mean", sd="std")
+    return found.assign(sd=found.sd.fillna(0.0), n=groups["n"].first())
+
+
+def compare_main(arguments: list[str]) -> int:
+    """``compare [FOLDER] [--reference DIR]``: 0 if nothing lies outside, else 1; 2 for bad input."""
+    parser = argparse.ArgumentParser(
+        prog="run_all.sh compare",
+        description="Set the numbers of a results folder beside the reference's, and list those "
+        "that lie outside of where a rerun would lie.",
+    )
+    parser.add_argument("folder", nargs="?", type=Path, help="default: the newest results")
+    parser.add_argument("--reference", type=Path, help="default: results/reference/<its name>")
+    asked = parser.parse_args(arguments)
+    try:
+        out = asked.folder or report.newest(ROOT / "results")
+        there = asked.reference or REFERENCE / out.resolve().name
+        found = compare(*(_metrics(folder) for folder in (out, there)))
+    except (ValueError, OSError) as error:
+        print(f"run_all.sh: {verbatim.message(error)}", file=sys.stderr)
+        return 2
+    outside = found[found.outside]
+    columns = [*ROW, "mean there", "low", "high", "mean here"]
+    if len(outside):
+        print(outside[columns].round(2).to_string(index=False))
+    print(
+        f"{len(outside)} of {len(found)} numbers lie outside of where a rerun would lie "
+        f"({LEVEL:.0%} for all of them together)"
+    )
+    return int(len(outside) > 0)
+
+
+def _metrics(folder: Path) -> pd.DataFrame:
+    file = folder / "metrics.csv"
+    if not file.is_file():
+        raise ValueError(f"{file}: not there; expected the numbers of a results folder")
+    found = pd.read_csv(file)
+    if lacking := {*ROW, "seed", "value", "n"} - {*found}:
+        raise ValueError(f"{file}: without {', '.join(sorted(lacking))}; expected a metrics.csv")
+    return found
+
+
+# --- Publish -------------------------------------------------------------------------------------
+
+
+def publish(out: Path, to: Path, captions: Iterable[str] = ()) -> list[str]:
+    """Put what may be shown of a whole results folder into `to`, anew; what was left out, and why.
+
+    Parameters
+    ----------
+    captions : texts that must not be in it, those of photographs.
+
+    Raises
+    ------
+    ValueError
+        The folder is not whole, or what it comes to is more than `MOST` bytes.
+    """
+    if not (out / "notebooks/00_start_here.done").exists():
+        raise ValueError(f"{out}: not whole; ./run_all.sh goes on, then publish it")
+    aside = to.with_name(f".{to.name}-new")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True)
+    said = [each for each in captions if len(each.split()) >= WORDS]
+    left = [f"{name}: a caption" for name in _copy(out, aside, said)]
+    durable.write(aside / "about.json", json.dumps(about(out), indent=1) + "\n")
+    size = sum(path.stat().st_size for path in aside.rglob("*") if path.is_file())
+    if size > MOST:
+        shutil.rmtree(aside)
+        raise ValueError(f"{out}: {size / 1e6:.1f} MB to publish, expected {MOST / 1e6:g} at most")
+    shutil.rmtree(to, ignore_errors=True)
+    aside.replace(to)
+    return left
+
+
+def _copy(out: Path, to: Path, captions: list[str]) -> Iterator[str]:
+    """Copy numbers, tables and drawn numbers; yields the names of those that hold a caption."""
+    files = [out / f"{name}.csv" for name in NUMBERS]
+    files += [path for pattern in MEASURED for path in sorted(out.glob(pattern))]
+    files += sorted((out / "tables").glob("*.md"))
+    for path in files:
+        text, name = path.read_text(encoding="utf-8"), path.relative_to(out)
+        if any(each in text for each in captions):
+            yield str(name)
+            continue
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        durable.write(to / name, text)
+    (to / "figures").mkdir()
+    for path in sorted((out / "figures").glob("*.png")):
+        numbers = path.with_suffix(".csv")  # else it draws pictures
+        if not numbers.exists():
+            continue
+        if any(each in numbers.read_text(encoding="utf-8") for each in captions):
+            yield f"figures/{path.name}"
+            continue
+        _shrink(path, to / "figures" / path.name)
+
+
+def _shrink(path: Path, to: Path) -> None:
+    """A figure as a small PNG of few colours."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        image = image.convert("RGB")
+        if image.width > WIDE:
+            size = WIDE, round(image.height * WIDE / image.width)
+            image = image.resize(size, Image.Resampling.LANCZOS)
+        image.quantize(COLOURS, dither=Image.Dither.NONE).save(to, optimize=True)
+
+
+def about(out: Path) -> dict:
+    """Under which circumstances a results folder was made; no path of a folder is in it."""
+    said = json.loads((out / "settings.json").read_text(encoding="utf-8"))
+    starts = out / "starts.json"
+    took = json.loads(starts.read_text(encoding="utf-8")) if starts.exists() else []
+    version = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True
+    )
+    return {
+        "data": said["data"].partition("=")[0],
+        "profile": said["profile"],
+        "seeds": said["seeds"],
+        "set": {k: Path(v).name if "/" in v else v for k, v in said["set"].items()},
+        "version": version.stdout.strip(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "starts": [{k: each[k] for k in ("seconds", "cores") if k in each} for each in took],
+    }
+
+
+def publish_main(arguments: list[str]) -> int:
+    """``publish [FOLDER]``; returns the exit code."""
+    from alignbook.workbook import workbook
+
+    parser = argparse.ArgumentParser(
+        prog="run_all.sh publish",
+        description="Put the numbers, tables and figures of a whole results folder into "
+        "results/reference/, without pictures and captions of photographs.",
+    )
+    parser.add_argument("folder", nargs="?", type=Path, help="default: the newest results")
+    asked = parser.parse_args(arguments)
+    try:
+        out = (asked.folder or report.newest(ROOT / "results")).resolve()
+        book = workbook.load(out)
+        private = () if book.kind == "world" else _captions(book)
+        left = publish(out, REFERENCE / out.name, private)
+    except (ValueError, OSError) as error:
+        print(f"run_all.sh: {verbatim.message(error)}", file=sys.stderr)
+        return 2
+    for each in left:
+        print(f"left out: {each}")
+    print(f"published: {REFERENCE / out.name}")
+    return 0
+
+
+def _captions(book) -> list[str]:
+    """All captions of the workbook's data."""
+    dataset = book.dataset()
+    return [each for split in dataset.splits for each in dataset.captions_of(split)]

@@ -1,0 +1,27 @@
+"""Wrong versions of what compares with reference results; every one must fail its test file."""
+
+MUTANTS = [
+    (name, "workbook/reference.py", snippet, wrong, "test_reference.py")
+    for name, snippet, wrong in [
+        ("an interval of the mean", "np.sqrt(1 / m + 1 / n)", "np.sqrt(1 / m)"),
+        ("a degree of freedom more", "special.stdtrit(m - 1,", "special.stdtrit(m,"),
+        ("one-sided", "/ max(1, len(both)) / 2)", "/ max(1, len(both)))"),
+        ("each number at 5 %", "LEVEL / max(1, len(both)) / 2", "LEVEL / 2"),
+        ("no room for a query", '100 / both["n there"]', '0 / both["n there"]'),
+        ("above alone", '(both["mean here"] < low) | ', ""),
+        ("one seed will do", 'both["seeds there"] > 1', 'both["seeds there"] > 0'),
+        (
+            "ours takes the place of theirs",
+            "_metrics(folder) for folder in (out, there)",
+            "_metrics(folder) for folder in (there, out)",
+        ),
+        ("captions are published", "any(each in text for each in captions)", "False"),
+        ("pictures are published", "if not numbers.exists():", "if False:"),
+        (
+            "what was there goes first",
+            "    if size > MOST:",
+            "    shutil.rmtree(to, ignore_errors=True)\n    if size > MOST:",
+        ),
+        ("paths are published", 'Path(v).name if "/" in v else v', "v"),
+    ]
+]

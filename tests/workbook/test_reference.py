@@ -1,0 +1,129 @@
+"""Reference results: what lies outside of a rerun's interval, and what may be published."""
+
+import json
+import math
+
+import pandas as pd
+import pytest
+from alignbook.workbook import reference
+from PIL import Image
+
+T = 4.302653  # Student's t of 2 degrees of freedom at 97.5 %
+
+
+def metrics(values: dict, n: int = 1000) -> pd.DataFrame:
+    """metrics.csv of rows of chan-T3: RSUM by seed."""
+    lines = [
+        ("chan-T3", row, "RSUM", "test RSUM", seed, value, n)
+        for row, seeds in values.items()
+        for seed, value in enumerate(seeds)
+    ]
+    return pd.DataFrame(lines, columns=[*reference.ROW, "metric", "seed", "value", "n"])
+
+
+def test_the_interval_of_a_rerun_by_hand():
+    """Three seeds of mean 2 and s = 1 there: one seed here lies within 2 ± 4.30 · √(1/3 + 1)."""
+    there = metrics({"sum": [1.0, 2.0, 3.0]})
+    (line,) = reference.compare(metrics({"sum": [2.0]}), there).itertuples()
+    half = T * math.sqrt(1 / 3 + 1)
+    assert (line.low, line.high) == pytest.approx((2 - half, 2 + half), abs=1e-4)
+    for value, outside in (
+        (2 + half - 0.01, False),
+        (2 + half + 0.01, True),
+        (2 - half - 0.01, True),
+    ):
+        assert reference.compare(metrics({"sum": [value]}), there).outside.item() is outside
+    (line,) = reference.compare(metrics({"sum": [2.0, 2.0, 2.0]}), there).itertuples()
+    assert line.high == pytest.approx(2 + T * math.sqrt(2 / 3), abs=1e-4)
+
+
+def test_more_numbers_have_wider_intervals():
+    one = reference.compare(metrics({"a": [0.0]}), metrics({"a": [1.0, 2.0, 3.0]}))
+    many = {name: [1.0, 2.0, 3.0] for name in "abcde"}
+    five = reference.compare(metrics({name: [0.0] for name in "abcde"}), metrics(many))
+    assert (five.high > one.high.item()).all()
+
+
+def test_a_query_is_no_difference_and_two_are():
+    """Where nothing is random all seeds are equal; another machine may exchange two neighbours."""
+    there = metrics({"base": [50.0, 50.0, 50.0]}, n=200)
+    assert not reference.compare(metrics({"base": [50.5]}, n=200), there).outside.item()
+    assert reference.compare(metrics({"base": [51.0]}, n=200), there).outside.item()
+
+
+def test_what_one_side_lacks_or_knows_of_one_seed_is_not_compared():
+    there = metrics({"a": [1.0, 2.0], "once": [1.0], "theirs": [1.0, 2.0]})
+    found = reference.compare(metrics({"a": [1.0], "once": [9.0], "ours": [9.0]}), there)
+    assert list(found.row) == ["a"]
+
+
+@pytest.fixture
+def out(tmp_path):
+    """A whole results folder in small."""
+    out = tmp_path / "results/flickr8k-laptop"
+    for name in ("notebooks", "tables", "figures", "efficiency"):
+        (out / name).mkdir(parents=True)
+    (out / "notebooks/00_start_here.done").touch()
+    for name in reference.NUMBERS:
+        metrics({"sum": [1.0, 2.0, 3.0]}).to_csv(out / f"{name}.csv", index=False)
+    (out / "efficiency/chan-F3.csv").write_text("model,ms\nhard,2\n")
+    (out / "tables/chan-T3.md").write_text("| row | RSUM |\n")
+    (out / "tables/02-captions.md").write_text("| A dog runs over the green grass . |\n")
+    for name in ("chan-T3", "02-pictures", "chan-F5"):
+        Image.new("RGB", (1800, 400), "white").save(out / f"figures/{name}.png")
+    (out / "figures/chan-T3.csv").write_text("x,y\n1,2\n")
+    (out / "figures/chan-F5.csv").write_text("A dog runs over the green grass .,1\n")
+    said = {"profile": "laptop", "data": "flickr8k=/home/somebody/flickr8k", "seeds": None}
+    said["set"] = {"bert": "/home/somebody/weights", "chan_steps": "5"}
+    (out / "settings.json").write_text(json.dumps(said))
+    (out / "starts.json").write_text(json.dumps([{"seconds": 9.0, "cores": 2, "jobs": {}}]))
+    return out
+
+
+CAPTIONS = ["A dog runs over the green grass .", "A dog ."]
+
+
+def test_numbers_tables_and_drawn_numbers_are_published(out, tmp_path):
+    to = tmp_path / "reference/flickr8k-laptop"
+    left = reference.publish(out, to, CAPTIONS)
+    there = {str(path.relative_to(to)) for path in to.rglob("*") if path.is_file()}
+    wanted = {f"{name}.csv" for name in reference.NUMBERS} | {"about.json"}
+    wanted |= {"efficiency/chan-F3.csv", "tables/chan-T3.md", "figures/chan-T3.png"}
+    assert there == wanted
+    assert left == ["tables/02-captions.md: a caption", "figures/chan-F5.png: a caption"]
+    with Image.open(to / "figures/chan-T3.png") as image:
+        assert image.size == (900, 200)
+    told = (to / "about.json").read_text()
+    assert "somebody" not in told and json.loads(told)["data"] == "flickr8k"
+    assert json.loads(told)["set"] == {"bert": "weights", "chan_steps": "5"}
+
+
+def test_what_is_not_whole_or_too_large_leaves_what_was_there(out, tmp_path, monkeypatch):
+    to = tmp_path / "reference/flickr8k-laptop"
+    reference.publish(out, to)
+    (to / "mark").touch()
+    monkeypatch.setattr(reference, "MOST", 1000)
+    with pytest.raises(ValueError, match="MB to publish"):
+        reference.publish(out, to)
+    monkeypatch.undo()
+    (out / "notebooks/00_start_here.done").unlink()
+    with pytest.raises(ValueError, match="not whole"):
+        reference.publish(out, to)
+    assert (to / "mark").exists() and [*to.parent.iterdir()] == [to]
+
+
+def test_the_command_lists_what_lies_outside(tmp_path, capsys):
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder, value in ((here, 2.0), (there, 0.0)):
+        folder.mkdir()
+        found = {"sum": [1.0 + value, 2.0, 3.0], "max": [50 + 30 * value, 50.1, 50.2]}
+        metrics(found).to_csv(folder / "metrics.csv", index=False)
+    assert reference.compare_main([str(here), "--reference", str(there)]) == 1
+    said = capsys.readouterr().out
+    assert "max" in said and "sum" not in said and "1 of 2 numbers lie outside" in said
+    assert reference.compare_main([str(there), "--reference", str(there)]) == 0
+    assert reference.compare_main([str(there), "--reference", str(tmp_path / "none")]) == 2
+    assert "metrics.csv: not there" in capsys.readouterr().err
+    (there / "metrics.csv").write_text("a,b\n1,2\n")
+    assert reference.compare_main([str(here), "--reference", str(there)]) == 2
+    assert "without" in capsys.readouterr().err
