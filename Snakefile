@@ -249,7 +249,7 @@ else:
                     arms=some,
                 threads: PROFILE.processes
                 resources:
-                    **asked.of("arms", name, *some, trained=SPREAD == "seed"),
+                    **asked.of("arms", name, *some, trained=bool(trained(name, some))),
                 priority: 1 + len(FIRST) - FIRST.index(name)
                 shell:
                     "OMP_NUM_THREADS=1 " + JOB + " arms {params.exhibit} {params.arms:q} --out ."

@@ -536,18 +536,28 @@ def test_editing_a_docstring_runs_nothing_and_editing_the_loss_trains_anew(twin)
 
 
 def test_trainings_one_by_one_are_those_of_the_chapters(twin):
-    """As a cluster does them: what is stored is found, what is gone is trained again, and is equal."""
+    """As a cluster does them: what is stored is found, what is gone is trained again, and is equal;
+    by two processes together too, but for what they drop out.
+    """
     store, before = twin.root / "results/store", (twin.smoke / "metrics.csv").read_bytes()
-    runs = pd.read_csv(twin.smoke / "runs.csv", dtype={"run": str})
-    (gone,) = runs[(runs.exhibit == "chan-T1") & (runs.row == "chan") & (runs.role == "report")].run
+    made = pd.read_csv(twin.smoke / "runs.csv", dtype={"run": str})
+    (gone,) = made[(made.exhibit == "covalign-T3") & (made.row == "regions-16")].run
     there = {path.name for path in store.iterdir()}
     shutil.rmtree(store / gone)
-    done = twin.run("--profile", "smoke", "--spread", "seed", "chan-T1")
+    done = twin.run("--profile", "smoke", "--spread", "seed", "covalign-T3")
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    assert "chan-T1 chan, trial 0" in done.stdout and "chan-T1 chan, seed 0" in done.stdout
+    assert "covalign-T3 regions-16, seed 0" in done.stdout
     assert {path.name for path in store.iterdir()} == there
     assert (twin.smoke / "metrics.csv").read_bytes() == before
-    assert (twin.smoke / "trained/chan-T1/chan/report-0").exists()
+    file = twin.smoke / "trained/covalign-T3/regions-16/report-0"
+    file.unlink()
+    shutil.rmtree(twin.smoke / "arms/covalign-T3")
+    shutil.rmtree(store / gone)
+    how = ("--spread", "seed", "--set", "processes=2")
+    done = twin.run("--profile", "smoke", *how, "covalign-T3")
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert file.exists()
+    assert json.loads((store / gone / "run.json").read_text())["ranks"] == 2
 
 
 def test_one_exhibit_of_those_that_are_there_is_computed_no_more(finished):

@@ -7,7 +7,8 @@ MUTANTS = [
         ("a degree of freedom more", "special.stdtrit(m - 1,", "special.stdtrit(m,"),
         ("one-sided", "/ max(1, len(both)) / 2)", "/ max(1, len(both)))"),
         ("each number at 5 %", "LEVEL / max(1, len(both)) / 2", "LEVEL / 2"),
-        ("no room for a query", '100 / both["n there"]', '0 / both["n there"]'),
+        ("no room for a query", '1, 100)) / both["n there"]', '1, 100)) / both["n there"] * 0'),
+        ("sums are recalls", "np.where(sums, 600,", "np.where(sums, 100,"),
         ("above alone", '(both["mean here"] < low) | ', ""),
         ("one seed will do", 'both["seeds there"] > 1', 'both["seeds there"] > 0'),
         (

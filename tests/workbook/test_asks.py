@@ -30,7 +30,9 @@ def test_time_follows_the_budget():
     assert asked == 30 + math.ceil(4 * 2 * (seconds / arms + besides) / 60)
     one = LAPTOP.of("training", "chan-T1", "chan", "trial", "0")["runtime"]
     assert one == 30 + math.ceil(4 * (seconds / runs + besides) / 60) < asked
-    assert LAPTOP.of("arms", "chan-T1", "chan", trained=True)["runtime"] == 30
+    listing = PAPER.of("arms", "gsl-T3", "gsl", trained=True)["runtime"]
+    assert listing == asks.LISTED < PAPER.of("arms", "gsl-T3", "gsl")["runtime"]
+    assert PAPER.of("base")["runtime"] == asks.MOST  # of which nothing is planned
 
 
 def test_of_the_papers_settings_it_follows_gpu_hours():
@@ -69,6 +71,7 @@ def test_who_asks_for_a_gpu(words, gpu, monkeypatch):
     assert PAPER.of(*words)["gpu"] == gpu
     assert LAPTOP.of(*words)["gpu"] == 0
     auto = asks.Asks(LAPTOP.profile, "world", "auto")
+    monkeypatch.setattr(gpus, "has_libraries", lambda: True)
     monkeypatch.setenv(gpus.VISIBLE, "")
     assert auto.of(*words)["gpu"] == 0
     monkeypatch.setenv(gpus.VISIBLE, "0")

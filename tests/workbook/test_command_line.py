@@ -183,6 +183,20 @@ def test_dry_run_spreads_trainings(copy):
     assert not [line for line in listed if "trained/chan-T3/visual-codebook/" in line]  # the same
 
 
+def test_what_was_begun_goes_on_in_its_spread(tmp_path, monkeypatch):
+    monkeypatch.setattr(folders, "ROOT", tmp_path)
+    slurm, here = main_job.cluster.Place("slurm"), main_job.cluster.HERE
+    night, laptop = ASKED | {"profile": "overnight"}, ASKED | {"profile": "laptop"}
+    assert main_job.usual_spread(ASKED | {"profile": "smoke"}, slurm) == "chapter"
+    assert main_job.usual_spread(night, slurm) == "seed"
+    assert main_job.usual_spread(night, here) == main_job.usual_spread(laptop, slurm) == "arm"
+    begun = folders.results_folder(night)
+    (begun / "arms").mkdir(parents=True)
+    assert main_job.usual_spread(night, slurm) == "arm"
+    (begun / "trained").mkdir()
+    assert main_job.usual_spread(night, here) == "seed"
+
+
 def test_the_paper_profile_says_what_it_lacks(copy):
     before = everything(copy.root)
     listed = copy.run("--profile", "paper", "--dry-run")

@@ -9,6 +9,7 @@ from alignbook.workbook import gpus
 
 @pytest.fixture
 def two(monkeypatch):
+    monkeypatch.setattr(gpus, "has_libraries", lambda: True)
     monkeypatch.setenv(gpus.VISIBLE, "0, 3")
     monkeypatch.delenv(gpus.JOBS, raising=False)
 
@@ -114,3 +115,15 @@ def test_a_job_of_a_cluster_sees_only_what_it_asked_for(two, monkeypatch, tmp_pa
         assert os.environ[gpus.VISIBLE] in ("0", "3")
     with gpus.taken("arms", "auto", folder=tmp_path):
         assert gpus.here() == []
+
+
+def test_a_driver_is_of_no_use_without_the_libraries(two, monkeypatch, tmp_path):
+    assert gpus.used("auto")
+    monkeypatch.undo()
+    monkeypatch.setenv(gpus.VISIBLE, "0")
+    monkeypatch.setattr(gpus.sys, "prefix", str(tmp_path))
+    assert gpus.used("auto")  # an environment of one's own
+    (tmp_path / ".alignbook").mkdir()
+    assert not gpus.used("auto") and gpus.used("cuda")
+    (tmp_path / ".alignbook/gpu").touch()
+    assert gpus.used("auto")

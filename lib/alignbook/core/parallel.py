@@ -88,6 +88,8 @@ def begin_alike(model: torch.nn.Module) -> None:
     for x in (*model.parameters(), *model.buffers()):
         torch.distributed.broadcast(x.detach(), 0)
     torch.set_rng_state(ranks.told(torch.get_rng_state))
+    if torch.cuda.is_initialized():
+        torch.cuda.set_rng_state(ranks.told(torch.cuda.get_rng_state))
 
 
 def by_columns(scores: Callable[..., torch.Tensor], columns: int) -> torch.Tensor:

@@ -16,6 +16,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from alignbook.core.encoders import BiGRU
+from alignbook.core.precision import in_float32, product
 from alignbook.core.similarity import unit
 
 KINDS = ("sgr", "saf")
@@ -161,6 +162,7 @@ def blocks(lengths: torch.Tensor, each: int):
         yield from ((some, length) for some in rows.split(max(1, BLOCK // (each * length))))
 
 
+@in_float32
 def attended(words: torch.Tensor, regions: torch.Tensor, scale: float) -> torch.Tensor:
     """For each word the mixture of an image's regions it attends to: unit vectors.
 
@@ -227,8 +229,8 @@ class GraphStep(nn.Module):
         """Nodes to renew `(…, M, sim_dim)`, all nodes `(…, N, sim_dim)` → `(…, M, sim_dim)`."""
         key = self.key.weight.T  # (W_q x + b) · (W_k y) = (W_kᵀ W_q x + W_kᵀ b) · y: half the work
         query = F.linear(own, key @ self.query.weight, key @ self.query.bias)
-        edges = (query @ nodes.mT).softmax(dim=-1)
-        return self.update(edges @ nodes).relu()
+        edges = product(query, nodes.mT).softmax(dim=-1)
+        return self.update(product(edges, nodes)).relu()
 
 
 class SAF(nn.Module):

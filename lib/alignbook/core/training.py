@@ -158,7 +158,7 @@ class _Course:
         folder = ranks.told(lambda: folder)
         checkpoint = folder / "checkpoint.pt"
         if ranks.told(lambda: are_whole(folder)):
-            self.resume(torch.load(checkpoint, weights_only=True))
+            self.resume(torch.load(checkpoint, map_location="cpu", weights_only=True))
         parallel.begin_alike(self.model)
         return checkpoint
 
@@ -202,7 +202,7 @@ class _Course:
             "dev": self.dev,
             "best": self.best,
             "dev seconds": self.looking,
-            "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else [],
+            "cuda": torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None,
         }
 
     def resume(self, state: dict) -> None:
@@ -211,8 +211,8 @@ class _Course:
         self.optimizer.load_state_dict(state["optimizer"])
         self.scheduler.load_state_dict(state["scheduler"])
         torch.set_rng_state(state["rng"])
-        if state["cuda"]:
-            torch.cuda.set_rng_state_all(state["cuda"])
+        if state["cuda"] is not None:  # of the device at work; other ranks take it over
+            torch.cuda.set_rng_state(state["cuda"])
         self.losses, self.rates = state["losses"], state["rates"]
         self.sketches, self.dev, self.best = list(state["sketches"]), state["dev"], state["best"]
         self.before, self.looking = state["seconds"], state["dev seconds"]

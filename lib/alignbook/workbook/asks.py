@@ -18,6 +18,7 @@ LATE = 4  # times what is planned that a job may take
 # Minutes that any job may take, and that none may ask for: who is ended then is started again, and
 # goes on from the last checkpoint.
 LEAST, MOST = 30, 24 * 60
+LISTED = 120  # minutes of a job of arms that others have trained: it lists, and measures some
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,10 @@ class Asks:
 
         `trained`: other jobs have done its trainings.
         """
-        seconds = 0 if trained else self._seconds(words)
+        planned = LEAST + math.ceil(LATE * self._seconds(words) / 60)
         return {
             "mem_mb": MEMORY[self.profile.name],
-            "runtime": min(LEAST + math.ceil(LATE * seconds / 60), MOST),
+            "runtime": min(planned, LISTED if trained else MOST),
             "gpu": self._gpus(words[0]),
         }
 
@@ -56,7 +57,7 @@ class Asks:
     def _seconds(self, words: tuple[str, ...]) -> float:
         """What is planned for a job: by the budget, or by the GPU hours of the papers' settings."""
         known = timeleft.Plan(self.profile, self.data, [], "arm", 1, {})
-        if known.budgeted or words[0] not in ("arms", "whole", "training", "seeds"):
+        if known.budgeted or words[0] not in (*gpus.TOGETHER, "base"):
             return known.seconds([*words])
         if self.profile.name != "paper" or words[0] not in ("arms", "training"):
             return 60 * MOST

@@ -61,8 +61,7 @@ def check(asked: Namespace) -> tuple[list[str], dict]:
     if overrides.get("bert", "captions") not in ("captions", "minilm"):
         overrides["bert"] = check_bert(overrides["bert"])
     notebooks = check_components(asked.targets, notebooks, profile, data, overrides)
-    if not getattr(asked, "executor", None):  # else it is another machine's
-        check_device(asked.device)
+    check_device(asked.device, here=not getattr(asked, "executor", None))
     settings = {
         "profile": profile,
         "data": data,
@@ -285,14 +284,14 @@ def check_base(spec: str) -> tuple[str, int]:
     return spec, pretrained.parse(spec).image_size[0]
 
 
-def check_device(device: str) -> None:
-    """Refuse a device that this machine lacks."""
-    if device not in ("auto", "cpu"):
+def check_device(device: str, here: bool = True) -> None:
+    """Refuse a device that nobody knows, or that this machine lacks if jobs run `here`."""
+    kind = device.partition(":")[0]
+    if kind not in ("auto", "cpu", "cuda", "mps"):
+        raise Refused(f"unknown device {device!r}; there are: auto, cpu, cuda, mps")
+    if here and kind in ("cuda", "mps"):
         import torch  # 2 s, only where a device was named
 
-        kind = device.partition(":")[0]
         there = {"cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}
-        if kind not in there:
-            raise Refused(f"unknown device {device!r}; there are: auto, cpu, cuda, mps")
         if not there[kind]():
             raise Refused(f"--device {device}: PyTorch finds none here; see ./run_all.sh doctor")

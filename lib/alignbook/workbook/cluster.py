@@ -3,7 +3,7 @@
 The process that submits is a child of the main job as ever, and ends with it. What it submits does
 not: neither the lifeline nor the server of warm processes is handed on to another machine. An
 interrupt cancels what was submitted; what a main job that was killed left behind is cancelled by
-the next start. Everything else is the plugin's, and the profile's in `profiles/<executor>/`.
+the next start, with Slurm. Everything else is the plugin's, and the profile's in `profiles/<executor>/`.
 """
 
 import argparse

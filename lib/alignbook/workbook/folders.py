@@ -75,7 +75,8 @@ def resolved(settings: dict) -> tuple:
     from alignbook.workbook import named_files
 
     said = named_files.compared(settings)
-    return said["data"], said["source"] or "", replace(profile_of(settings), **said["files"])
+    same = said["files"] | dict.fromkeys(named_files.HOW, 1)
+    return said["data"], said["source"] or "", replace(profile_of(settings), **same)
 
 
 def write_settings(path: Path, settings: dict) -> None:

@@ -7,6 +7,7 @@ and sees that one alone. Standard library only: PyTorch must not have looked at 
 import fcntl
 import os
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,8 +37,16 @@ def used(device: str) -> bool:
     (True, True, False)
     """
     if device == "auto":
-        return bool(here()) and not os.environ.get(EXECUTOR)
+        return bool(here()) and has_libraries() and not os.environ.get(EXECUTOR)
     return device.partition(":")[0] == "cuda"
+
+
+def has_libraries() -> bool:
+    """Whether PyTorch can use GPUs, as far as run_all.sh made this environment: with their
+    libraries or without.
+    """
+    made = Path(sys.prefix) / ".alignbook"
+    return not made.exists() or (made / "gpu").exists()
 
 
 def places() -> int:

@@ -240,8 +240,9 @@ def on_ranks(processes: int, device: str, arguments: list[str]) -> int:
         run.run(run.parse_args([*how, *arguments]))
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
-        said = f"process {rank} of {processes} ended with code {failure.exitcode}"
-        print(f"  failed: {said}; the same command goes on", file=sys.stderr)
+        if failure.exitcode < 0:  # else it has said why
+            said = f"process {rank} of {processes} was ended by signal {-failure.exitcode}"
+            print(f"  failed: {said}; the same command goes on", file=sys.stderr)
         return 1
     return 0
 
@@ -276,7 +277,8 @@ def main(arguments: list[str]) -> int:
         line = isinstance(error, OSError) and surroundings.told(error) or error
         room = f" (no room left on the disk of {places[0]})" if places else ""
         said = f"{asked.kind} {' '.join(asked.names)}: {line}{room}"
-        print(f"  failed: {verbatim.message(said)}", file=sys.stderr)
+        which = f" (process {ranks.rank()})" if ranks.rank() else ""
+        print(f"  failed{which}: {verbatim.message(said)}", file=sys.stderr)
         return 1
     return 0
 

@@ -261,10 +261,14 @@ def dry_run(
 
 def usual_spread(settings: dict, place: cluster.Place = cluster.HERE) -> str:
     """How arms are spread over jobs where nothing else is asked for: the shorter a training is
-    beside the start of a job, the more of them share one.
+    beside the start of a job, the more of them share one. What was begun goes on as it was.
     """
     if settings["profile"] == "smoke":
         return "chapter"
+    out = folders.results_folder(settings)
+    for begun, spread in (("trained", "seed"), ("arms", "arm")):
+        if (out / begun).exists():
+            return spread
     return "seed" if place.executor and settings["profile"] != "laptop" else "arm"
 
 

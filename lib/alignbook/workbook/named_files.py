@@ -14,6 +14,7 @@ from alignbook.workbook import chapters
 SHARED = {"base": (), "bert": ("captions", "minilm")}
 WORDS = SHARED | {name: words for each in chapters.SETTINGS for name, words in each.WORDS.items()}
 COMPARED = ("profile", "data", "seeds", "set", "device", "source")
+HOW = ("processes",)  # settings that say how something is computed, and not what
 
 
 def files(profile, data: str) -> dict[str, str]:
@@ -56,7 +57,7 @@ def compared(settings: dict) -> dict:
     kept = {name: settings.get(name) for name in COMPARED} | {"files": known}
     if settings.get("source"):
         kept["data"] = settings["data"].partition("=")[0]
-    return kept | {"set": {k: v for k, v in settings["set"].items() if k not in known}}
+    return kept | {"set": {k: v for k, v in settings["set"].items() if k not in (*known, *HOW)}}
 
 
 def short(settings: dict) -> str:

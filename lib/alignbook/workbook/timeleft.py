@@ -63,6 +63,8 @@ class Plan:
         kind, *names = words
         if known := self.earlier.get(title(words)):
             return known
+        if kind == "arms" and self.spread == "seed" and chapter(words) != "base":
+            return len(names[1:]) * besides(words)["arm"]  # other jobs train
         if kind in ("arms", "whole"):
             return sum(self._parts(words))
         if kind == "training":
