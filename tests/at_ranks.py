@@ -13,6 +13,7 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -106,19 +107,19 @@ class Towers(torch.nn.Module):
 
 
 def of_covalign(folder):
-    covalign.two_towers.source = lambda *given: Towers()
     config = covalign.Config(
         dim=8, heads=2, points=2, queries=3, layers=1, steps=STEPS, batch=BATCH
     )
-    return covalign.compute(config, [data()[0]], 0, folder, "cpu")
+    with patch.object(covalign.two_towers, "source", lambda *given: Towers()):
+        return covalign.compute(config, [data()[0]], 0, folder, "cpu")
 
 
 def of_gsl(folder):
-    two_networks.word_vectors = lambda *given: (VECTORS, Words())
     config = gsl.Config(
         **dict(regions=4, dim=8, sim_dim=4, batch=BATCH, epochs=2, epoch_steps=3, noise=0.3)
     )
-    return config.compute([*data()], 0, folder, "cpu")
+    with patch.object(two_networks, "word_vectors", lambda *given: (VECTORS, Words())):
+        return config.compute([*data()], 0, folder, "cpu")
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,6 @@ def trained(case, folder):
     """A case's losses, gradients of the first step and metrics."""
     own = folder / f"{case}-{ranks.rank()}"
     own.mkdir(parents=True)
-    runs.STORE = folder / "store"  # of GSL's warm-up
     first, sketch = {}, training._gradient_sketch
     torch.manual_seed(0)
 
@@ -198,11 +198,9 @@ def trained(case, folder):
             first.update({name: p.grad.clone() for name, p in named if p.grad is not None})
         return sketch(model)
 
-    training._gradient_sketch = keep
-    try:
+    store = patch.object(runs, "STORE", folder / "store")  # of GSL's warm-up
+    with store, patch.object(training, "_gradient_sketch", keep):
         metrics = globals()[f"of_{case}"](own)
-    finally:
-        training._gradient_sketch = sketch
     losses = torch.from_numpy(np.load(own / "loss.npy"))
     return {"loss": losses, "gradients": first, "metrics": metrics}
 

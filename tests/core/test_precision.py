@@ -92,7 +92,6 @@ def test_every_paper_trains_in_bfloat16(case, tmp_path, monkeypatch):
 
     GSL's less than others': of its untrained scores, which are nearly equal, others are the hardest.
     """
-    monkeypatch.setattr(runs, "STORE", runs.STORE)
     exact = at_ranks.trained(case, tmp_path / "exact")
     monkeypatch.setattr(runs, "_precisions", ["bf16"])
     found = at_ranks.trained(case, tmp_path / "bf16")

@@ -470,10 +470,10 @@ class Network(nn.Module):
 
     def encode_captions(self, ids, lengths):
         assert ids.shape[1] == lengths.max() and ((ids > 0).sum(1) == lengths).all()
-        return SimpleNamespace(code=ids[:, 0], pooled=ids[:, :1].float())
+        return Encoded(ids[:, :1].float(), ids[:, :1].float(), ids[:, :1], lengths)
 
     def similarity(self, images, captions):
-        return images.pooled * 100 + captions.code + self.weight
+        return images.pooled * 100 + captions.whole[:, 0] + self.weight
 
 
 def pairs():
