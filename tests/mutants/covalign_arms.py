@@ -68,7 +68,7 @@ MUTANTS = [
         (
             "once: for every seed",
             "workbook/results.py",
-            "range(seeds or (1 if own.single(book.profile.name) else book.profile.seeds))",
+            "range(seeds) if seeds else trainings.seeds(exhibit, name, book.profile)",
             "range(seeds or book.profile.seeds)",
         ),
         (

@@ -18,8 +18,8 @@ MUTANTS = [
         (
             "states: of jobs that ended",
             "workbook/live.py",
-            "unlink(missing_ok=True)\n        self.drawn",
-            "exists()\n        self.drawn",
+            "unlink(missing_ok=True)\n                if self.far",
+            "exists()\n                if self.far",
         ),
         (
             "lines: silent for longer",

@@ -64,7 +64,7 @@ MUTANTS = [
         "store/runs.py",
         "test_durable.py",
         ("the record's seal is no matter", 'if said.pop("seal") != key(said) or said', "if said"),
-        ("what is broken stays", "            drop(name)\n", ""),
+        ("what is broken stays", "    drop(run.key)\n", ""),
     ),
     *_of(
         "datasets/prepared.py",

@@ -7,8 +7,16 @@ MUTANTS = (
             ("a control has all seeds", "1 if single else profile.seeds", "profile.seeds"),
             ("one tuning seed", "for i in range(profile.tuning_seeds)", "for i in range(1)"),
             ("one candidate is tried", "len(candidates) < 2 or", "False or"),
-            ("what dev chooses between is not told", "if tried else candidates[:1]", "[:1]"),
-            ("changes are not told", "[replace(each, **changes) for each in between]", "between"),
+            (
+                "what dev chooses between is not told",
+                "**changes)), repr(tried)",
+                "**changes)), str()",
+            ),
+            (
+                "changes are not told",
+                "repr(replace(candidates[0], **changes)),",
+                "repr(candidates[0]),",
+            ),
             (
                 "of all seeds one",
                 'key("report", *reported, seed, repr(place))',
@@ -31,27 +39,26 @@ MUTANTS = (
     + [
         (name, "workbook/gpus.py", snippet, wrong, "test_gpus.py")
         for name, snippet, wrong in [
-            ("all take the first", "for name in found:", "for name in found[:1]:"),
+            ("all take the first", "for name in names:", "for name in names[:1]:"),
             ("nobody waits", "fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB"),
-            (
-                "the fullest first",
-                "for place in range(places() // len(found)):",
-                "for place in (0,):",
-            ),
-            (
-                "it is kept",
-                "        os.close(lock)\n        os.environ.pop",
-                "        os.environ.pop",
-            ),
+            ("it is kept", "        for lock in locks.values():\n            os.close(lock)\n", ""),
+            ("one is enough", "while len(locks) < count:", "while len(locks) < 1:"),
+            ("a cluster's job sees all", 'os.environ[VISIBLE] = ""', "pass"),
             ("what was visible is lost", "os.environ[VISIBLE] = before", "pass"),
         ]
     ]
     + [
         (name, "workbook/asks.py", snippet, wrong, "test_asks.py")
         for name, snippet, wrong in [
-            ("seconds are minutes", "LATE * seconds / 60", "LATE * seconds"),
-            ("nobody has a GPU", "words[0] not in gpus.WITHOUT", "words[0] in gpus.WITHOUT"),
-            ("no limit", ", MOST),", ", 99 * MOST),"),
+            (
+                "seconds are minutes",
+                "LATE * self._seconds(words) / 60",
+                "LATE * self._seconds(words)",
+            ),
+            ("all have a GPU", "if kind in gpus.WITHOUT or", "if"),
+            ("one for all processes", "return self.profile.processes if", "return 1 if"),
+            ("no limit", "LISTED if trained else MOST)", "LISTED if trained else 99 * MOST)"),
+            ("lists take as long", "LISTED if trained else MOST)", "MOST)"),
             (
                 "a training asks as an arm",
                 'sum(each) if words[0] == "arms" else',

@@ -1,10 +1,25 @@
 """Which GPU a job works on: one each, none twice."""
 
 import os
+import signal
 import threading
 
 import pytest
 from alignbook.workbook import gpus
+
+
+@pytest.fixture(autouse=True)
+def ends():
+    """Whoever waits for a GPU that never comes fails, instead of waiting on."""
+
+    def late(*_):
+        raise TimeoutError("a GPU that should have been had was waited for")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(20)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture

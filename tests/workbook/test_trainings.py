@@ -57,6 +57,11 @@ def test_others_do_not():
     there = names("comalign-TI", "clip+comalign → coco", "report")
     assert there.isdisjoint(names("comalign-TI", "clip+comalign → f30k", "report"))
     assert len(own) == 3
+    night = profiles.get("overnight", overrides=SIZES)
+    here, there = ({*of_arm(name, "vse++", night, "world")} for name in ("chan-T1", "chan-T2"))
+    assert here.isdisjoint(there)  # the same settings, on another domain
+    photographs = [{*of_arm(name, "vse++", night, "coco")} for name in ("chan-T1", "chan-T2")]
+    assert photographs[0] == photographs[1]
 
 
 def test_a_chosen_arm_is_not_the_first_candidate_s():

@@ -70,8 +70,7 @@ def of_arm(exhibit: str, name: str, profile: Profile, data: str) -> dict[str, Tr
         for number, (config, seed) in enumerate(tried)
         if own.steps(config)
     }
-    between = candidates if tried else candidates[:1]
-    reported = repr([replace(each, **changes) for each in between]), repr(tried)
+    reported = repr(replace(candidates[0], **changes)), repr(tried)
     if own.steps(replace(candidates[0], **changes)):
         for seed in seeds(exhibit, name, profile):
             name_of = key("report", *reported, seed, repr(place))
