@@ -119,8 +119,8 @@ STEPS = [
     ("Eq. 2: cosines always", "if not self.cosine:", "if False:"),
     (
         "Eq. 2: softmax over the queries",
-        "attention = logits.softmax(-1)",
-        "attention = logits.softmax(-2)",
+        "attention = full(logits).softmax(-1)",
+        "attention = full(logits).softmax(-2)",
     ),
     # 3. Mask.
     ("mask: not normalised", "values - low >= threshold * (high - low)", "values >= threshold"),

@@ -188,7 +188,11 @@ MUTANTS += [
             "(key @ self.query.weight).T, key",
         ),
         ("SGR: queries without bias", "key @ self.query.bias)", "0 * self.query.bias)"),
-        ("SGR: no ReLU", "self.update(edges @ nodes).relu()", "self.update(edges @ nodes)"),
+        (
+            "SGR: no ReLU",
+            "self.update(product(edges, nodes)).relu()",
+            "self.update(product(edges, nodes))",
+        ),
         # Attention filter.
         (
             "SAF: softmax for sigmoid",

@@ -26,7 +26,7 @@ MUTANTS = [
     *_of(
         "workbook/named_files.py",
         "test_stale.py",
-        ("places are compared", "if k not in known}", "}"),
+        ("places are compared", "if k not in (*known, *HOW)}", "if k not in HOW}"),
         (
             "hashes are left out",
             'kept = {name: settings.get(name) for name in COMPARED} | {"files": known}',
