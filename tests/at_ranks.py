@@ -143,7 +143,7 @@ class Toy:
         return of_chan(folder, region_drop=self.drop, word_dropout=0.2)
 
 
-def on_ranks(count, folder, work, seconds=400):
+def on_ranks(count, folder, work, seconds=200):
     """What `work()` returns on each of so many ranks, forks of this process; fails if one does."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
@@ -154,6 +154,9 @@ def on_ranks(count, folder, work, seconds=400):
             children.append(child)
             continue
         try:
+            torch.set_num_threads(
+                1
+            )  # those that the parent had are not there: they would be waited for
             os.environ |= dict(
                 TORCHELASTIC_RUN_ID="test",
                 WORLD_SIZE=str(count),
