@@ -1,7 +1,7 @@
 # The workbook's environment, from the lock: docker build -t alignbook .
 # The packages are inside, the project folder is mounted when it runs (docs/at-scale.md), so that code,
 # data, results and the store are the ones outside:
-#   docker run --rm -v "$PWD:/work" alignbook --profile smoke
+#   docker run --rm -v "$PWD:/alignbook" alignbook --profile smoke
 # --build-arg GPU=yes adds NVIDIA's libraries; then run it with --gpus all.
 FROM python:3.12-slim-bookworm
 ARG GPU=no
@@ -18,5 +18,5 @@ RUN python -m venv /opt/alignbook \
     && rm -rf /tmp/uv /build
 # From here on the environment is used as it is; who runs it need not be root.
 ENV ALIGNBOOK_INSTALL=no
-WORKDIR /work
-ENTRYPOINT ["/work/run_all.sh"]
+WORKDIR /alignbook
+ENTRYPOINT ["/alignbook/run_all.sh"]

@@ -204,3 +204,14 @@ def test_binder_sets_itself_up_computes_smoke_and_opens_the_map(tmp_path):
     (folder / "runs.tar.gz").touch()
     assert f"{env}: unpack runs.tar.gz" in build(NB_PYTHON_PREFIX=str(env)).stdout
     assert (ROOT / ".binder/runtime.txt").read_text() == "python-3.12\n"
+
+
+def test_the_container_is_built_of_what_is_there():
+    """It copies files of the repository, and is started where the pages say that it is mounted."""
+    lines = (ROOT / "Dockerfile").read_text("utf-8").splitlines()
+    copied = [name for line in lines if line.startswith("COPY") for name in line.split()[1:-1]]
+    assert "requirements.lock" in copied and all((ROOT / name).exists() for name in copied)
+    (place,) = (line.split()[1] for line in lines if line.startswith("WORKDIR"))
+    assert f'ENTRYPOINT ["{place}/run_all.sh"]' in lines
+    for page in (ROOT / "Dockerfile", ROOT / "docs/at-scale.md"):
+        assert f'-v "$PWD:{place}" alignbook' in page.read_text("utf-8")

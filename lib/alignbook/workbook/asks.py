@@ -12,7 +12,8 @@ from alignbook.show import gpu_hours
 from alignbook.workbook import gpus, plan, timeleft
 from alignbook.workbook.profiles import Profile
 
-# Megabytes: a laptop's jobs were seen to take 1 to 3 GB; the larger profiles' are estimates.
+# Megabytes: a laptop's jobs were seen to hold 0.9 GB of their own at most, besides the packages that
+# they share here and would not elsewhere; the larger profiles' are estimates.
 MEMORY = {"smoke": 4000, "laptop": 6000, "overnight": 8000, "gpu": 16000, "paper": 32000}
 LATE = 4  # times what is planned that a job may take
 # Minutes that any job may take, and that none may ask for: who is ended then is started again, and

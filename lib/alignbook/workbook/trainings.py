@@ -1,7 +1,7 @@
 """An arm's trainings one by one: the trials between which dev decides, and the reporting seeds.
 
-On a cluster each is a job of its own, and arms that show the same runs share those jobs. The plan of
-what a profile costs counts them. What dev chooses is not known beforehand: the trials stand for it.
+On a cluster each is a job of its own, and arms that show the same runs share those jobs. What dev
+chooses is not known beforehand: the trials stand for it.
 """
 
 from dataclasses import replace
