@@ -31,6 +31,7 @@ IMAGES, EACH, SPLITS = 40, 5, {"train": 24, "dev": 8, "test": 8}
 STEPS, BATCH = 6, 8
 VECTORS = torch.rand(14, 5, generator=torch.Generator().manual_seed(7)) - 0.5
 MOST = 7  # words of a caption
+DEVICE = "cpu"
 
 
 class Words:
@@ -77,14 +78,14 @@ def of_chan(folder, batch=BATCH, **changes):
         steps=STEPS, batch=batch, regions=4, dim=8, all_violations=0.5, margin=0.2, **quiet
     )
     model = chan.CHAN(config, 6, BiGRU(*VECTORS.shape, 8, config.word_dropout))
-    return chan.fit(model, Words(), config, Inputs(*data()), 0, folder, "cpu", "toy")
+    return chan.fit(model, Words(), config, Inputs(*data()), 0, folder, DEVICE, "toy")
 
 
 def of_comalign(folder):
     from test_comalign import stored
 
     config = comalign.Config(heads=2, steps=STEPS, batch=BATCH, dropout=0.0)
-    return comalign.compute(config, [*stored(1), *stored(2)], 0, folder, "cpu")
+    return comalign.compute(config, [*stored(1), *stored(2)], 0, folder, DEVICE)
 
 
 class Towers(torch.nn.Module):
@@ -99,10 +100,12 @@ class Towers(torch.nn.Module):
         self.text.weight.requires_grad_()
 
     def patches(self, rows):
-        return self.image(torch.from_numpy(self.run.array("")[rows].astype(np.float32)))
+        found = torch.from_numpy(self.run.array("")[rows].astype(np.float32))
+        return self.image(found.to(self.image.weight.device))
 
     def words(self, numbers):
         ids, _ = Words().encode([self.dataset.captions[i] for i in numbers])
+        ids = ids.to(self.text.weight.device)
         return self.text(ids), ids > 0
 
 
@@ -111,7 +114,7 @@ def of_covalign(folder):
         dim=8, heads=2, points=2, queries=3, layers=1, steps=STEPS, batch=BATCH
     )
     with patch.object(covalign.two_towers, "source", lambda *given: Towers()):
-        return covalign.compute(config, [data()[0]], 0, folder, "cpu")
+        return covalign.compute(config, [data()[0]], 0, folder, DEVICE)
 
 
 def of_gsl(folder):
@@ -119,7 +122,7 @@ def of_gsl(folder):
         **dict(regions=4, dim=8, sim_dim=4, batch=BATCH, epochs=2, epoch_steps=3, noise=0.3)
     )
     with patch.object(two_networks, "word_vectors", lambda *given: (VECTORS, Words())):
-        return config.compute([*data()], 0, folder, "cpu")
+        return config.compute([*data()], 0, folder, DEVICE)
 
 
 @dataclass(frozen=True)

@@ -293,9 +293,8 @@ def test_scores_do_not_depend_on_blocks(kind, size, monkeypatch):
     assert torch.allclose(model(regions[1:], ids, lengths), expected[1:], atol=1e-12)
 
 
-def test_blocks_hold_each_caption_once(monkeypatch):
-    monkeypatch.setattr(sgraf, "BLOCK", 12)
-    found = list(sgraf.blocks(torch.tensor([2, 3, 2, 2, 3, 9]), 3))
+def test_blocks_hold_each_caption_once():
+    found = list(sgraf.blocks(torch.tensor([2, 3, 2, 2, 3, 9]), 3, 12))
     assert [(rows.tolist(), n) for rows, n in found] == [
         ([0, 2], 2),
         ([3], 2),

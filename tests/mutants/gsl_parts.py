@@ -157,7 +157,7 @@ MUTANTS += [
             "unit(self.align_whole(apart))",
             "unit(self.align_words(apart))",
         ),
-        ("blocks sized by words alone", "BLOCK // (each * length)", "BLOCK // each"),
+        ("blocks sized by words alone", "most // (each * length)", "most // each"),
         # Attention of words.
         ("attention: plain ReLU", "regions.flatten(0, 1).T, 0.1)", "regions.flatten(0, 1).T, 0.0)"),
         (

@@ -7,11 +7,16 @@ import pytest
 from alignbook import ROOT
 from alignbook.core.protocol import TUNING_SEED
 from alignbook.evidence import claims
+from alignbook.papers.chan import hours as chan_hours
+from alignbook.papers.covalign import hours as covalign_hours
+from alignbook.papers.gsl import hours as gsl_hours
 from alignbook.show import gpu_hours
 from alignbook.show.gpu_hours import Training, Work, of_arm
 from alignbook.workbook import chapters, exhibits, first, needs, plan, profiles
 
 ALL = list(needs.NOTEBOOKS)
+PAPER = profiles.get("paper", "precomp")
+END_TO_END = replace(PAPER, covalign_tokens="end-to-end", covalign_batch=128, covalign_dim=512)
 
 
 @pytest.fixture(scope="module")
@@ -105,13 +110,32 @@ def test_a_control_trains_four_times_as_long():
 
 
 def test_only_layers_products_gain_by_a_precision():
-    work = Work(3600, 9e12, 1e12)
-    assert gpu_hours.hours(work) == pytest.approx(1.0)
-    assert gpu_hours.hours(work, "TF32") == pytest.approx(9 / (0.3 * 15.6) / 10 + 0.1)
-    assert gpu_hours.hours(work, "bf16") == pytest.approx(9 / (0.3 * 31.2) / 10 + 0.1)
+    work, waits = Work(3600, 9e12, 1e12), 0.065  # of each step
+    assert gpu_hours.hours(work) == pytest.approx(1.0 + waits)
+    assert gpu_hours.hours(work, "TF32") == pytest.approx(9 / (0.3 * 15.6) / 10 + 0.1 + waits)
+    assert gpu_hours.hours(work, "bf16") == pytest.approx(9 / (0.3 * 31.2) / 10 + 0.1 + waits)
     assert gpu_hours.hours(Work(0, 0, 0, 7200), "bf16") == 2  # what no precision changes
     # The H100's plain float32 is 67 / 19.5 as fast.
-    assert gpu_hours.hours(work, card="H100") == pytest.approx(19.5 / 67)
+    assert gpu_hours.hours(work, card="H100") == pytest.approx(19.5 / 67 + waits)
+
+
+@pytest.mark.parametrize(
+    "work, kind, measured",
+    [  # milliseconds a step on an H100, by benchmarks/steps.py
+        (chan_hours.work(PAPER, 36, False), "float32", 113),
+        (chan_hours.work(PAPER, 36, False), "TF32", 92),
+        (chan_hours.work(PAPER, 36, False), "bf16", 98),
+        (chan_hours.work(PAPER, 36, True), "float32", 74),
+        (chan_hours.work(PAPER, 36, True), "TF32", 80),
+        (covalign_hours.work(END_TO_END), "float32", 499),
+        (covalign_hours.work(END_TO_END), "TF32", 173),
+        (covalign_hours.work(END_TO_END), "bf16", 123),
+        (gsl_hours.work(PAPER, 5 * PAPER.gsl_batch, 8), "float32", 417),
+    ],
+)
+def test_what_was_measured_lies_within_a_factor_of_two(work, kind, measured):
+    planned = 3.6e6 * gpu_hours.hours(work._replace(steps=1), kind, "H100")
+    assert measured / 2 < planned < measured * 2
 
 
 def test_shares_of_products_by_hand():

@@ -20,7 +20,9 @@ from alignbook.core.precision import in_float32, product
 from alignbook.core.similarity import unit
 
 KINDS = ("sgr", "saf")
-BLOCK = 2**20  # numbers in a block's attended vectors, 4 MB: larger ones leave the caches
+# Numbers in a block's attended vectors: 4 MB, as larger ones leave a processor's caches; on a GPU,
+# which takes as long to begin with a small block as with a large one, 256 MB.
+BLOCK, BLOCK_ON_GPU = 2**20, 2**26
 
 
 class Encoded(NamedTuple):
@@ -125,7 +127,8 @@ class SGRAF(nn.Module):
                 f"{captions.pooled.shape[1]}"
             )
         parts, order = [], []
-        for rows, length in blocks(captions.lengths, images.pooled.numel()):
+        most = BLOCK_ON_GPU if images.pooled.is_cuda else BLOCK
+        for rows, length in blocks(captions.lengths, images.pooled.numel(), most):
             some = captions.rows(rows)
             some = some._replace(local=some.local[:, :length])
             parts.append(self.score(self.reason(self.alignments(images, some))).squeeze(2))
@@ -148,18 +151,18 @@ class SGRAF(nn.Module):
         return self.similarity(self.encode_images(regions), self.encode_captions(ids, lengths))
 
 
-def blocks(lengths: torch.Tensor, each: int):
+def blocks(lengths: torch.Tensor, each: int, most: int):
     """Captions of one length, as rows `(n,) int64` and the length, a block at a time.
 
-    `each` numbers a word of a caption; a block has at most BLOCK of them, or one caption.
+    `each` numbers a word of a caption; a block has at most `most` of them, or one caption.
 
-    >>> [(rows.tolist(), n) for rows, n in blocks(torch.tensor([3, 2, 3]), 1)]
+    >>> [(rows.tolist(), n) for rows, n in blocks(torch.tensor([3, 2, 3]), 1, 9)]
     [([0, 2], 3), ([1], 2)]
     """
     lengths = lengths.cpu()
     for length in dict.fromkeys(lengths.tolist()):  # in the order in which they come
         rows = (lengths == length).nonzero().squeeze(1)
-        yield from ((some, length) for some in rows.split(max(1, BLOCK // (each * length))))
+        yield from ((some, length) for some in rows.split(max(1, most // (each * length))))
 
 
 @in_float32

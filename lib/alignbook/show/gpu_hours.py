@@ -1,7 +1,7 @@
 """GPU hours reckoned from operations: what every paper's `hours` has in common.
 
-An estimate, right within a factor of 3. Data loading, evaluation on dev and what a GPU waits for
-are in no number but the share of a peak that is reached.
+An estimate, right within a factor of 3. `python -m benchmarks.steps` takes the time of such steps on a
+GPU; looks at dev and the recalls on test are in neither.
 """
 
 from collections import Counter
@@ -19,6 +19,9 @@ PEAK = {
 PRECISIONS = tuple(PEAK["A100"])
 SPEED = 1e13  # operations a second that an A100 reaches on these shapes in float32 [A]
 REACHED = 0.3  # share of its peak that a matrix product of reduced precision reaches here [A]
+# Seconds a step in which a GPU waits for one core: it reads a batch, sends it, and begins kernels.
+# Steps of CHAN and CoV-Align in each precision took 19 to 72 ms longer on an H100 than products do.
+WAITS = 0.065
 WORDS = 25  # of a caption, the longest of a batch
 BERT_BASE = 85e6  # weights of a BERT-Base that every word passes
 LONGER = "-long"  # ends the name of an arm with four times the steps, as `evidence.learnt` has it
@@ -29,7 +32,7 @@ class Work(NamedTuple):
 
     Parameters
     ----------
-    steps : of the optimiser.
+    steps : of the optimiser; each waits besides (`WAITS`).
     products : operations a step in layers' matrix products, which TF32 and bf16 make faster.
     others : operations a step that stay in float32: the similarities of pairs, and attention in
         them, which are small products that wait for memory.
@@ -111,11 +114,11 @@ def hours(work: Work, precision: str = "float32", card: str = "A100") -> float:
     """GPU hours of some work.
 
     >>> hours(Work(36_000, 1e12)), hours(Work(36_000, 0, 1e12), "bf16")
-    (1.0, 1.0)
+    (1.65, 1.65)
     >>> round(hours(Work(36_000, 1e12), "bf16"), 3)
-    0.107
+    0.757
     """
-    each = work.products / rate(precision, card) + work.others / rate("float32", card)
+    each = WAITS + work.products / rate(precision, card) + work.others / rate("float32", card)
     return (work.steps * each + work.seconds) / 3600
 
 
@@ -123,7 +126,7 @@ def said(trainings: Iterable[Training]) -> str:
     """What hours are reckoned from, in words.
 
     >>> said(of_arm("hard", 36, Work(1000, 9e11, 1e11)))
-    '36 trainings × 1,000 steps × 0.10 s, 1.0e+12 operations'
+    '36 trainings × 1,000 steps × 0.17 s, 1.0e+12 operations'
     """
     words = []
     for (kind, work), count in Counter((each.kind, each.work) for each in trainings).items():
@@ -132,7 +135,7 @@ def said(trainings: Iterable[Training]) -> str:
             continue
         operations = work.products + work.others
         words.append(
-            f"{count} {kind} × {work.steps:,} steps × {operations / SPEED:.2f} s, "
+            f"{count} {kind} × {work.steps:,} steps × {operations / SPEED + WAITS:.2f} s, "
             f"{operations:.1e} operations"
         )
     return "; ".join(words)

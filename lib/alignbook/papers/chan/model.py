@@ -90,7 +90,7 @@ def drop_regions(regions: torch.Tensor, rate: float) -> torch.Tensor:
     """Leave out a share of every image's regions at random [C]: `(B, K, D)` → `(B, K', D)`."""
     kept = max(1, round(regions.shape[1] * (1 - rate)))
     chosen = torch.rand(regions.shape[:2]).argsort(dim=1)[:, :kept].sort(1).values
-    return regions.gather(1, chosen[..., None].expand(-1, -1, regions.shape[2]))
+    return regions[torch.arange(len(regions))[:, None], chosen]
 
 
 def compute(config: Config, inputs: Inputs, seed: int, folder: Path, device: str) -> dict:
@@ -129,7 +129,7 @@ def fit(
         pairs = training.pairs_in_batch(n, size, each, seed, step)
         images, captions = parallel.part(seed, step, *pairs)
         raw = region_features.batch(stored, rows[images.numpy()], config.regions)
-        regions = model.image(drop_regions(raw, config.region_drop).to(device))
+        regions = model.image(drop_regions(raw.to(device), config.region_drop))
         seen = lengths[captions]
         words = model.text(ids[captions, : int(seen.max())].to(device), seen)
         regions, words, seen = parallel.gathered(regions, words, seen)  # negatives of all ranks

@@ -81,8 +81,11 @@ class VisionTransformer(nn.Module):
         self.register_buffer("std", torch.tensor(std).view(3, 1, 1), persistent=False)
 
     def pixels(self, images: np.ndarray) -> torch.Tensor:
-        """Pictures `(B, H, W, 3) uint8` → `(B, 3, size, size) float` in [0, 1]."""
-        pixels = torch.from_numpy(np.array(images, np.float32).transpose(0, 3, 1, 2)) / 255
+        """Pictures `(B, H, W, 3) uint8` → `(B, 3, size, size) float` in [0, 1], on the tower's device:
+        bytes are a quarter of what floats are to send there.
+        """
+        sent = torch.from_numpy(np.ascontiguousarray(images)).to(self.mean.device)
+        pixels = sent.permute(0, 3, 1, 2).float() / 255
         if pixels.shape[2:] == (self.size, self.size):
             return pixels
         return F.interpolate(pixels, (self.size, self.size), mode="bilinear", antialias=True)
