@@ -205,10 +205,8 @@ def test_running_statistics_of_the_filter():
     mean, variance = model.reason.mean.item(), model.reason.variance.item()
     _, seen = slow(model, *inputs())
     model(*inputs())
-    groups = {}  # captions of one length count together, in the order in which lengths come
-    for logits, n in zip(seen, LENGTHS.tolist()):
-        groups.setdefault(n, []).append(logits)
-    for some in groups.values():
+    for rows, _ in sgraf.blocks(LENGTHS, 8 * len(inputs()[0]), sgraf.BLOCK):
+        some = [seen[row] for row in rows]  # captions of a block count together
         kept = 0.99 ** len(some)
         mean = kept * mean + (1 - kept) * sum(x.mean().item() for x in some) / len(some)
         variance = kept * variance + (1 - kept) * sum(x.var().item() for x in some) / len(some)
@@ -280,10 +278,13 @@ def test_words_behind_the_end_of_any_text_side_are_hidden():
 
 
 @KINDS
+@pytest.mark.parametrize("mixed", [0, 1, 10**9])
 @pytest.mark.parametrize("size", [1, 100, 10**9])
-def test_scores_do_not_depend_on_blocks(kind, size, monkeypatch):
+def test_scores_do_not_depend_on_blocks(kind, size, mixed, monkeypatch):
     model = build(kind).eval()
+    monkeypatch.setattr(sgraf, "MIXED", 0)
     expected = model(*inputs())
+    monkeypatch.setattr(sgraf, "MIXED", mixed)
     monkeypatch.setattr(sgraf, "BLOCK", size)
     assert torch.allclose(model(*inputs()), expected, atol=1e-12)
     regions, ids, lengths = inputs()
@@ -293,7 +294,39 @@ def test_scores_do_not_depend_on_blocks(kind, size, monkeypatch):
     assert torch.allclose(model(regions[1:], ids, lengths), expected[1:], atol=1e-12)
 
 
-def test_blocks_hold_each_caption_once():
+@KINDS
+def test_captions_of_several_lengths_train_together_as_apart(kind, monkeypatch):
+    """Scores, gradients of all parameters, and what SAF keeps of a batch."""
+    found = []
+    for mixed in (0, 10**9):
+        monkeypatch.setattr(sgraf, "MIXED", mixed)
+        model = build(kind).train()
+        scores = model(*inputs())
+        weights = torch.linspace(1, 2, scores.numel()).view_as(scores).double()
+        (weights * scores).sum().backward()
+        kept = {name: buffer.clone() for name, buffer in model.named_buffers() if "reason" in name}
+        gradients = {name: p.grad for name, p in model.named_parameters()}
+        found.append((scores.detach(), gradients, kept))
+    lengths = inputs()[2]
+    assert len(set(lengths.tolist())) > 2
+    assert len(list(sgraf.blocks(lengths, 8, sgraf.BLOCK))) == 1
+    # A caption after another, or all at once: the running statistics forget a little differently.
+    torch.testing.assert_close(found[0][:2], found[1][:2], rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(found[0][2], found[1][2], rtol=2e-2, atol=1e-3)
+
+
+def test_blocks_of_several_lengths_are_small(monkeypatch):
+    monkeypatch.setattr(sgraf, "MIXED", 30)
+    found = list(sgraf.blocks(torch.tensor([2, 3, 2, 4, 3, 9]), 3, 40))
+    assert [(rows.tolist(), n) for rows, n in found] == [
+        ([0, 2, 1], 3),  # 3 × 3 words × 3 = 27
+        ([4, 3], 4),  # 24
+        ([5], 9),
+    ]
+
+
+def test_blocks_hold_each_caption_once(monkeypatch):
+    monkeypatch.setattr(sgraf, "MIXED", 0)
     found = list(sgraf.blocks(torch.tensor([2, 3, 2, 2, 3, 9]), 3, 12))
     assert [(rows.tolist(), n) for rows, n in found] == [
         ([0, 2], 2),

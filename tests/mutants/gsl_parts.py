@@ -135,7 +135,7 @@ MUTANTS += [
         ),
         # Alignments.
         ("captions put back the wrong way", "torch.cat(order).argsort()", "torch.cat(order)"),
-        ("words of padding compared", "local=some.local[:, :length]", "local=some.local"),
+        ("words of padding compared", "local=captions.local[:, :length]", "local=captions.local"),
         ("scores are logits", "[:, back].sigmoid()", "[:, back]"),
         (
             "distance not squared",

@@ -6,7 +6,8 @@ reasoning (SGR) or the attention filter (SAF). We don't hold the paper: [X] is w
 say of it, [C] what the code that those methods share does, [A] our assumption.
 
 That code goes through the captions one by one. Here captions of one length are compared together,
-so that no word of padding is ever computed with and no score depends on it.
+without a word of padding; and where calls would take longer than products, captions of several
+lengths, what stands behind their ends hidden. No score depends on it.
 """
 
 from typing import NamedTuple
@@ -23,6 +24,7 @@ KINDS = ("sgr", "saf")
 # Numbers in a block's attended vectors: 4 MB, as larger ones leave a processor's caches; on a GPU,
 # which takes as long to begin with a small block as with a large one, 256 MB.
 BLOCK, BLOCK_ON_GPU = 2**20, 2**26
+MIXED = 2**18  # of a block whose captions are of several lengths
 
 
 class Encoded(NamedTuple):
@@ -116,7 +118,7 @@ class SGRAF(nn.Module):
     def similarity(self, images: Encoded, captions: Encoded) -> torch.Tensor:
         """All images with all captions: `(B1, B2)` in (0, 1), rows images.
 
-        In blocks of captions of one length; a score doesn't depend on what else is in its block.
+        In `blocks` of captions; a score doesn't depend on what else is in its block.
         ValueError where the sides are exchanged or their widths differ.
         """
         if captions.lengths is None or images.lengths is not None:
@@ -129,15 +131,15 @@ class SGRAF(nn.Module):
         parts, order = [], []
         most = BLOCK_ON_GPU if images.pooled.is_cuda else BLOCK
         for rows, length in blocks(captions.lengths, images.pooled.numel(), most):
-            some = captions.rows(rows)
-            some = some._replace(local=some.local[:, :length])
-            parts.append(self.score(self.reason(self.alignments(images, some))).squeeze(2))
+            some, real = ended(captions.rows(rows), length)
+            nodes = self.alignments(images, some)
+            parts.append(self.score(self.reason(nodes, real)).squeeze(2))
             order.append(rows)
         back = torch.cat(order).argsort().to(parts[0].device)
         return torch.cat(parts, dim=1)[:, back].sigmoid()
 
     def alignments(self, images: Encoded, captions: Encoded) -> torch.Tensor:
-        """Images with captions of one length L: `(B1, B2, 1 + L, sim_dim)`, the whole ones first.
+        """Images with captions of L words: `(B1, B2, 1 + L, sim_dim)`, the whole ones first.
 
         Two vectors are compared by (x − y)², in each dimension, through a linear layer [X].
         """
@@ -152,24 +154,47 @@ class SGRAF(nn.Module):
 
 
 def blocks(lengths: torch.Tensor, each: int, most: int):
-    """Captions of one length, as rows `(n,) int64` and the length, a block at a time.
+    """Captions as rows `(n,) int64` and the length of the longest, a block at a time, the shortest
+    first.
 
-    `each` numbers a word of a caption; a block has at most `most` of them, or one caption.
+    `each` numbers a word of a caption. A block of one length has at most `most` of them, one of
+    several lengths `MIXED`, with each caption as long as the longest; or it is one caption.
 
-    >>> [(rows.tolist(), n) for rows, n in blocks(torch.tensor([3, 2, 3]), 1, 9)]
-    [([0, 2], 3), ([1], 2)]
+    >>> [(rows.tolist(), n) for rows, n in blocks(torch.tensor([3, 2, 3]), 2**16, 2**20)]
+    [([1], 2), ([0, 2], 3)]
     """
-    lengths = lengths.cpu()
-    for length in dict.fromkeys(lengths.tolist()):  # in the order in which they come
-        rows = (lengths == length).nonzero().squeeze(1)
-        yield from ((some, length) for some in rows.split(max(1, most // (each * length))))
+    order = lengths.cpu().argsort(stable=True)
+    sizes, start = lengths.cpu()[order].tolist(), 0
+    while start < len(sizes):
+        stop = start + 1
+        while stop < len(sizes):
+            length = sizes[stop]
+            limit = most if length == sizes[start] else min(most, MIXED)
+            if (stop + 1 - start) * length * each > limit:
+                break
+            stop += 1
+        yield order[start:stop], sizes[stop - 1]
+        start = stop
+
+
+def ended(captions: Encoded, length: int) -> tuple[Encoded, torch.Tensor | None]:
+    """Captions of `length` words at most without what stands behind, and which of their alignments
+    are real, `(B2, 1 + L) bool`; None where all are.
+    """
+    lengths = captions.lengths
+    captions = captions._replace(local=captions.local[:, :length])
+    if (lengths == length).all():
+        return captions, None
+    device = captions.local.device
+    real = torch.arange(1 + length, device=device) <= lengths.to(device)[:, None]
+    return captions._replace(local=captions.local.masked_fill(~real[:, 1:, None], 0)), real
 
 
 @in_float32
 def attended(words: torch.Tensor, regions: torch.Tensor, scale: float) -> torch.Tensor:
     """For each word the mixture of an image's regions it attends to: unit vectors.
 
-    Words `(B2, L, d)`, of captions of one length, regions `(B1, K, d)` → `(B1, B2, L, d)`. The
+    Words `(B2, L, d)`, zeros behind a caption's end, regions `(B1, K, d)` → `(B1, B2, L, d)`. The
     cosines, through a leaky ReLU, are normalised over a caption's words before the softmax over
     the regions [C].
     """
@@ -211,12 +236,12 @@ class SGR(nn.Module):
         super().__init__()
         self.steps = nn.ModuleList(GraphStep(sim_dim) for _ in range(steps))
 
-    def forward(self, nodes: torch.Tensor) -> torch.Tensor:
-        """`(…, 1 + L, sim_dim)` → `(…, sim_dim)`."""
+    def forward(self, nodes: torch.Tensor, real: torch.Tensor | None = None) -> torch.Tensor:
+        """`(…, B2, 1 + L, sim_dim)`, which are real `(B2, 1 + L) bool` → `(…, B2, sim_dim)`."""
         *early, last = self.steps
         for step in early:
-            nodes = step(nodes, nodes)
-        return last(nodes[..., :1, :], nodes).squeeze(-2)  # of the others nothing would be read
+            nodes = step(nodes, nodes, real)
+        return last(nodes[..., :1, :], nodes, real).squeeze(-2)  # of the others nothing is read
 
 
 class GraphStep(nn.Module):
@@ -228,12 +253,18 @@ class GraphStep(nn.Module):
         self.key = nn.Linear(sim_dim, sim_dim, bias=False)  # it would vanish in the softmax
         self.update = nn.Linear(sim_dim, sim_dim)
 
-    def forward(self, own: torch.Tensor, nodes: torch.Tensor) -> torch.Tensor:
-        """Nodes to renew `(…, M, sim_dim)`, all nodes `(…, N, sim_dim)` → `(…, M, sim_dim)`."""
+    def forward(
+        self, own: torch.Tensor, nodes: torch.Tensor, real: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Nodes to renew `(…, B2, M, sim_dim)`, all nodes `(…, B2, N, sim_dim)`, which of these are
+        real `(B2, N) bool` → `(…, B2, M, sim_dim)`.
+        """
         key = self.key.weight.T  # (W_q x + b) · (W_k y) = (W_kᵀ W_q x + W_kᵀ b) · y: half the work
         query = F.linear(own, key @ self.query.weight, key @ self.query.bias)
-        edges = product(query, nodes.mT).softmax(dim=-1)
-        return self.update(product(edges, nodes)).relu()
+        logits = product(query, nodes.mT)
+        if real is not None:
+            logits = logits.masked_fill(~real[:, None], -torch.inf)
+        return self.update(product(logits.softmax(dim=-1), nodes)).relu()
 
 
 class SAF(nn.Module):
@@ -251,20 +282,37 @@ class SAF(nn.Module):
         self.register_buffer("mean", torch.zeros(()))
         self.register_buffer("variance", torch.ones(()))
 
-    def forward(self, nodes: torch.Tensor) -> torch.Tensor:
-        """`(B1, B2, 1 + L, sim_dim)` → unit vectors `(B1, B2, sim_dim)`."""
+    def forward(self, nodes: torch.Tensor, real: torch.Tensor | None = None) -> torch.Tensor:
+        """`(B1, B2, 1 + L, sim_dim)`, which are real `(B2, 1 + L) bool` → unit vectors
+        `(B1, B2, sim_dim)`.
+        """
         logits = self.gate(nodes).squeeze(3)
+        hidden = None if real is None else ~real
         mean, variance = self.mean, self.variance
         if self.training:
-            variance, mean = torch.var_mean(logits, dim=(0, 2), correction=0, keepdim=True)
-            n = logits.numel() / logits.shape[1]  # the running variance is the unbiased one
+            n, mean, variance = _moments(logits, hidden)  # the running variance is the unbiased one
             with torch.no_grad():
                 kept = 0.99 ** logits.shape[1]
                 self.mean.mul_(kept).add_((1 - kept) * mean.mean())
-                self.variance.mul_(kept).add_((1 - kept) * variance.mean() * n / (n - 1))
+                self.variance.mul_(kept).add_((1 - kept) * (variance * n / (n - 1)).mean())
         normal = (logits - mean) * (variance + 1e-5).rsqrt()
         gates = (self.weight * normal + self.bias).sigmoid()
+        if hidden is not None:
+            gates = gates.masked_fill(hidden, 0)
         return unit((F.normalize(gates, p=1, dim=2)[:, :, None] @ nodes).squeeze(2))
+
+
+def _moments(logits: torch.Tensor, hidden: torch.Tensor | None) -> tuple:
+    """Of logits `(B1, B2, N)`, those `hidden` `(B2, N)` left out, for each caption: how many there are,
+    their mean and their variance, `(1, B2, 1)` or one number.
+    """
+    if hidden is None:
+        variance, mean = torch.var_mean(logits, dim=(0, 2), correction=0, keepdim=True)
+        return logits.numel() // logits.shape[1], mean, variance
+    n = (len(logits) * (~hidden).sum(1))[:, None]
+    mean = logits.masked_fill(hidden, 0).sum((0, 2))[:, None] / n
+    apart = (logits - mean).masked_fill(hidden, 0)
+    return n, mean, apart.square().sum((0, 2))[:, None] / n
 
 
 def build(
