@@ -242,7 +242,11 @@ MUTANTS = [
             "slice(done, done + len(words))",
             "slice(0, len(words))",
         ),
-        ("regions not dropped", "drop_regions(raw, config.region_drop)", "drop_regions(raw, 0.0)"),
+        (
+            "regions not dropped",
+            "drop_regions(raw.to(device), config.region_drop)",
+            "drop_regions(raw.to(device), 0.0)",
+        ),
         ("gradients not clipped", "config.steps, config.clip)", "config.steps)"),
         ("test seen by a tuning seed", '"dev" if seed >= TUNING_SEED else "test"', '"test"'),
         ("captions not permuted", "if config.permute_captions:", "if False:"),

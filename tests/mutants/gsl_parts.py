@@ -157,7 +157,35 @@ MUTANTS += [
             "unit(self.align_whole(apart))",
             "unit(self.align_words(apart))",
         ),
-        ("blocks sized by words alone", "most // (each * length)", "most // each"),
+        ("blocks sized by words alone", "* length * each > limit", "* each > limit"),
+        ("blocks of several lengths as large as others", "else min(most, MIXED)", "else most"),
+        ("a block is as long as its shortest", "sizes[stop - 1]\n", "sizes[start]\n"),
+        (
+            "a word behind the end is aligned",
+            "device=device) <= lengths",
+            "device=device) < lengths",
+        ),
+        (
+            "words behind the end aligned as they are",
+            "masked_fill(~real[:, 1:, None], 0)",
+            "clone()",
+        ),
+        (
+            "SGR: alignments behind the end are looked at",
+            "logits.masked_fill(~real[:, None], -torch.inf)",
+            "logits.masked_fill(~real[:, None], 0)",
+        ),
+        ("SAF: alignments behind the end count", "gates = gates.masked_fill(hidden, 0)", "pass"),
+        (
+            "SAF: the mean counts what is hidden",
+            "mean = logits.masked_fill(hidden, 0).sum",
+            "mean = logits.sum",
+        ),
+        (
+            "SAF: the variance counts what is hidden",
+            "(logits - mean).masked_fill(hidden, 0)",
+            "logits - mean",
+        ),
         # Attention of words.
         ("attention: plain ReLU", "regions.flatten(0, 1).T, 0.1)", "regions.flatten(0, 1).T, 0.0)"),
         (
@@ -174,13 +202,13 @@ MUTANTS += [
         # Graph reasoning.
         (
             "SGR: the last word counts",
-            "last(nodes[..., :1, :], nodes)",
-            "last(nodes[..., -1:, :], nodes)",
+            "last(nodes[..., :1, :], nodes, real)",
+            "last(nodes[..., -1:, :], nodes, real)",
         ),
         (
             "SGR: one step's weights for all",
-            "nodes = step(nodes, nodes)",
-            "nodes = last(nodes, nodes)",
+            "nodes = step(nodes, nodes, real)",
+            "nodes = last(nodes, nodes, real)",
         ),
         (
             "SGR: queries and keys exchanged",
@@ -188,11 +216,7 @@ MUTANTS += [
             "(key @ self.query.weight).T, key",
         ),
         ("SGR: queries without bias", "key @ self.query.bias)", "0 * self.query.bias)"),
-        (
-            "SGR: no ReLU",
-            "self.update(product(edges, nodes)).relu()",
-            "self.update(product(edges, nodes))",
-        ),
+        ("SGR: no ReLU", "nodes)).relu()", "nodes))"),
         # Attention filter.
         (
             "SAF: softmax for sigmoid",
@@ -211,11 +235,11 @@ MUTANTS += [
         ),
         (
             "SAF: a batch's own statistics in evaluation",
-            "        if self.training:\n            variance",
-            "        if True:\n            variance",
+            "        if self.training:\n            n, mean",
+            "        if True:\n            n, mean",
         ),
         ("SAF: a block counts as one caption", "0.99 ** logits.shape[1]", "0.99"),
-        ("SAF: biased running variance", "* variance.mean() * n / (n - 1)", "* variance.mean()"),
+        ("SAF: biased running variance", "(variance * n / (n - 1)).mean()", "variance.mean()"),
         # A new model.
         ("word vectors drawn anew", "    text.vectors.weight.data.copy_(word_vectors)\n", ""),
         (
