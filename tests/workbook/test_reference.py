@@ -5,8 +5,9 @@ import math
 
 import pandas as pd
 import pytest
+from alignbook.show import figures
 from alignbook.workbook import reference
-from PIL import Image
+from PIL import Image, PngImagePlugin
 
 T = 4.302653  # Student's t of 2 degrees of freedom at 97.5 %
 
@@ -76,11 +77,16 @@ def out(tmp_path):
         metrics({"sum": [1.0, 2.0, 3.0]}).to_csv(out / f"{name}.csv", index=False)
     (out / "efficiency/chan-F3.csv").write_text("model,ms\nhard,2\n")
     (out / "tables/chan-T3.md").write_text("| row | RSUM |\n")
-    (out / "tables/02-captions.md").write_text("| A dog runs over the green grass . |\n")
-    for name in ("chan-T3", "02-pictures", "chan-F5"):
-        Image.new("RGB", (1800, 400), "white").save(out / f"figures/{name}.png")
-    (out / "figures/chan-T3.csv").write_text("x,y\n1,2\n")
+    (out / "tables/02-captions.md").write_text(r"| a \*dog runs over the green\_grass\. |")
+    for name in ("chan-T3", "02-pictures", "chan-F5", "chan-F4", "chan-F3"):
+        said = PngImagePlugin.PngInfo()
+        if name != "chan-F3":  # of an earlier version
+            said.add_text(figures.CONTENT, "pictures" if "pictures" in name else "numbers")
+        image = Image.new("RGB", (1800, 400), "white")
+        image.save(out / f"figures/{name}.png", pnginfo=said)
+        (out / f"figures/{name}.csv").write_text("x,y\n1,2\n")
     (out / "figures/chan-F5.csv").write_text("A dog runs over the green grass .,1\n")
+    (out / "figures/chan-F4.csv").unlink()
     said = {"profile": "laptop", "data": "flickr8k=/home/somebody/flickr8k", "seeds": None}
     said["set"] = {"bert": "/home/somebody/weights", "chan_steps": "5"}
     (out / "settings.json").write_text(json.dumps(said))
@@ -93,12 +99,17 @@ CAPTIONS = ["A dog runs over the green grass .", "A dog ."]
 
 def test_numbers_tables_and_drawn_numbers_are_published(out, tmp_path):
     to = tmp_path / "reference/flickr8k-laptop"
-    left = reference.publish(out, to, CAPTIONS)
+    left = reference.publish(out, to, True, CAPTIONS)
     there = {str(path.relative_to(to)) for path in to.rglob("*") if path.is_file()}
     wanted = {f"{name}.csv" for name in reference.NUMBERS} | {"about.json"}
-    wanted |= {"efficiency/chan-F3.csv", "tables/chan-T3.md", "figures/chan-T3.png"}
-    assert there == wanted
-    assert left == ["tables/02-captions.md: a caption", "figures/chan-F5.png: a caption"]
+    wanted |= {"efficiency/chan-F3.csv", "tables/chan-T3.md"}
+    assert there == wanted | {"figures/chan-T3.png", "figures/chan-F4.png"}
+    assert left == [
+        "tables/02-captions.md: a caption",
+        "figures/02-pictures.png: pictures",
+        "figures/chan-F3.png: pictures",
+        "figures/chan-F5.png: a caption",
+    ]
     with Image.open(to / "figures/chan-T3.png") as image:
         assert image.size == (900, 200)
     told = (to / "about.json").read_text()
@@ -106,17 +117,23 @@ def test_numbers_tables_and_drawn_numbers_are_published(out, tmp_path):
     assert json.loads(told)["set"] == {"bert": "weights", "chan_steps": "5"}
 
 
+def test_of_the_world_pictures_are_published_too(out, tmp_path):
+    to = tmp_path / "reference/world-laptop"
+    assert reference.publish(out, to, False) == []
+    assert (to / "figures/02-pictures.png").exists() and (to / "tables/02-captions.md").exists()
+
+
 def test_what_is_not_whole_or_too_large_leaves_what_was_there(out, tmp_path, monkeypatch):
     to = tmp_path / "reference/flickr8k-laptop"
-    reference.publish(out, to)
+    reference.publish(out, to, False)
     (to / "mark").touch()
     monkeypatch.setattr(reference, "MOST", 1000)
     with pytest.raises(ValueError, match="MB to publish"):
-        reference.publish(out, to)
+        reference.publish(out, to, False)
     monkeypatch.undo()
     (out / "notebooks/00_start_here.done").unlink()
     with pytest.raises(ValueError, match="not whole"):
-        reference.publish(out, to)
+        reference.publish(out, to, False)
     assert (to / "mark").exists() and [*to.parent.iterdir()] == [to]
 
 

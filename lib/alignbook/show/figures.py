@@ -20,6 +20,7 @@ from alignbook.store import verbatim
 # Okabe and Ito's palette: distinct for every common kind of colour vision.
 INK, OURS, PAPER, ACCENT = "#222222", "#0072B2", "#D55E00", "#009E73"
 ON_SCREEN, IN_PRINT = 110, 160  # dots an inch
+CONTENT = "Content"  # what a PNG says of itself: "numbers" or "pictures"
 
 
 def use_style() -> None:
@@ -50,21 +51,30 @@ def use_style() -> None:
 def save(figure, folder: Path, name: str, data: pd.DataFrame | None = None) -> None:
     """Write a figure as SVG and PNG, and the plotted data as CSV, to `folder/figures`; show it.
 
-    The files hold its alt text, too: `describe`'s, and where its numbers are.
+    The files hold its alt text, too: `describe`'s, and where its numbers are. The PNG says whether it
+    shows pictures (`shows_pictures`).
     """
     target = Path(folder) / "figures"
     target.mkdir(parents=True, exist_ok=True)
     make_plain(figure)
     alt = describe(figure) + ("" if data is None else f" The numbers: figures/{name}.csv.")
     box = tight(figure)
-    for kind, unsaid in (("png", "Software"), ("svg", "Date")):
-        figure.savefig(
-            target / f"{name}.{kind}", bbox_inches=box, metadata={unsaid: None, "Description": alt}
-        )
+    drawn = any(axis.images for axis in figure.axes)
+    png = {"Software": None, "Description": alt, CONTENT: "pictures" if drawn else "numbers"}
+    for kind, said in (("png", png), ("svg", {"Date": None, "Description": alt})):
+        figure.savefig(target / f"{name}.{kind}", bbox_inches=box, metadata=said)
     if data is not None:
         data.to_csv(target / f"{name}.csv", index=False)
     plt.close(figure)  # else the notebook shows it again at the end of the cell
     show(target / f"{name}.png", alt)
+
+
+def shows_pictures(png: Path) -> bool:
+    """Whether there may be pictures of the data in a figure: it says so, or does not say that it draws
+    numbers alone.
+    """
+    with Image.open(png) as image:
+        return image.info.get(CONTENT) != "numbers"
 
 
 def make_plain(figure) -> None:

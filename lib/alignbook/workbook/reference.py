@@ -1,14 +1,14 @@
 """Reference results: what was computed once at length, for who has not run anything.
 
-``./run_all.sh publish`` puts the numbers of a results folder, its tables and the figures that draw
-numbers into ``results/reference/<its name>/``, which belongs to the repository.
-``./run_all.sh compare`` sets the numbers of a results folder beside them. Pictures, captions of
-photographs and weights stay where they are.
+``./run_all.sh publish`` puts the numbers of a results folder, its tables and figures into
+``results/reference/<its name>/``, which belongs to the repository. ``./run_all.sh compare`` sets the
+numbers of a results folder beside them. Photographs, their captions and weights stay where they are.
 """
 
 import argparse
 import json
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -20,8 +20,9 @@ import pandas as pd
 from scipy import special
 
 from alignbook import ROOT
+from alignbook.show import figures
 from alignbook.store import durable, verbatim
-from alignbook.workbook import report
+from alignbook.workbook import gallery, report
 
 REFERENCE = ROOT / "results/reference"
 NUMBERS = ("metrics", "summary", "contrasts", "claims", "timings", "runs")  # CSV files of a folder
@@ -121,11 +122,12 @@ def _metrics(folder: Path) -> pd.DataFrame:
 # --- Publish -------------------------------------------------------------------------------------
 
 
-def publish(out: Path, to: Path, captions: Iterable[str] = ()) -> list[str]:
+def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) -> list[str]:
     """Put what may be shown of a whole results folder into `to`, anew; what was left out, and why.
 
     Parameters
     ----------
+    private : pictures of the data must not be in it: they are photographs.
     captions : texts that must not be in it, those of photographs.
 
     Raises
@@ -138,8 +140,8 @@ def publish(out: Path, to: Path, captions: Iterable[str] = ()) -> list[str]:
     aside = to.with_name(f".{to.name}-new")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True)
-    said = [each for each in captions if len(each.split()) >= WORDS]
-    left = [f"{name}: a caption" for name in _copy(out, aside, said)]
+    said = {words(each) for each in captions if len(each.split()) >= WORDS}
+    left = [f"{name}: {why}" for name, why in _copy(out, aside, private, said)]
     durable.write(aside / "about.json", json.dumps(about(out), indent=1) + "\n")
     size = sum(path.stat().st_size for path in aside.rglob("*") if path.is_file())
     if size > MOST:
@@ -150,27 +152,44 @@ def publish(out: Path, to: Path, captions: Iterable[str] = ()) -> list[str]:
     return left
 
 
-def _copy(out: Path, to: Path, captions: list[str]) -> Iterator[str]:
-    """Copy numbers, tables and drawn numbers; yields the names of those that hold a caption."""
+def words(text: str) -> str:
+    """A text's letters and digits, word by word: tables write some other characters otherwise.
+
+    >>> words("A dog. It's *wet*")
+    ' a dog it s wet '
+    """
+    found = re.findall(r"[^\W_]+", text.lower())
+    return f" {' '.join(found)} "
+
+
+def _copy(out: Path, to: Path, private: bool, captions: set[str]) -> Iterator[tuple[str, str]]:
+    """Copy numbers, tables and figures; yields the names of those that may not be shown, and why."""
     files = [out / f"{name}.csv" for name in NUMBERS]
     files += [path for pattern in MEASURED for path in sorted(out.glob(pattern))]
     files += sorted((out / "tables").glob("*.md"))
     for path in files:
         text, name = path.read_text(encoding="utf-8"), path.relative_to(out)
-        if any(each in text for each in captions):
-            yield str(name)
+        if _told(text, captions):
+            yield str(name), "a caption"
             continue
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         durable.write(to / name, text)
     (to / "figures").mkdir()
     for path in sorted((out / "figures").glob("*.png")):
-        numbers = path.with_suffix(".csv")  # else it draws pictures
-        if not numbers.exists():
-            continue
-        if any(each in numbers.read_text(encoding="utf-8") for each in captions):
-            yield f"figures/{path.name}"
-            continue
-        _shrink(path, to / "figures" / path.name)
+        numbers = path.with_suffix(".csv")
+        drawn = numbers.read_text(encoding="utf-8") if numbers.exists() else ""
+        if private and figures.shows_pictures(path):
+            yield f"figures/{path.name}", "pictures"
+        elif _told(drawn, captions):
+            yield f"figures/{path.name}", "a caption"
+        else:
+            _shrink(path, to / "figures" / path.name)
+
+
+def _told(text: str, captions: set[str]) -> bool:
+    """Whether a text holds one of some captions."""
+    text = words(text)
+    return any(each in text for each in captions)
 
 
 def _shrink(path: Path, to: Path) -> None:
@@ -218,13 +237,15 @@ def publish_main(arguments: list[str]) -> int:
     try:
         out = (asked.folder or report.newest(ROOT / "results")).resolve()
         book = workbook.load(out)
-        private = () if book.kind == "world" else _captions(book)
-        left = publish(out, REFERENCE / out.name, private)
+        captions = () if book.kind == "world" else _captions(book)
+        left = publish(out, REFERENCE / out.name, book.kind != "world", captions)
     except (ValueError, OSError) as error:
         print(f"run_all.sh: {verbatim.message(error)}", file=sys.stderr)
         return 2
     for each in left:
         print(f"left out: {each}")
+    for path in gallery.write():
+        print(f"written: {path.relative_to(ROOT)}")
     print(f"published: {REFERENCE / out.name}")
     return 0
 

@@ -1,0 +1,233 @@
+"""docs/gallery.md and the answers in README.md: what the reference results show, exhibit by exhibit.
+
+``./run_all.sh publish`` writes both anew, as ``python -m alignbook.workbook.gallery`` does; the tests see
+that they are current. Nothing is in them that is not in results/reference/ or in a notebook.
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from alignbook import ROOT
+from alignbook.evidence.printed_tables import PAPERS
+from alignbook.store import durable
+from alignbook.workbook import beside, exhibits, start
+
+REFERENCE = ROOT / "results/reference"
+PAGE = "docs/gallery.md"
+MADE = "<!-- made by ./run_all.sh publish -->"
+BEGIN, END = "<!-- answers, made by ./run_all.sh publish -->", "<!-- end of the answers -->"
+NAMES = {"world": "the synthetic world", "flickr8k": "Flickr8k"}
+CURVES = "-training"  # ends the name of a figure of loss and dev
+
+
+class Reference:
+    """One published results folder: where it lies, what it is of, its verdicts and contrasts."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+        self.claims = pd.read_csv(folder / "claims.csv", keep_default_na=False)
+        self.contrasts = pd.read_csv(folder / "contrasts.csv").drop_duplicates("claim")
+
+    @property
+    def label(self) -> str:
+        """Its data and profile, for reading."""
+        data = self.about["data"]
+        return f"{NAMES.get(data, data)}, {self.about['profile']} profile"
+
+    def verdict(self, claim: str) -> str:
+        """What a claim came to, "" where it was not judged."""
+        found = self.claims[self.claims.claim == claim]
+        return found.verdict.item() if len(found) else ""
+
+    def found(self, claim: str) -> str:
+        """A claim's first contrast with its interval and its seeds, "" where there is none."""
+        some = self.contrasts[self.contrasts.claim == claim]
+        if not len(some) or pd.isna(some.value.item()):
+            return ""
+        first = some.iloc[0]
+        seeds = "one seed" if first.seeds == 1 else f"{first.seeds:.0f} seeds"
+        between = start.interval(first).replace("\\", "")
+        return f"{start.value(first)}{f' {between}' * (between != '–')}, {seeds}"
+
+
+def references(root: Path = REFERENCE) -> list[Reference]:
+    """The published folders: the world first, and of each data set the largest profile last."""
+    folders = [path.parent for path in root.glob("*/claims.csv")]
+    return [Reference(folder) for folder in sorted(folders, key=start._place, reverse=True)]
+
+
+# --- The answers ---------------------------------------------------------------------------------
+
+
+def answers(found: list[Reference]) -> str:
+    """Each paper's main question and what came out, two sentences on each data set at most."""
+    parts = []
+    for claim, question in exhibits.QUESTIONS.items():
+        said = []
+        for one in found:
+            if verdict := one.verdict(claim):
+                value = one.found(claim)
+                said.append(f"On {one.label}: **{verdict}**{f' ({value})' * bool(value)}.")
+        paper = PAPERS[exhibits.paper(claim)]
+        parts.append(f"- *{paper}*: {question} {' '.join(said) or 'Not computed so far.'}")
+    return "\n".join(parts)
+
+
+def with_answers(readme: str, found: list[Reference]) -> str:
+    """README.md with the answers between its two marks."""
+    before, _, rest = readme.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{answers(found)}\n{END}{after}"
+
+
+# --- The page ------------------------------------------------------------------------------------
+
+
+def page(found: list[Reference], notebooks: Path = ROOT / "notebooks") -> str:
+    """docs/gallery.md: the answers, then each notebook's claims, figures and tables."""
+    texts = {name: _text(notebooks / f"{name}.ipynb") for name in exhibits.NOTEBOOKS}
+    parts = [
+        MADE,
+        "# Gallery",
+        "Every table and figure of the four papers as the reference runs made them, with the verdict on "
+        "each claim and the notebook that shows it. Numbers of "
+        f"{' and '.join(one.label for one in found)}; none is comparable with the papers' values, "
+        "orders and differences are. [What the verdicts mean](verdicts.md).",
+        answers(found),
+        *(f"- {one.label}: {_made(one)}" for one in found),
+    ]
+    shown = {name: _files(name, texts, found) for name in texts}
+    for name, text in texts.items():
+        claims = _claims(exhibits.NOTEBOOKS[name].shown, found)
+        if not claims and not any(shown[name].values()):
+            continue
+        title = next(line for line in text.splitlines() if line.startswith("# "))[2:]
+        parts += [f"## {title}", f"[{name}](../notebooks/{name}.ipynb)", claims]
+        parts += [each for one in found for each in _pictures(one, shown[name][one.folder])]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _made(one: Reference) -> str:
+    """On what and in how long a reference was computed."""
+    hours = sum(each["seconds"] for each in one.about["starts"]) / 3600
+    took = f", {hours:.1f} hours on {one.about['starts'][0]['cores']} cores" if hours else ""
+    changed = "".join(f", {name} = {value}" for name, value in one.about["set"].items())
+    return f"version {one.about['version']}, {one.about['machine']}{took}{changed}"
+
+
+def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
+    """The claims of some exhibits as a table: what is said, and each reference's verdict."""
+    lines = {}
+    for one in found:
+        for row in one.claims[one.claims.exhibit.isin(shown)].itertuples():
+            value = one.found(row.claim)
+            said = f"**{row.verdict}**" if row.verdict in beside.DECIDED else row.verdict
+            lines.setdefault(row.says, {})[one.label] = f"{said} {value}".strip()
+    if not lines:
+        return ""
+    head = ["claim", *(one.label for one in found)]
+    rows = [[says, *(line.get(one.label, "–") for one in found)] for says, line in lines.items()]
+    written = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in written)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+def _pictures(one: Reference, files: list[Path]) -> list[str]:
+    """A reference's figures of exhibits, and links to its curves, other figures and tables."""
+    figures = [path for path in files if path.suffix == ".png" and _exhibit_of(path.stem)]
+    drawn = [path for path in figures if not path.stem.endswith(CURVES)]
+    parts = [f"![{path.stem} on {one.label}]({_link(path)})" for path in drawn]
+    others = [path for path in files if path not in drawn]
+    if others:
+        links = ", ".join(f"[{path.stem}]({_link(path)})" for path in others)
+        parts.append(f"On {one.label}: {links}.")
+    return parts
+
+
+def _link(path: Path) -> str:
+    return "../" + path.relative_to(path.parents[4]).as_posix()
+
+
+def _files(name: str, texts: Mapping[str, str], found: list[Reference]) -> dict[Path, list[Path]]:
+    """By folder, the published figures and tables that a notebook shows."""
+    return {
+        one.folder: [
+            path
+            for pattern in ("figures/*.png", "tables/*.md")
+            for path in sorted(one.folder.glob(pattern))
+            if notebook_of(path.stem, texts) == name
+        ]
+        for one in found
+    }
+
+
+def notebook_of(stem: str, texts: Mapping[str, str]) -> str:
+    """The notebook that shows a figure or table: that of the exhibit it is named after, or else the
+    first that names it, or how it begins, in its code.
+
+    >>> notebook_of("chan-T3-differences", {}), notebook_of("claims-7", {"90_claims": 'f"claims-{i}"'})
+    ('11_chan_ablations', '90_claims')
+    """
+    if exhibit := _exhibit_of(stem):
+        return exhibits.EXHIBITS[exhibit].notebook
+    for begin in _begins(stem):
+        end = '"' if begin == stem else "-"
+        for name, text in texts.items():
+            if f'"{begin}{end}' in text:
+                return name
+    return ""
+
+
+def _exhibit_of(stem: str) -> str:
+    """The exhibit that a figure or table is named after, "" if none."""
+    return next((each for each in _begins(stem) if each in exhibits.EXHIBITS), "")
+
+
+def _begins(stem: str) -> list[str]:
+    """A name, and how it begins, the longest first.
+
+    >>> _begins("chan-T3-training")
+    ['chan-T3-training', 'chan-T3', 'chan']
+    """
+    parts = stem.split("-")
+    return ["-".join(parts[:count]) for count in range(len(parts), 0, -1)]
+
+
+def _text(notebook: Path) -> str:
+    """The lines of all cells of a notebook."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return "\n".join("".join(cell["source"]) for cell in cells)
+
+
+# --- Written -------------------------------------------------------------------------------------
+
+
+def write(root: Path = ROOT) -> list[Path]:
+    """Write both anew where there is a reference; returns the files that changed."""
+    found, changed = references(root / "results/reference"), []
+    if not found:
+        return changed
+    readme = root / "README.md"
+    texts = {
+        root / PAGE: page(found, root / "notebooks"),
+        readme: with_answers(readme.read_text(encoding="utf-8"), found),
+    }
+    for path, text in texts.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            durable.write(path, text)
+            changed.append(path)
+    return changed
+
+
+if __name__ == "__main__":
+    for path in write():
+        print(path.relative_to(ROOT))
+    sys.exit(0)

@@ -1,0 +1,98 @@
+"""The gallery and the answers in README.md: what is told, and that both are of the references."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+from alignbook import ROOT
+from alignbook.workbook import exhibits, gallery
+from PIL import Image
+
+CLAIMS = {  # by claim: exhibit, verdict; value, low, high and seeds of two contrasts
+    "chan-hard-coding": ("chan-T3", "reproduced", (2.04, 1.0, 3.0, 5), (9.0, 8.0, 10.0, 5)),
+    "comalign-clip": ("comalign-TI", "undecided", (-0.5, float("nan"), float("nan"), 1)),
+    "gsl-against-ncr": ("gsl-F1", "not run"),
+}
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A checkout with two references, of which the second has judged nothing."""
+    for name in ("world-laptop", "flickr8k-laptop"):
+        folder = tmp_path / "results/reference" / name
+        for each in ("figures", "tables"):
+            (folder / each).mkdir(parents=True)
+        data, _, profile = name.partition("-")
+        told = {"data": data, "profile": profile, "set": {"chan_steps": "5"}, "version": "v1"}
+        told |= {"machine": "Linux", "starts": [{"seconds": 5400, "cores": 2}] * 2}
+        (folder / "about.json").write_text(json.dumps(told))
+        known = CLAIMS if data == "world" else {}
+        claims = [(key, f"{key} | said", *each[:2]) for key, each in known.items()]
+        columns = ["claim", "says", "exhibit", "verdict"]
+        pd.DataFrame(claims, columns=columns).to_csv(folder / "claims.csv", index=False)
+        lines = [(key, "points", *x) for key, each in known.items() for x in each[2:]]
+        columns = ["claim", "unit", "value", "low", "high", "seeds"]
+        pd.DataFrame(lines, columns=columns).to_csv(folder / "contrasts.csv", index=False)
+    for name in ("chan-T3", "chan-T3-training", "01-number-of-pictures"):
+        image = tmp_path / f"results/reference/world-laptop/figures/{name}.png"
+        Image.new("RGB", (9, 9)).save(image)
+    (tmp_path / "results/reference/world-laptop/tables/chan-T3.md").write_text("| a |\n")
+    (tmp_path / "notebooks").symlink_to(ROOT / "notebooks")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text(f"# a\n\n{gallery.BEGIN}\nold\n{gallery.END}\n\nrest\n")
+    return tmp_path
+
+
+def test_answers_by_hand(root):
+    found = gallery.references(root / "results/reference")
+    assert [one.label for one in found] == [
+        "the synthetic world, laptop profile",
+        "Flickr8k, laptop profile",
+    ]
+    chan, comalign, covalign, gsl = gallery.answers(found).splitlines()
+    told = "On the synthetic world, laptop profile: "
+    assert chan.startswith("- *CHAN*") and exhibits.QUESTIONS["chan-hard-coding"] in chan
+    assert chan.endswith(f"{told}**reproduced** (+2.0 points [1.0, 3.0], 5 seeds).")
+    assert comalign.endswith(f"{told}**undecided** (-0.5 points, one seed).".replace("-0", "−0"))
+    assert covalign.startswith("- *CoV-Align*") and covalign.endswith("Not computed so far.")
+    assert gsl.endswith(f"{told}**not run**.")
+
+
+def test_page_and_readme_are_written_once(root):
+    assert gallery.write(root) == [root / "docs/gallery.md", root / "README.md"]
+    assert gallery.write(root) == []
+    readme = (root / "README.md").read_text()
+    assert readme.startswith("# a\n\n<!--") and readme.endswith("-->\n\nrest\n")
+    assert "old" not in readme and "(+2.0 points [1.0, 3.0], 5 seeds)" in readme
+    page = (root / "docs/gallery.md").read_text()
+    (row,) = [line for line in page.splitlines() if line.startswith("| chan-hard-coding")]
+    value = "**reproduced** +2.0 points [1.0, 3.0], 5 seeds"
+    assert row == rf"| chan-hard-coding \| said | {value} | – |"
+    folder = "../results/reference/world-laptop"
+    assert f"laptop profile]({folder}/figures/chan-T3.png)\n" in page
+    assert (
+        f": [chan-T3-training]({folder}/figures/chan-T3-training.png), [chan-T3]({folder}" in page
+    )
+    assert f": [01-number-of-pictures]({folder}/figures/01-number-of-pictures.png)." in page
+    assert page.index("## 01 ") < page.index("## 11 ") and "## 12 " not in page
+    assert "version v1, Linux, 3.0 hours on 2 cores, chan_steps = 5" in page
+
+
+def test_without_a_reference_nothing_is_written(root):
+    for file in root.glob("results/reference/*/claims.csv"):
+        file.unlink()
+    assert gallery.write(root) == [] and not (root / "docs/gallery.md").exists()
+
+
+def test_the_repository_s_gallery_is_of_its_references():
+    """`python -m alignbook.workbook.gallery` mends it."""
+    found = gallery.references()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.count(gallery.BEGIN) == readme.count(gallery.END) == 1
+    assert (ROOT / gallery.PAGE).exists() == bool(found)
+    if found:
+        page = (ROOT / gallery.PAGE).read_text(encoding="utf-8")
+        assert page == gallery.page(found) and readme == gallery.with_answers(readme, found)
+        for link in re.findall(r"\]\((\.\./[^)]+)\)", page):
+            assert (ROOT / "docs" / link).exists(), link
