@@ -114,8 +114,8 @@ MUTANTS = (
             ("figures: as large as in print", " * ON_SCREEN / IN_PRINT", ""),
             (
                 "figures: files without words",
-                'metadata={unsaid: None, "Description": alt}',
-                "metadata={unsaid: None}",
+                '{"Date": None, "Description": alt}',
+                '{"Date": None}',
             ),
             (
                 "figures: nothing around what is drawn",

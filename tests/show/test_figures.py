@@ -320,3 +320,16 @@ def test_controls_far_off_stand_at_the_edge_and_the_others_set_the_axis():
     assert not any("←" in text.get_text() for text in plain.texts)
     near = figures.dots(lines.assign(mean=known.mean()), "t", "n", beyond=("permuted",)).axes[0]
     assert not any("←" in text.get_text() for text in near.texts)
+
+
+def test_a_figure_says_whether_it_shows_pictures(tmp_path):
+    """Those of photographs stay out of the repository: what does not say counts as one."""
+    for name, image in (("numbers", False), ("pictures", True)):
+        figure, axes = plt.subplots(1, 2)
+        axes[0].plot([1, 2])
+        if image:
+            axes[1].imshow(np.zeros((2, 2, 3)))
+        figures.save(figure, tmp_path, name, pd.DataFrame({"x": [1]}))
+        assert figures.shows_pictures(tmp_path / f"figures/{name}.png") is image
+    Image.new("RGB", (2, 2)).save(tmp_path / "earlier.png")
+    assert figures.shows_pictures(tmp_path / "earlier.png")

@@ -82,7 +82,8 @@ def with_answers(readme: str, found: list[Reference]) -> str:
     """README.md with the answers between its two marks."""
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{answers(found)}\n{END}{after}"
+    more = f"Every exhibit with its figures, tables and verdicts: [the gallery]({PAGE})."
+    return f"{before}{BEGIN}\n{answers(found)}\n\n{more}\n{END}{after}"
 
 
 # --- The page ------------------------------------------------------------------------------------
