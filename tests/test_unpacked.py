@@ -4,6 +4,8 @@ import pytest
 from conftest import copy_workbook
 
 pytestmark = pytest.mark.slow
+# An exhibit a paper, each alone in its notebook, and none that takes the time of anything.
+SOME = ("chan-T3", "comalign-TI", "covalign-T5", "gsl-T1")
 
 
 def stored(copy) -> dict[str, bytes]:
@@ -22,8 +24,10 @@ def test_an_unpacked_machine_trains_nothing(finished, tmp_path):
     brought = stored(other)
     assert brought == stored(finished) != {}
 
-    done = other.run("--profile", "smoke", "90_claims")  # which reads every exhibit
+    done = other.run("--profile", "smoke", *SOME)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     assert stored(other) == brought
-    numbers = [(copy.smoke / "metrics.csv").read_text().splitlines() for copy in (finished, other)]
-    assert sorted(numbers[0]) == sorted(numbers[1])  # in the order of the exhibits shown
+    heading, *whole = (finished.smoke / "metrics.csv").read_text().splitlines()
+    first, *found = (other.smoke / "metrics.csv").read_text().splitlines()
+    own = [row for row in whole if row.partition(",")[0] in SOME]
+    assert first == heading and sorted(found) == sorted(own) != []
