@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -152,3 +153,21 @@ def test_the_command_lists_what_lies_outside(tmp_path, capsys):
     (there / "metrics.csv").write_text("a,b\n1,2\n")
     assert reference.compare_main([str(here), "--reference", str(there)]) == 2
     assert "without" in capsys.readouterr().err
+
+
+def test_the_reference_of_an_exhibit_is_that_of_its_profile_or_the_largest(tmp_path, monkeypatch):
+    monkeypatch.setattr(reference, "REFERENCE", tmp_path)
+
+    def numbers(profile, exhibit="chan-T3", kind="world"):
+        book = SimpleNamespace(kind=kind, profile=SimpleNamespace(name=profile))
+        found = reference.numbers(book, exhibit)
+        return None if found is None else found["mean"].tolist()
+
+    assert numbers("laptop") is None
+    for name, mean in (("laptop", 1.0), ("overnight", 2.0)):
+        (tmp_path / f"world-{name}").mkdir()
+        lines = [("chan-T3", "sum", "RSUM", mean), ("chan-T1", "sum", "RSUM", 9.0)]
+        told = pd.DataFrame(lines, columns=["exhibit", "row", "column", "mean"])
+        told.to_csv(tmp_path / f"world-{name}/summary.csv", index=False)
+    assert numbers("laptop") == [1.0] and numbers("smoke") == numbers("overnight") == [2.0]
+    assert numbers("laptop", "chan-F4") is None and numbers("laptop", kind="flickr8k") is None

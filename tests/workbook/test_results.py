@@ -69,6 +69,40 @@ def test_the_table_puts_each_number_beside_its_own():
     assert hard["RSUM", "±"] == pytest.approx(4.302653 / np.sqrt(3), abs=1e-3)
 
 
+PUBLISHED = pd.DataFrame(  # summary.csv of a reference
+    [("visual-codebook", "RSUM", 7.5), ("visual-codebook", "t2i R@1", 2.5)],
+    columns=["row", "column", "mean"],
+)
+
+
+def test_the_reference_stands_where_ours_has_an_interval():
+    given = results.summarise(metrics()), printed_tables.table("chan-T3"), exhibits.ROWS["chan-T3"]
+    table = tables.beside_paper(*given, reference=PUBLISHED)
+    hard = table.set_index([("", "group"), ("", "row")]).loc[("Coding Types", "Visual Codebook")]
+    assert hard["RSUM", "reference"] == 7.5 and ("t2i R@1", "reference") not in table
+    soft = table.set_index([("", "group"), ("", "row")]).loc[("Coding Types", "Cross-Attention")]
+    assert np.isnan(soft["RSUM", "reference"])
+    claimed = tables.beside_paper(*given, claimed=("t2i R@1",), reference=PUBLISHED)
+    assert 2.5 in set(claimed["t2i R@1", "reference"])
+    assert "7.5" in tables.show(table, "caption").to_html()
+    assert "reference" not in tables.beside_paper(*given).columns.get_level_values(1)
+
+
+def test_the_reference_is_drawn_as_diamonds():
+    given = metrics(), printed_tables.table("chan-T3"), exhibits.ROWS["chan-T3"]
+    lines = run_tables.dot_lines(*given, reference=PUBLISHED)
+    assert lines.loc[2, "reference"] == 7.5 and np.isnan(lines.loc[1, "reference"])
+    left, _ = figures.dots(lines, "title", "note").axes
+    (diamonds,) = [
+        np.ma.filled(each.get_offsets(), np.nan)
+        for each in left.collections
+        if each.get_offsets().shape[0] == len(lines) and 7.5 in np.ma.filled(each.get_offsets(), 0)
+    ]
+    found = diamonds[np.isfinite(diamonds[:, 0])]
+    assert [7.5, -2.0] in found.tolist() and set(found[:, 0]) == {7.5}
+    assert "reference" not in run_tables.dot_lines(*given)
+
+
 def test_the_printed_table_is_consistent_with_itself():
     printed = printed_tables.table("chan-T3")
     wide = printed.pivot(index=["group", "row"], columns="column", values="value")

@@ -206,8 +206,8 @@ def dots(
 
     Parameters
     ----------
-    lines : label, mean, low, high, values (one a seed), paper; top to bottom. What is NaN is left
-        out; a line without any number is a heading.
+    lines : label, mean, low, high, values (one a seed), paper, and perhaps the published reference;
+        top to bottom. What is NaN is left out; a line without any number is a heading.
     beyond : labels of lines, such as controls at chance, that do not set the axis: where one lies
         outside it, an arrow says its value.
     """
@@ -225,9 +225,15 @@ def dots(
         .add(so.Dot(color=OURS, pointsize=6.6))
     )
     note = "Small dots: seeds. " * bool(len(seeds)) + note
+    if "reference" in lines:
+        note = f"Diamonds: the published reference. {note}"
     figure, left, right = _beside_the_paper(
         ours, lines.assign(name=lines.label), (8.6, 1.3), 1.25, title, note, label, "{:.1f}"
     )
+    if "reference" in lines:
+        left.scatter(
+            lines.reference, lines.y, s=52, marker="D", facecolors="none", edgecolors=ACCENT, lw=1.3
+        )
     right.locator_params(axis="x", nbins=5)  # values close to each other have long labels
     _arrows(left, lines, lines.label.isin(beyond))
     return figure

@@ -80,15 +80,19 @@ def dot_lines(
     rows: tuple,
     column: str = "RSUM",
     heading: str = "",
+    reference: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """One column of every line of a table for `figures.dots`, with a heading above each group:
     its name, or `heading` where it has none. The print's stars stand behind labels. Rows that nobody
-    has a number for are left out.
+    has a number for are left out. `reference` is that of `tables.beside_paper`.
     """
+    means = {}
+    if reference is not None:
+        means = reference[reference.column == column].set_index("row")["mean"].to_dict()
     ours = metrics[metrics.column == column].groupby("row")["value"].apply(list)
     paper = printed[printed.column == column].set_index(["group", "row"])["value"]
     starred = printed_tables.ensembles(printed)
-    lines, nothing = [], (np.nan, np.nan, np.nan, [], np.nan)
+    lines, nothing = [], (np.nan, np.nan, np.nan, [], np.nan, np.nan)
     known = [row for row in rows if row[2] in ours or row[:2] in paper]
     for i, (group, label, arm) in enumerate(known):
         if not i or known[i - 1][0] != group:
@@ -96,8 +100,11 @@ def dot_lines(
         values = ours.get(arm, [])
         interval = t_interval(values) if values else nothing[:3]
         star = tables.MARKS[tables.ENSEMBLE] if (group, label) in starred else ""
-        lines.append((label + star, *interval, values, paper.get((group, label), np.nan)))
-    return pd.DataFrame(lines, columns=["label", "mean", "low", "high", "values", "paper"])
+        others = paper.get((group, label), np.nan), means.get(arm, np.nan)
+        lines.append((label + star, *interval, values, *others))
+    columns = ["label", "mean", "low", "high", "values", "paper", "reference"]
+    found = pd.DataFrame(lines, columns=columns)
+    return found if means else found.drop(columns="reference")
 
 
 def with_the_rest(printed: pd.DataFrame, rows: tuple) -> tuple:

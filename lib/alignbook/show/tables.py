@@ -32,6 +32,7 @@ def beside_paper(
     prefix: str = "",
     columns: tuple = COLUMNS,
     claimed: tuple = (),
+    reference: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Recalls of an exhibit in the paper's layout, ours beside the print.
 
@@ -43,13 +44,15 @@ def beside_paper(
     prefix : of the columns that are wanted, such as "5K ", where a table has several test sets.
     columns : recalls, or what else a table has.
     claimed : those of the recalls that a claim rests on, which have an interval too.
+    reference : `summary` of the exhibit's published run (`reference.numbers`), if there is one.
 
     Returns
     -------
     DataFrame, a line each; for every column `paper` and `ours`, and half the width of ours' 95 %
-    interval (NaN with one seed): for RSUM and what is `claimed`, without recalls for every column.
-    Before them stand the print's columns of words, behind names its stars.
+    interval (NaN with one seed) and the `reference`: for RSUM and what is `claimed`, without recalls
+    for every column. Before them stand the print's columns of words, behind names its stars.
     """
+    known = None if reference is None else reference.set_index(["row", "column"])["mean"]
     ours = summary.set_index(["row", "column"])
     states = summary.groupby("row")["learnt"].agg(learnt.of_row) if "learnt" in summary else {}
     paper = printed.set_index(["group", "row", "column"])["value"]
@@ -65,6 +68,8 @@ def beside_paper(
             if column in claimed or column not in COLUMNS[:-1]:
                 low, high = (ours[b].get((arm, prefix + column), np.nan) for b in ("low", "high"))
                 line[column, "±"] = (high - low) / 2
+                if known is not None:
+                    line[column, "reference"] = known.get((arm, prefix + column), np.nan)
         line["", "seeds"] = ours["seeds"].get((arm, prefix + columns[-1]), 0)
         lines.append(line)
     table = pd.DataFrame(lines)
@@ -75,7 +80,7 @@ def beside_paper(
 def show(table: pd.DataFrame, caption: str, note: str = ""):
     """A table beside the paper's, for a notebook: one decimal, the best of ours in bold."""
     note = with_legend(table["", "row"], note)
-    numbers = [c for c in table.columns if c[1] in ("paper", "ours", "±")]
+    numbers = [c for c in table.columns if c[1] in ("paper", "ours", "±", "reference")]
     words = [c for c in table.columns if c not in numbers and c[1] != "seeds"]
     plain = table.rename(columns=HEADINGS, level=0)
     numbers = [(HEADINGS.get(a, a), b) for a, b in numbers]

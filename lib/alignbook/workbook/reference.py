@@ -20,6 +20,7 @@ import pandas as pd
 from scipy import special
 
 from alignbook import ROOT
+from alignbook.core.names import PROFILES
 from alignbook.show import figures
 from alignbook.store import durable, verbatim
 from alignbook.workbook import gallery, report
@@ -32,6 +33,20 @@ MOST = 3_000_000  # bytes of one data set's reference
 WIDE, COLOURS = 900, 64  # pixels of a figure, and its palette
 LEVEL = 0.05  # share of reruns that are called different though nothing is
 WORDS = 5  # of a caption, from which on it is looked for
+
+
+def numbers(book, exhibit: str) -> pd.DataFrame | None:
+    """summary.csv of the published results on a workbook's data, one exhibit of it: those of its
+    profile, or else of the largest that is published. None where the exhibit is in none.
+    """
+    order = (book.profile.name, *reversed(PROFILES))
+    files = [REFERENCE / f"{book.kind}-{name}" / "summary.csv" for name in order]
+    file = next((each for each in files if each.exists()), None)
+    if file is None:
+        return None
+    found = pd.read_csv(file)
+    own = found[found.exhibit == exhibit]
+    return own if len(own) else None
 
 
 # --- Compare -------------------------------------------------------------------------------------
