@@ -170,4 +170,20 @@ def test_the_reference_of_an_exhibit_is_that_of_its_profile_or_the_largest(tmp_p
         told = pd.DataFrame(lines, columns=["exhibit", "row", "column", "mean"])
         told.to_csv(tmp_path / f"world-{name}/summary.csv", index=False)
     assert numbers("laptop") == [1.0] and numbers("smoke") == numbers("overnight") == [2.0]
+    (tmp_path / "out").mkdir()
+    book = SimpleNamespace(
+        kind="world", profile=SimpleNamespace(name="smoke"), out=tmp_path / "out"
+    )
+    assert reference.said(book) == ""  # nothing of ours so far
+    metrics({"sum": [2.0]}).to_csv(book.out / "metrics.csv", index=False)
+    assert "of the overnight profile" in reference.said(book)
+    book.profile.name = "laptop"
+    for value, outside in ((2.0, 0), (99.0, 1)):
+        metrics({"sum": [value]}).to_csv(book.out / "metrics.csv", index=False)
+        metrics({"sum": [1.0, 2.0, 3.0]}).to_csv(tmp_path / "world-laptop/metrics.csv", index=False)
+        assert "Of 1 numbers" in reference.said(book) and f", {outside} lie" in reference.said(
+            book
+        )
+    book.kind = "coco"
+    assert reference.said(book) == ""
     assert numbers("laptop", "chan-F4") is None and numbers("laptop", kind="flickr8k") is None

@@ -35,18 +35,42 @@ LEVEL = 0.05  # share of reruns that are called different though nothing is
 WORDS = 5  # of a caption, from which on it is looked for
 
 
-def numbers(book, exhibit: str) -> pd.DataFrame | None:
-    """summary.csv of the published results on a workbook's data, one exhibit of it: those of its
-    profile, or else of the largest that is published. None where the exhibit is in none.
+def folder_of(book) -> Path | None:
+    """Where results on a workbook's data are published: those of its profile, or else of the largest;
+    None where none are.
     """
     order = (book.profile.name, *reversed(PROFILES))
-    files = [REFERENCE / f"{book.kind}-{name}" / "summary.csv" for name in order]
-    file = next((each for each in files if each.exists()), None)
-    if file is None:
+    folders = [REFERENCE / f"{book.kind}-{name}" for name in order]
+    return next((each for each in folders if (each / "summary.csv").exists()), None)
+
+
+def numbers(book, exhibit: str) -> pd.DataFrame | None:
+    """summary.csv of the published results on a workbook's data, one exhibit of it; None where it is
+    in none.
+    """
+    folder = folder_of(book)
+    if folder is None:
         return None
-    found = pd.read_csv(file)
+    found = pd.read_csv(folder / "summary.csv")
     own = found[found.exhibit == exhibit]
     return own if len(own) else None
+
+
+def said(book) -> str:
+    """How a results folder compares with the published one, in a sentence; "" where there is none."""
+    folder = folder_of(book)
+    if folder is None or not (book.out / "metrics.csv").exists():
+        return ""
+    if folder.name != f"{book.kind}-{book.profile.name}":
+        name = folder.name.rpartition("-")[2]
+        return (
+            f"Tables and figures show the published reference, of the {name} profile, beside ours."
+        )
+    found = compare(_metrics(book.out), _metrics(folder))
+    return (
+        f"Of {len(found)} numbers that the published reference has with several seeds too, "
+        f"{found.outside.sum()} lie outside of where a rerun would lie (`./run_all.sh compare`)."
+    )
 
 
 # --- Compare -------------------------------------------------------------------------------------
