@@ -29,8 +29,8 @@ REFERENCE = ROOT / "results/reference"
 NUMBERS = ("metrics", "summary", "contrasts", "claims", "timings", "runs")  # CSV files of a folder
 MEASURED = ("efficiency/*.csv", "benchmarks/*.csv")
 ROW = ["exhibit", "row", "column"]
-MOST = 3_000_000  # bytes of one data set's reference
-WIDE, COLOURS = 900, 64  # pixels of a figure, and its palette
+MOST = 4_000_000  # bytes of one data set's reference
+WIDE, COLOURS = 800, 32  # pixels of a figure, and its palette
 LEVEL = 0.05  # share of reruns that are called different though nothing is
 WORDS = 5  # of a caption, from which on it is looked for
 
