@@ -30,7 +30,7 @@ NUMBERS = ("metrics", "summary", "contrasts", "claims", "timings", "runs")  # CS
 MEASURED = ("efficiency/*.csv", "benchmarks/*.csv")
 ROW = ["exhibit", "row", "column"]
 MOST = 4_000_000  # bytes of one data set's reference
-WIDE, COLOURS = 800, 32  # pixels of a figure, and its palette
+WIDE, COLOURS = 800, 128  # pixels of a figure, and its palette
 LEVEL = 0.05  # share of reruns that are called different though nothing is
 WORDS = 5  # of a caption, from which on it is looked for
 
@@ -240,7 +240,8 @@ def _shrink(path: Path, to: Path) -> None:
         if image.width > WIDE:
             size = WIDE, round(image.height * WIDE / image.width)
             image = image.resize(size, Image.Resampling.LANCZOS)
-        image.quantize(COLOURS, dither=Image.Dither.NONE).save(to, optimize=True)
+        few = image.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        few.save(to, optimize=True)  # which keeps the colours of small things
 
 
 def about(out: Path) -> dict:
