@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from alignbook.show import figures
+from alignbook.store import runs
 from alignbook.workbook import reference
 from PIL import Image, PngImagePlugin
 
@@ -150,6 +151,14 @@ def test_the_command_lists_what_lies_outside(tmp_path, capsys):
     assert reference.compare_main([str(there), "--reference", str(there)]) == 0
     assert reference.compare_main([str(there), "--reference", str(tmp_path / "none")]) == 2
     assert "metrics.csv: not there" in capsys.readouterr().err
+    for folder, codes in ((here, "abx"), (there, "abc")):
+        told = [("chan-T3", "sum", "report", seed, code) for seed, code in enumerate(codes)]
+        columns = ["exhibit", "row", "role", "seed", "code"]
+        pd.DataFrame(told, columns=columns).to_csv(folder / "runs.csv", index=False)
+    (there / "about.json").write_text('{"version": "v7"}')
+    assert reference.compare_main([str(here), "--reference", str(there)]) == 1
+    said = "1 of 3 runs are of other code than the reference's, which is of version v7"
+    assert said in capsys.readouterr().out
     (there / "metrics.csv").write_text("a,b\n1,2\n")
     assert reference.compare_main([str(here), "--reference", str(there)]) == 2
     assert "without" in capsys.readouterr().err
@@ -181,9 +190,25 @@ def test_the_reference_of_an_exhibit_is_that_of_its_profile_or_the_largest(tmp_p
     for value, outside in ((2.0, 0), (99.0, 1)):
         metrics({"sum": [value]}).to_csv(book.out / "metrics.csv", index=False)
         metrics({"sum": [1.0, 2.0, 3.0]}).to_csv(tmp_path / "world-laptop/metrics.csv", index=False)
-        assert "Of 1 numbers" in reference.said(book) and f", {outside} lie" in reference.said(
-            book
-        )
+        assert "Of 1 numbers" in reference.said(book) and f", {outside} lie" in reference.said(book)
     book.kind = "coco"
     assert reference.said(book) == ""
     assert numbers("laptop", "chan-F4") is None and numbers("laptop", kind="flickr8k") is None
+
+
+def test_published_numbers_are_those_of_the_stored_runs():
+    """Where a run is at hand under the key that the reference names, each number is compared."""
+    checked = 0
+    for folder in reference.REFERENCE.glob("*/"):
+        made = pd.read_csv(folder / "runs.csv")
+        keys = made[made.role == "report"].set_index(["exhibit", "row", "seed"])["run"]
+        for line in pd.read_csv(folder / "metrics.csv").itertuples():
+            for row in (line.row, f"{line.row} → {line.column.split()[0]}"):
+                key = keys.get((line.exhibit, row, line.seed))
+                if isinstance(key, str) and runs.is_stored(key):
+                    metrics = runs.stored(key).metrics
+                    if line.metric in metrics:
+                        assert round(metrics[line.metric], 6) == line.value, (key, line)
+                        checked += 1
+    if not checked:
+        pytest.skip("no run of a reference is in this store")

@@ -104,6 +104,15 @@ def compare(ours: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
     return found.assign(low=low, high=high, outside=outside).reset_index()
 
 
+def of_other_code(ours: pd.DataFrame, reference: pd.DataFrame) -> pd.Series:
+    """Of each run that both lists have, as runs.csv does, whether other code computed it there."""
+    which = ["exhibit", "row", "role", "seed"]
+    here = ours.drop_duplicates(which).set_index(which)["code"]
+    there = reference.drop_duplicates(which).set_index(which)["code"]
+    both = here.index.intersection(there.index)
+    return here[both] != there[both]
+
+
 def _of_a_query(both: pd.DataFrame) -> np.ndarray:
     """What one query more changes: a recall in percent by 100 / n, a share by 1 / n. RSUM has images
     and captions among its n, of which images, a sixth, count for most.
@@ -134,6 +143,7 @@ def compare_main(arguments: list[str]) -> int:
         out = asked.folder or report.newest(ROOT / "results")
         there = asked.reference or REFERENCE / out.resolve().name
         found = compare(*(_metrics(folder) for folder in (out, there)))
+        apart = _code(out, there)
     except (ValueError, OSError) as error:
         print(f"run_all.sh: {verbatim.message(error)}", file=sys.stderr)
         return 2
@@ -143,9 +153,24 @@ def compare_main(arguments: list[str]) -> int:
         print(outside[columns].round(2).to_string(index=False))
     print(
         f"{len(outside)} of {len(found)} numbers lie outside of where a rerun would lie "
-        f"({LEVEL:.0%} for all of them together)"
+        f"({LEVEL:.0%} for all of them together){apart}"
     )
     return int(len(outside) > 0)
+
+
+def _code(out: Path, there: Path) -> str:
+    """How many runs are of other code than the reference's, in words; "" where that is not known."""
+    if not all((folder / "runs.csv").exists() for folder in (out, there)):
+        return ""
+    apart = of_other_code(*(pd.read_csv(folder / "runs.csv") for folder in (out, there)))
+    if not apart.any():
+        return ""
+    about = there / "about.json"
+    version = json.loads(about.read_text())["version"] if about.exists() else "another one"
+    return (
+        f"; {apart.sum()} of {len(apart)} runs are of other code than the reference's, which is of "
+        f"version {version}"
+    )
 
 
 def _metrics(folder: Path) -> pd.DataFrame:
