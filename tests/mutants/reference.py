@@ -26,6 +26,19 @@ MUTANTS = (
                 "    if size > MOST:",
                 "    shutil.rmtree(to, ignore_errors=True)\n    if size > MOST:",
             ),
+            ("not run is a verdict", ".loc[lambda x: x.isin(JUDGED).all(axis=1)]", ""),
+            (
+                "theirs is ours",
+                'pd.DataFrame({"there": there, "here": here})',
+                'pd.DataFrame({"there": here, "here": there})',
+            ),
+            ("equal code differs", "here[both] != there[both]", "here[both] == there[both]"),
+            (
+                "any profile is compared",
+                'if folder.name != f"{book.kind}-{book.profile.name}":',
+                "if False:",
+            ),
+            ("the smallest reference", "*reversed(PROFILES))", "*PROFILES)"),
             ("paths are published", 'Path(v).name if "/" in v else v', "v"),
         ]
     ]

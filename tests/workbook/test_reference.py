@@ -156,9 +156,15 @@ def test_the_command_lists_what_lies_outside(tmp_path, capsys):
         columns = ["exhibit", "row", "role", "seed", "code"]
         pd.DataFrame(told, columns=columns).to_csv(folder / "runs.csv", index=False)
     (there / "about.json").write_text('{"version": "v7"}')
+    for folder, verdicts in ((here, "reproduced undecided not_run"), (there, "undecided " * 3)):
+        said = [each.replace("_", " ") for each in verdicts.split()]
+        told = pd.DataFrame({"claim": ["first", "second", "third"], "verdict": said})
+        told.to_csv(folder / "claims.csv", index=False)
     assert reference.compare_main([str(here), "--reference", str(there)]) == 1
-    said = "1 of 3 runs are of other code than the reference's, which is of version v7"
-    assert said in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "1 of 3 runs are of other code than the reference's, which is of version v7" in told
+    assert "1 claims have another verdict here" in told and "second" not in told
+    assert "first undecided reproduced" in " ".join(told.split())
     (there / "metrics.csv").write_text("a,b\n1,2\n")
     assert reference.compare_main([str(here), "--reference", str(there)]) == 2
     assert "without" in capsys.readouterr().err

@@ -21,6 +21,7 @@ from scipy import special
 
 from alignbook import ROOT
 from alignbook.core.names import PROFILES
+from alignbook.evidence.verdicts import JUDGED
 from alignbook.show import figures
 from alignbook.store import durable, verbatim
 from alignbook.workbook import gallery, report
@@ -104,6 +105,13 @@ def compare(ours: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
     return found.assign(low=low, high=high, outside=outside).reset_index()
 
 
+def other_verdicts(ours: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
+    """Claims that were judged in both, as claims.csv has them, and not alike: claim, there, here."""
+    here, there = (each.set_index("claim").verdict for each in (ours, reference))
+    both = pd.DataFrame({"there": there, "here": here}).loc[lambda x: x.isin(JUDGED).all(axis=1)]
+    return both[both.there != both.here].reset_index()
+
+
 def of_other_code(ours: pd.DataFrame, reference: pd.DataFrame) -> pd.Series:
     """Of each run that both lists have, as runs.csv does, whether other code computed it there."""
     which = ["exhibit", "row", "role", "seed"]
@@ -134,7 +142,7 @@ def compare_main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="run_all.sh compare",
         description="Set the numbers of a results folder beside the reference's, and list those "
-        "that lie outside of where a rerun would lie.",
+        "that lie outside of where a rerun would lie, and claims with another verdict.",
     )
     parser.add_argument("folder", nargs="?", type=Path, help="default: the newest results")
     parser.add_argument("--reference", type=Path, help="default: results/reference/<its name>")
@@ -143,7 +151,7 @@ def compare_main(arguments: list[str]) -> int:
         out = asked.folder or report.newest(ROOT / "results")
         there = asked.reference or REFERENCE / out.resolve().name
         found = compare(*(_metrics(folder) for folder in (out, there)))
-        apart = _code(out, there)
+        apart, verdicts = _code(out, there), _verdicts(out, there)
     except (ValueError, OSError) as error:
         print(f"run_all.sh: {verbatim.message(error)}", file=sys.stderr)
         return 2
@@ -151,11 +159,22 @@ def compare_main(arguments: list[str]) -> int:
     columns = [*ROW, "mean there", "low", "high", "mean here"]
     if len(outside):
         print(outside[columns].round(2).to_string(index=False))
+    if len(verdicts):
+        print(verdicts.to_string(index=False))
+        print(f"{len(verdicts)} claims have another verdict here")
     print(
         f"{len(outside)} of {len(found)} numbers lie outside of where a rerun would lie "
         f"({LEVEL:.0%} for all of them together){apart}"
     )
     return int(len(outside) > 0)
+
+
+def _verdicts(out: Path, there: Path) -> pd.DataFrame:
+    """`other_verdicts` of two folders; none where one has not judged."""
+    files = [folder / "claims.csv" for folder in (out, there)]
+    if not all(file.exists() for file in files):
+        return pd.DataFrame()
+    return other_verdicts(*(pd.read_csv(file, keep_default_na=False) for file in files))
 
 
 def _code(out: Path, there: Path) -> str:
