@@ -238,8 +238,14 @@ MUTANTS += [
             "        if self.training:\n            n, mean",
             "        if True:\n            n, mean",
         ),
-        ("SAF: a block counts as one caption", "0.99 ** logits.shape[1]", "0.99"),
-        ("SAF: biased running variance", "(variance * n / (n - 1)).mean()", "variance.mean()"),
+        ("SAF: a batch counts as one caption", "0.99 ** found.shape[1]", "0.99"),
+        ("SAF: the last block alone is remembered", "torch.cat(self.seen, dim=1)", "self.seen[-1]"),
+        ("SAF: captions are remembered twice", "            self.seen.clear()\n", ""),
+        (
+            "SAF: biased running variance",
+            "unbiased = variance * n / (n - 1)",
+            "unbiased = variance",
+        ),
         # A new model.
         ("word vectors drawn anew", "    text.vectors.weight.data.copy_(word_vectors)\n", ""),
         (

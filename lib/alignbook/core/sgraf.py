@@ -135,6 +135,8 @@ class SGRAF(nn.Module):
             nodes = self.alignments(images, some)
             parts.append(self.score(self.reason(nodes, real)).squeeze(2))
             order.append(rows)
+        if isinstance(self.reason, SAF):
+            self.reason.remember()
         back = torch.cat(order).argsort().to(parts[0].device)
         return torch.cat(parts, dim=1)[:, back].sigmoid()
 
@@ -271,8 +273,8 @@ class SAF(nn.Module):
     """Similarity attention filter: alignments weighed by a sigmoid gate, which sums to 1 [X].
 
     In training the gate's logits are normalised over one caption's alignments with all images,
-    afterwards by running statistics [C]. A caption moves these by 1 in 100 [A]; in the code by 1
-    in 10, which remembers only a batch's last captions.
+    afterwards by running statistics [C]. `remember` moves these: by 1 in 100 for each caption, all
+    of a batch alike [A]; in the code by 1 in 10, which remembers only a batch's last captions.
     """
 
     def __init__(self, sim_dim: int):
@@ -281,6 +283,7 @@ class SAF(nn.Module):
         self.weight, self.bias = nn.Parameter(torch.ones(())), nn.Parameter(torch.zeros(()))
         self.register_buffer("mean", torch.zeros(()))
         self.register_buffer("variance", torch.ones(()))
+        self.seen = []  # mean and variance of each caption, by block, since the last `remember`
 
     def forward(self, nodes: torch.Tensor, real: torch.Tensor | None = None) -> torch.Tensor:
         """`(B1, B2, 1 + L, sim_dim)`, which are real `(B2, 1 + L) bool` → unit vectors
@@ -290,16 +293,24 @@ class SAF(nn.Module):
         hidden = None if real is None else ~real
         mean, variance = self.mean, self.variance
         if self.training:
-            n, mean, variance = _moments(logits, hidden)  # the running variance is the unbiased one
-            with torch.no_grad():
-                kept = 0.99 ** logits.shape[1]
-                self.mean.mul_(kept).add_((1 - kept) * mean.mean())
-                self.variance.mul_(kept).add_((1 - kept) * (variance * n / (n - 1)).mean())
+            n, mean, variance = _moments(logits, hidden)
+            unbiased = variance * n / (n - 1)
+            self.seen.append(torch.stack((mean.detach(), unbiased.detach())).flatten(1))
         normal = (logits - mean) * (variance + 1e-5).rsqrt()
         gates = (self.weight * normal + self.bias).sigmoid()
         if hidden is not None:
             gates = gates.masked_fill(hidden, 0)
         return unit((F.normalize(gates, p=1, dim=2)[:, :, None] @ nodes).squeeze(2))
+
+    @torch.no_grad()
+    def remember(self) -> None:
+        """Move the running statistics by the captions that were seen in training since the last time."""
+        if self.seen:
+            found = torch.cat(self.seen, dim=1)
+            kept, (mean, variance) = 0.99 ** found.shape[1], found.mean(1)
+            self.mean.mul_(kept).add_((1 - kept) * mean)
+            self.variance.mul_(kept).add_((1 - kept) * variance)
+            self.seen.clear()
 
 
 def _moments(logits: torch.Tensor, hidden: torch.Tensor | None) -> tuple:
