@@ -151,6 +151,10 @@ def notebook_files(wildcards):
     """What a notebook's source and the files it reads besides hold: their times may be older."""
     name = wildcards.notebook
     read = [f"{SOURCES}/{name}.ipynb", *reported_files(name)]
+    imported = chapters.imported_by(ROOT / "notebooks" / f"{name}.ipynb")
+    shown = "alignbook.workbook.reference" in imported
+    if shown and (reference := beside.published(KIND, PROFILE.name)):
+        read.append(str(reference / "summary.csv"))
     if name == "90_claims":  # and the verdicts on other data
         others = beside.others(KIND, PROFILE.name, Path(".."))
         read += [f"{place}/claims.csv" for place in others.values()]

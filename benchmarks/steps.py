@@ -46,6 +46,8 @@ def main() -> None:
     parser.add_argument("--card", choices=gpu_hours.PEAK, default="H100", help="whose plan")
     parser.add_argument("--batch", type=int, default=0, help="pairs a step, 0 for the paper's")
     asked = parser.parse_args()
+    if unknown := {*asked.methods} - {*METHODS}:
+        parser.error(f"unknown {', '.join(sorted(unknown))}; there are {', '.join(METHODS)}")
     with tempfile.TemporaryDirectory() as folder, patch.object(runs, "STORE", Path(folder) / "s"):
         for name in asked.methods:
             batch = asked.batch or BATCHES[name]
@@ -63,7 +65,7 @@ def _row(kind: str, train: Callable, work: gpu_hours.Work, asked: argparse.Names
     with runs._at_precision(kind):
         train(TIMES * FEW)  # kernels are compiled for these very shapes
         few, many = train(FEW), train(TIMES * FEW)
-    took = (many[0] - few[0]) / (many[1] - few[1])
+    took = (many[0] - few[0]) / max(1, many[1] - few[1])  # GSL takes pairs for noisy
     said = {"precision": kind, "ms a step": round(1e3 * took, 1)}
     if asked.device == "cuda":
         planned = 3600 * gpu_hours.hours(work._replace(steps=1), PLANNED[kind], asked.card)

@@ -17,14 +17,24 @@ MUTANTS = (
                 "_metrics(folder) for folder in (out, there)",
                 "_metrics(folder) for folder in (there, out)",
             ),
-            ("captions are published", "any(each in text for each in captions)", "False"),
-            ("captions as they are written", 'r"[^\\W_]+", text.lower()', 'r"\\S+", text'),
+            ("captions in tables are published", "said.isdisjoint(windows(text))", "set()"),
+            (
+                "captions in figures are published",
+                "and not said.isdisjoint(windows(drawn))",
+                "and False",
+            ),
+            ("what quotes captions is published", "name.startswith(QUOTING) or", ""),
+            (
+                "captions as they are written",
+                're.findall("[a-z]+", text.lower())',
+                "text.lower().split()",
+            ),
             ("pictures are published", "if private and figures", "if False and figures"),
             ("pictures of the world are not", "if private and figures", "if figures"),
             (
                 "what was there goes first",
-                "    if size > MOST:",
-                "    shutil.rmtree(to, ignore_errors=True)\n    if size > MOST:",
+                "        if size > MOST:",
+                "        shutil.rmtree(to, ignore_errors=True)\n        if size > MOST:",
             ),
             ("not run is a verdict", ".loc[lambda x: x.isin(JUDGED).all(axis=1)]", ""),
             (
@@ -33,13 +43,11 @@ MUTANTS = (
                 'pd.DataFrame({"there": here, "here": there})',
             ),
             ("equal code differs", "here[both] != there[both]", "here[both] == there[both]"),
-            (
-                "any profile is compared",
-                'if folder.name != f"{book.kind}-{book.profile.name}":',
-                "if False:",
-            ),
-            ("the smallest reference", "*reversed(PROFILES))", "*PROFILES)"),
-            ("paths are published", 'Path(v).name if "/" in v else v', "v"),
+            ("any settings are compared", "if book.out.name != folder.name:", "if False:"),
+            ("smoke may be published", 'said["profile"] == "smoke" or ', ""),
+            ("what shows itself is published", "if re.search(", "if not re.search("),
+            ("others do not count", "[aside, *others]", "[aside]"),
+            ("paths are published", "Path(place).name", "place"),
         ]
     ]
     + [
@@ -55,13 +63,14 @@ MUTANTS = (
                 '.drop_duplicates("claim")',
                 '.drop_duplicates("claim", keep="last")',
             ),
-            ("photographs first", "key=start._place, reverse=True", "key=start._place"),
+            ("photographs first", 'return data != "world", data', "return data"),
+            ("hidden folders count", '"[!.]*/claims.csv"', '"*/claims.csv"'),
             ("bars end cells", 'text.replace("|", r"\\|")', "text"),
             ("curves are drawn", "if not path.stem.endswith(CURVES)", "if path"),
             (
                 "hours of the first start",
-                'for each in one.about["starts"]) / 3600',
-                'for each in one.about["starts"][:1]) / 3600',
+                'sum(each["seconds"] or 0 for each in starts)',
+                'starts[0]["seconds"]',
             ),
             ("old answers stay", "_, _, after = rest.partition(END)", "after = rest"),
             (

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pandas as pd
 import pytest
@@ -25,7 +26,7 @@ def root(tmp_path):
             (folder / each).mkdir(parents=True)
         data, _, profile = name.partition("-")
         told = {"data": data, "profile": profile, "set": {"chan_steps": "5"}, "version": "v1"}
-        told |= {"machine": "Linux", "starts": [{"seconds": 5400, "cores": 2}] * 2}
+        told["starts"] = [{"seconds": 5400, "cores": 2, "machine": "Linux x86_64"}] * 2
         (folder / "about.json").write_text(json.dumps(told))
         known = CLAIMS if data == "world" else {}
         claims = [(key, f"{key} | said", *each[:2]) for key, each in known.items()]
@@ -76,7 +77,25 @@ def test_page_and_readme_are_written_once(root):
     )
     assert f": [01-number-of-pictures]({folder}/figures/01-number-of-pictures.png)." in page
     assert page.index("## 01 ") < page.index("## 11 ") and "## 12 " not in page
-    assert "version v1, Linux, 3.0 hours on 2 cores, chan_steps = 5" in page
+    assert "Linux x86_64, 2 cores, 3.0 hours, published at version v1, chan_steps = 5" in page
+
+
+def test_of_a_data_set_the_largest_profile_is_the_last(root):
+    folder = root / "results/reference"
+    for name in ("world-overnight", ".world-laptop-new"):
+        shutil.copytree(folder / "world-laptop", folder / name)
+    told = json.loads((folder / "world-overnight/about.json").read_text())
+    (folder / "world-overnight/about.json").write_text(json.dumps(told | {"profile": "overnight"}))
+    found = [one.folder.name for one in gallery.references(folder)]
+    assert found == ["world-laptop", "world-overnight", "flickr8k-laptop"]
+
+
+@pytest.mark.parametrize("marks", ("", gallery.BEGIN, gallery.END, 2 * gallery.BEGIN + gallery.END))
+def test_a_readme_without_its_marks_is_left_alone(root, marks):
+    (root / "README.md").write_text(f"# a\n{marks}\nrest\n")
+    with pytest.raises(ValueError, match="README.md: expected"):
+        gallery.write(root)
+    assert (root / "README.md").read_text() == f"# a\n{marks}\nrest\n"
 
 
 def test_without_a_reference_nothing_is_written(root):

@@ -80,6 +80,8 @@ def out(tmp_path):
     (out / "efficiency/chan-F3.csv").write_text("model,ms\nhard,2\n")
     (out / "tables/chan-T3.md").write_text("| row | RSUM |\n")
     (out / "tables/02-captions.md").write_text(r"| a \*dog runs over the green\_grass\. |")
+    (out / "tables/44.md").write_text("a 0.03 · dog 0.10 · runs 0.30 · over 0.0 · the −0.1 · …")
+    (out / "tables/explorer-captions.md").write_text("green grass")
     for name in ("chan-T3", "02-pictures", "chan-F5", "chan-F4", "chan-F3"):
         said = PngImagePlugin.PngInfo()
         if name != "chan-F3":  # of an earlier version
@@ -92,7 +94,8 @@ def out(tmp_path):
     said = {"profile": "laptop", "data": "flickr8k=/home/somebody/flickr8k", "seeds": None}
     said["set"] = {"bert": "/home/somebody/weights", "chan_steps": "5"}
     (out / "settings.json").write_text(json.dumps(said))
-    (out / "starts.json").write_text(json.dumps([{"seconds": 9.0, "cores": 2, "jobs": {}}]))
+    start = {"seconds": 9.0, "cores": 2, "machine": "Linux x86_64", "jobs": {}}
+    (out / "starts.json").write_text(json.dumps([start]))
     return out
 
 
@@ -107,10 +110,12 @@ def test_numbers_tables_and_drawn_numbers_are_published(out, tmp_path):
     wanted |= {"efficiency/chan-F3.csv", "tables/chan-T3.md"}
     assert there == wanted | {"figures/chan-T3.png", "figures/chan-F4.png"}
     assert left == [
-        "tables/02-captions.md: a caption",
+        "tables/02-captions.md: captions",
+        "tables/44.md: captions",
+        "tables/explorer-captions.md: captions",
         "figures/02-pictures.png: pictures",
         "figures/chan-F3.png: pictures",
-        "figures/chan-F5.png: a caption",
+        "figures/chan-F5.png: captions",
     ]
     with Image.open(to / "figures/chan-T3.png") as image:
         assert image.size == (800, 178)
@@ -121,22 +126,44 @@ def test_numbers_tables_and_drawn_numbers_are_published(out, tmp_path):
 
 def test_of_the_world_pictures_are_published_too(out, tmp_path):
     to = tmp_path / "reference/world-laptop"
-    assert reference.publish(out, to, False) == []
+    assert reference.publish(out, to, False, CAPTIONS) == []
     assert (to / "figures/02-pictures.png").exists() and (to / "tables/02-captions.md").exists()
 
 
-def test_what_is_not_whole_or_too_large_leaves_what_was_there(out, tmp_path, monkeypatch):
+def test_what_may_not_be_published_leaves_what_was_there(out, tmp_path, monkeypatch):
     to = tmp_path / "reference/flickr8k-laptop"
     reference.publish(out, to, False)
     (to / "mark").touch()
+
+    def refused(said):
+        with pytest.raises(ValueError, match=said):
+            reference.publish(out, to, False)
+        assert (to / "mark").exists() and [*to.parent.iterdir()] == [to]
+
     monkeypatch.setattr(reference, "MOST", 1000)
-    with pytest.raises(ValueError, match="MB to publish"):
-        reference.publish(out, to, False)
+    refused("MB with what else is published")
     monkeypatch.undo()
+    (out / "tables/chan-T3.md").write_text("| row | RSUM ours | RSUM reference |\n")
+    refused("chan-T3.md shows the reference that this would replace; remove")
+    (out / "tables/chan-T3.md").write_text("| the reference | RSUM |\n")
     (out / "notebooks/00_start_here.done").unlink()
-    with pytest.raises(ValueError, match="not whole"):
+    refused("not whole")
+    said = json.loads((out / "settings.json").read_text())
+    (out / "settings.json").write_text(json.dumps(said | {"profile": "overnight"}))
+    refused("expected results/flickr8k-overnight")
+    (out / "settings.json").write_text(json.dumps(said | {"profile": "smoke"}))
+    out = out.rename(out.with_name("flickr8k-smoke"))
+    refused("expected results/flickr8k-smoke, of a profile that decides something")
+
+
+def test_all_that_is_published_counts(out, tmp_path, monkeypatch):
+    to = tmp_path / "reference/flickr8k-laptop"
+    reference.publish(out, to, False)
+    monkeypatch.setattr(reference, "MOST", int(1.5 * reference._size(to)))
+    reference.publish(out, to, False)  # instead of itself
+    to.rename(to.with_name("world-laptop"))
+    with pytest.raises(ValueError, match="MB with what else is published"):
         reference.publish(out, to, False)
-    assert (to / "mark").exists() and [*to.parent.iterdir()] == [to]
 
 
 def test_the_command_lists_what_lies_outside(tmp_path, capsys):
@@ -170,36 +197,43 @@ def test_the_command_lists_what_lies_outside(tmp_path, capsys):
     assert "without" in capsys.readouterr().err
 
 
-def test_the_reference_of_an_exhibit_is_that_of_its_profile_or_the_largest(tmp_path, monkeypatch):
+def test_the_reference_of_an_exhibit_is_that_of_its_profile(tmp_path, monkeypatch):
+    """And in smoke of the largest."""
     monkeypatch.setattr(reference, "REFERENCE", tmp_path)
+    book = SimpleNamespace(kind="world", profile=SimpleNamespace(name=""), out=tmp_path / "-")
 
     def numbers(profile, exhibit="chan-T3", kind="world"):
-        book = SimpleNamespace(kind=kind, profile=SimpleNamespace(name=profile))
+        book.kind, book.profile.name = kind, profile
         found = reference.numbers(book, exhibit)
         return None if found is None else found["mean"].tolist()
 
     assert numbers("laptop") is None
-    for name, mean in (("laptop", 1.0), ("overnight", 2.0)):
+    for name, mean in (("smoke", 0.0), ("laptop", 1.0), ("overnight", 2.0)):
         (tmp_path / f"world-{name}").mkdir()
         lines = [("chan-T3", "sum", "RSUM", mean), ("chan-T1", "sum", "RSUM", 9.0)]
         told = pd.DataFrame(lines, columns=["exhibit", "row", "column", "mean"])
         told.to_csv(tmp_path / f"world-{name}/summary.csv", index=False)
     assert numbers("laptop") == [1.0] and numbers("smoke") == numbers("overnight") == [2.0]
-    (tmp_path / "out").mkdir()
-    book = SimpleNamespace(
-        kind="world", profile=SimpleNamespace(name="smoke"), out=tmp_path / "out"
-    )
-    assert reference.said(book) == ""  # nothing of ours so far
-    metrics({"sum": [2.0]}).to_csv(book.out / "metrics.csv", index=False)
-    assert "of the overnight profile" in reference.said(book)
-    book.profile.name = "laptop"
-    for value, outside in ((2.0, 0), (99.0, 1)):
-        metrics({"sum": [value]}).to_csv(book.out / "metrics.csv", index=False)
-        metrics({"sum": [1.0, 2.0, 3.0]}).to_csv(tmp_path / "world-laptop/metrics.csv", index=False)
-        assert "Of 1 numbers" in reference.said(book) and f", {outside} lie" in reference.said(book)
-    book.kind = "coco"
-    assert reference.said(book) == ""
+    assert numbers("gpu") is None
     assert numbers("laptop", "chan-F4") is None and numbers("laptop", kind="flickr8k") is None
+
+
+def test_what_the_report_says_of_the_reference(tmp_path, monkeypatch):
+    monkeypatch.setattr(reference, "REFERENCE", tmp_path / "reference")
+    there, out = tmp_path / "reference/world-laptop", tmp_path / "world-laptop"
+    there.mkdir(parents=True), out.mkdir()
+    for name in ("summary", "metrics"):
+        metrics({"sum": [1.0, 2.0, 3.0]}).to_csv(there / f"{name}.csv", index=False)
+    book = SimpleNamespace(kind="world", profile=SimpleNamespace(name="laptop"), out=out)
+    assert reference.said(book) == ""  # nothing of ours so far
+    for value, outside in ((2.0, 0), (99.0, 1)):
+        metrics({"sum": [value]}).to_csv(out / "metrics.csv", index=False)
+        assert "Of 1 numbers" in reference.said(book) and f", {outside} lie" in reference.said(book)
+    book.profile.name = "smoke"
+    assert "of the laptop profile" in reference.said(book)
+    book.profile.name, book.out = "laptop", tmp_path / "world-laptop-1a2b3c"  # other settings
+    out.rename(book.out)
+    assert reference.said(book) == ""
 
 
 def test_published_numbers_are_those_of_the_stored_runs():

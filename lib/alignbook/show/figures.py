@@ -241,7 +241,8 @@ def dots(
 
 def _arrows(axis, lines: pd.DataFrame, beyond: pd.Series) -> None:
     """Let the lines that are not `beyond` set the axis; tell at its edge where the others lie."""
-    known = lines.loc[~beyond, ["mean", "low", "high"]].stack().dropna()
+    drawn = lines.columns.intersection(["mean", "low", "high", "reference"])
+    known = lines.loc[~beyond, drawn].stack().dropna()
     if known.empty or not beyond.any():
         return
     room = 0.2 * np.ptp(known) or 1.0

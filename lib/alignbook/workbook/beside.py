@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from alignbook import ROOT
 from alignbook.core.names import PROFILES
 from alignbook.evidence import verdicts
 from alignbook.evidence.families import NO_DIFFERENCE
@@ -27,6 +28,18 @@ def others(kind: str, profile: str, root: Path) -> dict[str, Path]:
                 found[each] = root / f"{each}-{name}"
                 break
     return found
+
+
+def published(kind: str, profile: str, root: Path = ROOT / "results/reference") -> Path | None:
+    """Where results on some data are published: those of a profile, for smoke those of the largest;
+    None where none are.
+
+    >>> published("world", "laptop", Path("nowhere")) is None
+    True
+    """
+    names = [name for name in reversed(PROFILES) if profile in (name, "smoke") and name != "smoke"]
+    folders = [root / f"{kind}-{name}" for name in names]
+    return next((each for each in folders if (each / "summary.csv").exists()), None)
 
 
 def judged(book) -> dict[str, pd.DataFrame]:

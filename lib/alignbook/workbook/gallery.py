@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from alignbook import ROOT
+from alignbook.core.names import PROFILES
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.store import durable
 from alignbook.workbook import beside, exhibits, start
@@ -57,8 +58,13 @@ class Reference:
 
 def references(root: Path = REFERENCE) -> list[Reference]:
     """The published folders: the world first, and of each data set the largest profile last."""
-    folders = [path.parent for path in root.glob("*/claims.csv")]
-    return [Reference(folder) for folder in sorted(folders, key=start._place, reverse=True)]
+    found = [Reference(path.parent) for path in root.glob("[!.]*/claims.csv")]
+    return sorted(found, key=_place)
+
+
+def _place(one: "Reference") -> tuple:
+    data, profile = one.about["data"], one.about["profile"]
+    return data != "world", data, PROFILES.index(profile)
 
 
 # --- The answers ---------------------------------------------------------------------------------
@@ -79,7 +85,9 @@ def answers(found: list[Reference]) -> str:
 
 
 def with_answers(readme: str, found: list[Reference]) -> str:
-    """README.md with the answers between its two marks."""
+    """README.md with the answers between its two marks; ValueError where it has them not once."""
+    if not readme.count(BEGIN) == readme.count(END) == 1:
+        raise ValueError(f"README.md: expected {BEGIN} and {END} once each; put them back")
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
     more = f"Every exhibit with its figures, tables and verdicts: [the gallery]({PAGE})."
@@ -97,8 +105,8 @@ def page(found: list[Reference], notebooks: Path = ROOT / "notebooks") -> str:
         "# Gallery",
         "Every table and figure of the four papers as the reference runs made them, with the verdict on "
         "each claim and the notebook that shows it. Numbers of "
-        f"{' and '.join(one.label for one in found)}; none is comparable with the papers' values, "
-        "orders and differences are. [What the verdicts mean](verdicts.md).",
+        f"{' and '.join(one.label for one in found)}: orders may be compared with the papers', values "
+        "only on the papers' own data. [What the verdicts mean](verdicts.md).",
         answers(found),
         *(f"- {one.label}: {_made(one)}" for one in found),
     ]
@@ -115,10 +123,12 @@ def page(found: list[Reference], notebooks: Path = ROOT / "notebooks") -> str:
 
 def _made(one: Reference) -> str:
     """On what and in how long a reference was computed."""
-    hours = sum(each["seconds"] for each in one.about["starts"]) / 3600
-    took = f", {hours:.1f} hours on {one.about['starts'][0]['cores']} cores" if hours else ""
+    starts = one.about["starts"]
+    hours = sum(each["seconds"] or 0 for each in starts) / 3600
+    machines = dict.fromkeys(f"{each['machine']}, {each['cores']} cores" for each in starts)
+    took = f"{'; '.join(machines)}, {hours:.1f} hours, " if starts else ""
     changed = "".join(f", {name} = {value}" for name, value in one.about["set"].items())
-    return f"version {one.about['version']}, {one.about['machine']}{took}{changed}"
+    return f"{took}published at version {one.about['version']}{changed}"
 
 
 def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:

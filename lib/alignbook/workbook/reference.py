@@ -7,7 +7,6 @@ numbers of a results folder beside them. Photographs, their captions and weights
 
 import argparse
 import json
-import platform
 import re
 import shutil
 import subprocess
@@ -20,36 +19,27 @@ import pandas as pd
 from scipy import special
 
 from alignbook import ROOT
-from alignbook.core.names import PROFILES
 from alignbook.evidence.verdicts import JUDGED
 from alignbook.show import figures
 from alignbook.store import durable, verbatim
-from alignbook.workbook import gallery, report
+from alignbook.workbook import beside, gallery, report
 
 REFERENCE = ROOT / "results/reference"
 NUMBERS = ("metrics", "summary", "contrasts", "claims", "timings", "runs")  # CSV files of a folder
 MEASURED = ("efficiency/*.csv", "benchmarks/*.csv")
 ROW = ["exhibit", "row", "column"]
-MOST = 4_000_000  # bytes of one data set's reference
+MOST = 6_000_000  # bytes of all that is published
 WIDE, COLOURS = 800, 128  # pixels of a figure, and its palette
 LEVEL = 0.05  # share of reruns that are called different though nothing is
-WORDS = 5  # of a caption, from which on it is looked for
-
-
-def folder_of(book) -> Path | None:
-    """Where results on a workbook's data are published: those of its profile, or else of the largest;
-    None where none are.
-    """
-    order = (book.profile.name, *reversed(PROFILES))
-    folders = [REFERENCE / f"{book.kind}-{name}" for name in order]
-    return next((each for each in folders if (each / "summary.csv").exists()), None)
+WORDS = 5  # one after another: so much of a caption is not published
+QUOTING = ("tables/explorer-", "tables/covalign-F5.md")  # what quotes parts of captions
 
 
 def numbers(book, exhibit: str) -> pd.DataFrame | None:
-    """summary.csv of the published results on a workbook's data, one exhibit of it; None where it is
-    in none.
+    """summary.csv of the published results on a workbook's data (`beside.published`), one exhibit of
+    it; None where it is in none.
     """
-    folder = folder_of(book)
+    folder = beside.published(book.kind, book.profile.name, REFERENCE)
     if folder is None:
         return None
     found = pd.read_csv(folder / "summary.csv")
@@ -58,15 +48,19 @@ def numbers(book, exhibit: str) -> pd.DataFrame | None:
 
 
 def said(book) -> str:
-    """How a results folder compares with the published one, in a sentence; "" where there is none."""
-    folder = folder_of(book)
+    """How a results folder compares with the published one, in a sentence; "" where there is none, or
+    where its settings are others.
+    """
+    folder = beside.published(book.kind, book.profile.name, REFERENCE)
     if folder is None or not (book.out / "metrics.csv").exists():
         return ""
-    if folder.name != f"{book.kind}-{book.profile.name}":
+    if book.profile.name == "smoke":
         name = folder.name.rpartition("-")[2]
         return (
             f"Tables and figures show the published reference, of the {name} profile, beside ours."
         )
+    if book.out.name != folder.name:
+        return ""
     found = compare(_metrics(book.out), _metrics(folder))
     return (
         f"Of {len(found)} numbers that the published reference has with several seeds too, "
@@ -216,44 +210,75 @@ def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) ->
     Raises
     ------
     ValueError
-        The folder is not whole, or what it comes to is more than `MOST` bytes.
+        The folder is not whole, is a smoke run's or of changed settings, shows the reference that it
+        would replace, or all that is published would come to more than `MOST` bytes.
     """
-    if not (out / "notebooks/00_start_here.done").exists():
-        raise ValueError(f"{out}: not whole; ./run_all.sh goes on, then publish it")
+    if problem := _problem(out, to):
+        raise ValueError(f"{out}: {problem}")
     aside = to.with_name(f".{to.name}-new")
     shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(parents=True)
-    said = {words(each) for each in captions if len(each.split()) >= WORDS}
-    left = [f"{name}: {why}" for name, why in _copy(out, aside, private, said)]
-    durable.write(aside / "about.json", json.dumps(about(out), indent=1) + "\n")
-    size = sum(path.stat().st_size for path in aside.rglob("*") if path.is_file())
-    if size > MOST:
-        shutil.rmtree(aside)
-        raise ValueError(f"{out}: {size / 1e6:.1f} MB to publish, expected {MOST / 1e6:g} at most")
-    shutil.rmtree(to, ignore_errors=True)
-    aside.replace(to)
+    try:
+        aside.mkdir(parents=True)
+        said = set().union(*map(windows, captions))
+        left = [f"{name}: {why}" for name, why in _copy(out, aside, private, said)]
+        durable.write(aside / "about.json", json.dumps(about(out), indent=1) + "\n")
+        others = [each for each in to.parent.glob("[!.]*") if each != to]
+        size = sum(_size(each) for each in [aside, *others])
+        if size > MOST:
+            raise ValueError(
+                f"{out}: {size / 1e6:.1f} MB with what else is published, {MOST / 1e6:g} at most"
+            )
+        shutil.rmtree(to, ignore_errors=True)
+        aside.replace(to)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
     return left
 
 
-def words(text: str) -> str:
-    """A text's letters and digits, word by word: tables write some other characters otherwise.
+def _problem(out: Path, to: Path) -> str:
+    """What speaks against publishing a results folder, "" if nothing does."""
+    said = json.loads((out / "settings.json").read_text(encoding="utf-8"))
+    name = f"{said['data'].partition('=')[0]}-{said['profile']}"
+    if said["profile"] == "smoke" or out.name != name:
+        return f"expected results/{name}, of a profile that decides something and its own settings"
+    if not (out / "notebooks/00_start_here.done").exists():
+        return "not whole; ./run_all.sh goes on, then publish it"
+    for table in sorted((out / "tables").glob("*.md")):
+        if re.search(r"^\|.* reference \|", table.read_text(encoding="utf-8"), re.MULTILINE):
+            return (
+                f"{table.name} shows the reference that this would replace; remove {to} and start "
+                "./run_all.sh again, which makes tables and figures without it"
+            )
+    return ""
 
-    >>> words("A dog. It's *wet*")
-    ' a dog it s wet '
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def windows(text: str) -> set[tuple[str, ...]]:
+    """Each `WORDS` words that follow one another in a text. Only letters count, a to z: tables write
+    other characters otherwise, and numbers between words.
+
+    >>> sorted(windows("A dog. It's *wet*, 0.12 · it"))
+    [('a', 'dog', 'it', 's', 'wet'), ('dog', 'it', 's', 'wet', 'it')]
     """
-    found = re.findall(r"[^\W_]+", text.lower())
-    return f" {' '.join(found)} "
+    words = re.findall("[a-z]+", text.lower())
+    return set(zip(*(words[i:] for i in range(WORDS))))
 
 
-def _copy(out: Path, to: Path, private: bool, captions: set[str]) -> Iterator[tuple[str, str]]:
-    """Copy numbers, tables and figures; yields the names of those that may not be shown, and why."""
+def _copy(out: Path, to: Path, private: bool, said: set) -> Iterator[tuple[str, str]]:
+    """Copy numbers, tables and figures; yields the names of those that may not be shown, and why.
+
+    `said` are the windows of all captions that may not be.
+    """
     files = [out / f"{name}.csv" for name in NUMBERS]
     files += [path for pattern in MEASURED for path in sorted(out.glob(pattern))]
     files += sorted((out / "tables").glob("*.md"))
     for path in files:
-        text, name = path.read_text(encoding="utf-8"), path.relative_to(out)
-        if _told(text, captions):
-            yield str(name), "a caption"
+        text, name = path.read_text(encoding="utf-8"), path.relative_to(out).as_posix()
+        if private and (name.startswith(QUOTING) or not said.isdisjoint(windows(text))):
+            yield name, "captions"
             continue
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         durable.write(to / name, text)
@@ -263,16 +288,10 @@ def _copy(out: Path, to: Path, private: bool, captions: set[str]) -> Iterator[tu
         drawn = numbers.read_text(encoding="utf-8") if numbers.exists() else ""
         if private and figures.shows_pictures(path):
             yield f"figures/{path.name}", "pictures"
-        elif _told(drawn, captions):
-            yield f"figures/{path.name}", "a caption"
+        elif private and not said.isdisjoint(windows(drawn)):
+            yield f"figures/{path.name}", "captions"
         else:
             _shrink(path, to / "figures" / path.name)
-
-
-def _told(text: str, captions: set[str]) -> bool:
-    """Whether a text holds one of some captions."""
-    text = words(text)
-    return any(each in text for each in captions)
 
 
 def _shrink(path: Path, to: Path) -> None:
@@ -300,11 +319,20 @@ def about(out: Path) -> dict:
         "data": said["data"].partition("=")[0],
         "profile": said["profile"],
         "seeds": said["seeds"],
-        "set": {k: Path(v).name if "/" in v else v for k, v in said["set"].items()},
-        "version": version.stdout.strip(),
-        "machine": f"{platform.system()} {platform.machine()}",
-        "starts": [{k: each[k] for k in ("seconds", "cores") if k in each} for each in took],
+        "set": {name: _without_place(value) for name, value in said["set"].items()},
+        "version": version.stdout.strip(),  # at which it was published
+        "starts": [{k: each.get(k, "") for k in ("machine", "cores", "seconds")} for each in took],
     }
+
+
+def _without_place(value: str) -> str:
+    """A setting's value, of a file or folder its name alone.
+
+    >>> _without_place("coco=/a/b"), _without_place("openclip:ViT-B-32/openai")
+    ('coco=b', 'openclip:ViT-B-32/openai')
+    """
+    before, mark, place = value.rpartition("=")
+    return f"{before}{mark}{Path(place).name}" if place.startswith(("/", "~", ".")) else value
 
 
 def publish_main(arguments: list[str]) -> int:
@@ -323,12 +351,13 @@ def publish_main(arguments: list[str]) -> int:
         book = workbook.load(out)
         captions = () if book.kind == "world" else _captions(book)
         left = publish(out, REFERENCE / out.name, book.kind != "world", captions)
+        written = gallery.write()
     except (ValueError, OSError) as error:
         print(f"run_all.sh: {verbatim.message(error)}", file=sys.stderr)
         return 2
     for each in left:
         print(f"left out: {each}")
-    for path in gallery.write():
+    for path in written:
         print(f"written: {path.relative_to(ROOT)}")
     print(f"published: {REFERENCE / out.name}")
     return 0

@@ -19,7 +19,7 @@ from pathlib import Path
 from alignbook import ROOT
 from alignbook.store import durable, home, verbatim
 from alignbook.store.fingerprint import code_hash
-from alignbook.workbook import profiles, report_notebooks
+from alignbook.workbook import beside, profiles, report_notebooks
 
 STYLE = ROOT / "docs" / "report"
 INPUTS = ("settings.json", "starts.json", "runs.csv")  # besides the notebooks
@@ -98,6 +98,10 @@ def made_from(out: Path) -> str:
 
         digest.update(api.made_from().encode())
     inputs = [out / name for name in INPUTS if (out / name).exists()]
+    if inputs and inputs[0].name == "settings.json":
+        said = json.loads(inputs[0].read_text(encoding="utf-8"))
+        if reference := beside.published(said["data"].partition("=")[0], said["profile"]):
+            inputs.append(reference / "metrics.csv")
     for path in (*STYLE.iterdir(), *inputs, *report_notebooks.executed(out)):
         done = path.with_suffix(".done").exists()
         content = hashlib.sha256(path.read_bytes()).hexdigest()
