@@ -152,7 +152,7 @@ def notebook_files(wildcards):
     name = wildcards.notebook
     read = [f"{SOURCES}/{name}.ipynb", *reported_files(name)]
     imported = chapters.imported_by(ROOT / "notebooks" / f"{name}.ipynb")
-    shown = "alignbook.workbook.reference" in imported
+    shown = "alignbook.workbook.published" in imported
     if shown and (reference := beside.published(KIND, PROFILE.name)):
         read.append(str(reference / "summary.csv"))
     if name == "90_claims":  # and the verdicts on other data

@@ -44,7 +44,7 @@ def beside_paper(
     prefix : of the columns that are wanted, such as "5K ", where a table has several test sets.
     columns : recalls, or what else a table has.
     claimed : those of the recalls that a claim rests on, which have an interval too.
-    reference : `summary` of the exhibit's published run (`reference.numbers`), if there is one.
+    reference : `summary` of the exhibit's published run (`published.numbers`), if there is one.
 
     Returns
     -------

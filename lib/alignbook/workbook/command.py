@@ -89,9 +89,9 @@ def do(arguments: list[str]) -> int:
 
         return report.main(arguments[1:])
     if arguments[:1] in (["compare"], ["publish"]):
-        from alignbook.workbook import reference
+        from alignbook.workbook import published
 
-        doing = {"compare": reference.compare_main, "publish": reference.publish_main}
+        doing = {"compare": published.compare_main, "publish": published.publish_main}
         return doing[arguments[0]](arguments[1:])
     if arguments[:1] == ["student"]:
         from alignbook.show import exercises

@@ -7,7 +7,7 @@ from pathlib import Path
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.show import run_tables
 from alignbook.store import progress, verbatim
-from alignbook.workbook import exhibits, reference, report_notebooks
+from alignbook.workbook import exhibits, published, report_notebooks
 from alignbook.workbook.start import MAP
 
 VERDICTS = "90_claims"  # the page after the front
@@ -38,7 +38,7 @@ def front(book, problems: dict[str, str], own, more: list[str] = ()):
     cell = nbformat.v4.new_markdown_cell
     pages = [name for name in problems if name != MAP]
     parts = [
-        " ".join(filter(None, (f"**{title(book)}.**", computed(book.out), reference.said(book))))
+        " ".join(filter(None, (f"**{title(book)}.**", computed(book.out), published.said(book))))
     ]
     failed = [f"- {link(name)}: {wrong}" for name, wrong in problems.items() if wrong]
     if failed:

@@ -2,7 +2,7 @@
 
 MUTANTS = (
     [
-        (name, "workbook/reference.py", snippet, wrong, "test_reference.py")
+        (name, "workbook/published.py", snippet, wrong, "test_published.py")
         for name, snippet, wrong in [
             ("an interval of the mean", "np.sqrt(1 / m + 1 / n)", "np.sqrt(1 / m)"),
             ("a degree of freedom more", "special.stdtrit(m - 1,", "special.stdtrit(m,"),
@@ -86,7 +86,7 @@ MUTANTS = (
             "show/figures.py",
             '!= "numbers"',
             '== "pictures"',
-            "test_reference.py",
+            "test_published.py",
         )
     ]
 )

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from alignbook.show import figures
 from alignbook.store import runs
-from alignbook.workbook import reference
+from alignbook.workbook import published
 from PIL import Image, PngImagePlugin
 
 T = 4.302653  # Student's t of 2 degrees of freedom at 97.5 %
@@ -21,13 +21,13 @@ def metrics(values: dict, n: int = 1000) -> pd.DataFrame:
         for row, seeds in values.items()
         for seed, value in enumerate(seeds)
     ]
-    return pd.DataFrame(lines, columns=[*reference.ROW, "metric", "seed", "value", "n"])
+    return pd.DataFrame(lines, columns=[*published.ROW, "metric", "seed", "value", "n"])
 
 
 def test_the_interval_of_a_rerun_by_hand():
     """Three seeds of mean 2 and s = 1 there: one seed here lies within 2 ± 4.30 · √(1/3 + 1)."""
     there = metrics({"sum": [1.0, 2.0, 3.0]})
-    (line,) = reference.compare(metrics({"sum": [2.0]}), there).itertuples()
+    (line,) = published.compare(metrics({"sum": [2.0]}), there).itertuples()
     half = T * math.sqrt(1 / 3 + 1)
     assert (line.low, line.high) == pytest.approx((2 - half, 2 + half), abs=1e-4)
     for value, outside in (
@@ -35,15 +35,15 @@ def test_the_interval_of_a_rerun_by_hand():
         (2 + half + 0.01, True),
         (2 - half - 0.01, True),
     ):
-        assert reference.compare(metrics({"sum": [value]}), there).outside.item() is outside
-    (line,) = reference.compare(metrics({"sum": [2.0, 2.0, 2.0]}), there).itertuples()
+        assert published.compare(metrics({"sum": [value]}), there).outside.item() is outside
+    (line,) = published.compare(metrics({"sum": [2.0, 2.0, 2.0]}), there).itertuples()
     assert line.high == pytest.approx(2 + T * math.sqrt(2 / 3), abs=1e-4)
 
 
 def test_more_numbers_have_wider_intervals():
-    one = reference.compare(metrics({"a": [0.0]}), metrics({"a": [1.0, 2.0, 3.0]}))
+    one = published.compare(metrics({"a": [0.0]}), metrics({"a": [1.0, 2.0, 3.0]}))
     many = {name: [1.0, 2.0, 3.0] for name in "abcde"}
-    five = reference.compare(metrics({name: [0.0] for name in "abcde"}), metrics(many))
+    five = published.compare(metrics({name: [0.0] for name in "abcde"}), metrics(many))
     assert (five.high > one.high.item()).all()
 
 
@@ -59,12 +59,12 @@ def test_a_query_is_no_difference_and_two_are():
         same = metrics({"base": [there] * 3}, n=600).assign(column=column)
         for value, outside in ((one, False), (two, True)):
             ours = metrics({"base": [value]}, n=600).assign(column=column)
-            assert reference.compare(ours, same).outside.item() is outside
+            assert published.compare(ours, same).outside.item() is outside
 
 
 def test_what_one_side_lacks_or_knows_of_one_seed_is_not_compared():
     there = metrics({"a": [1.0, 2.0], "once": [1.0], "theirs": [1.0, 2.0]})
-    found = reference.compare(metrics({"a": [1.0], "once": [9.0], "ours": [9.0]}), there)
+    found = published.compare(metrics({"a": [1.0], "once": [9.0], "ours": [9.0]}), there)
     assert list(found.row) == ["a"]
 
 
@@ -75,7 +75,7 @@ def out(tmp_path):
     for name in ("notebooks", "tables", "figures", "efficiency"):
         (out / name).mkdir(parents=True)
     (out / "notebooks/00_start_here.done").touch()
-    for name in reference.NUMBERS:
+    for name in published.NUMBERS:
         metrics({"sum": [1.0, 2.0, 3.0]}).to_csv(out / f"{name}.csv", index=False)
     (out / "efficiency/chan-F3.csv").write_text("model,ms\nhard,2\n")
     (out / "tables/chan-T3.md").write_text("| row | RSUM |\n")
@@ -104,9 +104,9 @@ CAPTIONS = ["A dog runs over the green grass .", "A dog ."]
 
 def test_numbers_tables_and_drawn_numbers_are_published(out, tmp_path):
     to = tmp_path / "reference/flickr8k-laptop"
-    left = reference.publish(out, to, True, CAPTIONS)
+    left = published.publish(out, to, True, CAPTIONS)
     there = {str(path.relative_to(to)) for path in to.rglob("*") if path.is_file()}
-    wanted = {f"{name}.csv" for name in reference.NUMBERS} | {"about.json"}
+    wanted = {f"{name}.csv" for name in published.NUMBERS} | {"about.json"}
     wanted |= {"efficiency/chan-F3.csv", "tables/chan-T3.md"}
     assert there == wanted | {"figures/chan-T3.png", "figures/chan-F4.png"}
     assert left == [
@@ -126,21 +126,21 @@ def test_numbers_tables_and_drawn_numbers_are_published(out, tmp_path):
 
 def test_of_the_world_pictures_are_published_too(out, tmp_path):
     to = tmp_path / "reference/world-laptop"
-    assert reference.publish(out, to, False, CAPTIONS) == []
+    assert published.publish(out, to, False, CAPTIONS) == []
     assert (to / "figures/02-pictures.png").exists() and (to / "tables/02-captions.md").exists()
 
 
 def test_what_may_not_be_published_leaves_what_was_there(out, tmp_path, monkeypatch):
     to = tmp_path / "reference/flickr8k-laptop"
-    reference.publish(out, to, False)
+    published.publish(out, to, False)
     (to / "mark").touch()
 
     def refused(said):
         with pytest.raises(ValueError, match=said):
-            reference.publish(out, to, False)
+            published.publish(out, to, False)
         assert (to / "mark").exists() and [*to.parent.iterdir()] == [to]
 
-    monkeypatch.setattr(reference, "MOST", 1000)
+    monkeypatch.setattr(published, "MOST", 1000)
     refused("MB with what else is published")
     monkeypatch.undo()
     (out / "tables/chan-T3.md").write_text("| row | RSUM ours | RSUM reference |\n")
@@ -158,12 +158,12 @@ def test_what_may_not_be_published_leaves_what_was_there(out, tmp_path, monkeypa
 
 def test_all_that_is_published_counts(out, tmp_path, monkeypatch):
     to = tmp_path / "reference/flickr8k-laptop"
-    reference.publish(out, to, False)
-    monkeypatch.setattr(reference, "MOST", int(1.5 * reference._size(to)))
-    reference.publish(out, to, False)  # instead of itself
+    published.publish(out, to, False)
+    monkeypatch.setattr(published, "MOST", int(1.5 * published._size(to)))
+    published.publish(out, to, False)  # instead of itself
     to.rename(to.with_name("world-laptop"))
     with pytest.raises(ValueError, match="MB with what else is published"):
-        reference.publish(out, to, False)
+        published.publish(out, to, False)
 
 
 def test_the_command_lists_what_lies_outside(tmp_path, capsys):
@@ -172,11 +172,11 @@ def test_the_command_lists_what_lies_outside(tmp_path, capsys):
         folder.mkdir()
         found = {"sum": [1.0 + value, 2.0, 3.0], "max": [50 + 30 * value, 50.1, 50.2]}
         metrics(found).to_csv(folder / "metrics.csv", index=False)
-    assert reference.compare_main([str(here), "--reference", str(there)]) == 1
+    assert published.compare_main([str(here), "--reference", str(there)]) == 1
     said = capsys.readouterr().out
     assert "max" in said and "sum" not in said and "1 of 2 numbers lie outside" in said
-    assert reference.compare_main([str(there), "--reference", str(there)]) == 0
-    assert reference.compare_main([str(there), "--reference", str(tmp_path / "none")]) == 2
+    assert published.compare_main([str(there), "--reference", str(there)]) == 0
+    assert published.compare_main([str(there), "--reference", str(tmp_path / "none")]) == 2
     assert "metrics.csv: not there" in capsys.readouterr().err
     for folder, codes in ((here, "abx"), (there, "abc")):
         told = [("chan-T3", "sum", "report", seed, code) for seed, code in enumerate(codes)]
@@ -187,24 +187,24 @@ def test_the_command_lists_what_lies_outside(tmp_path, capsys):
         said = [each.replace("_", " ") for each in verdicts.split()]
         told = pd.DataFrame({"claim": ["first", "second", "third"], "verdict": said})
         told.to_csv(folder / "claims.csv", index=False)
-    assert reference.compare_main([str(here), "--reference", str(there)]) == 1
+    assert published.compare_main([str(here), "--reference", str(there)]) == 1
     told = capsys.readouterr().out
     assert "1 of 3 runs are of other code than the reference's, which is of version v7" in told
     assert "1 claims have another verdict here" in told and "second" not in told
     assert "first undecided reproduced" in " ".join(told.split())
     (there / "metrics.csv").write_text("a,b\n1,2\n")
-    assert reference.compare_main([str(here), "--reference", str(there)]) == 2
+    assert published.compare_main([str(here), "--reference", str(there)]) == 2
     assert "without" in capsys.readouterr().err
 
 
 def test_the_reference_of_an_exhibit_is_that_of_its_profile(tmp_path, monkeypatch):
     """And in smoke of the largest."""
-    monkeypatch.setattr(reference, "REFERENCE", tmp_path)
+    monkeypatch.setattr(published, "REFERENCE", tmp_path)
     book = SimpleNamespace(kind="world", profile=SimpleNamespace(name=""), out=tmp_path / "-")
 
     def numbers(profile, exhibit="chan-T3", kind="world"):
         book.kind, book.profile.name = kind, profile
-        found = reference.numbers(book, exhibit)
+        found = published.numbers(book, exhibit)
         return None if found is None else found["mean"].tolist()
 
     assert numbers("laptop") is None
@@ -219,27 +219,27 @@ def test_the_reference_of_an_exhibit_is_that_of_its_profile(tmp_path, monkeypatc
 
 
 def test_what_the_report_says_of_the_reference(tmp_path, monkeypatch):
-    monkeypatch.setattr(reference, "REFERENCE", tmp_path / "reference")
+    monkeypatch.setattr(published, "REFERENCE", tmp_path / "reference")
     there, out = tmp_path / "reference/world-laptop", tmp_path / "world-laptop"
     there.mkdir(parents=True), out.mkdir()
     for name in ("summary", "metrics"):
         metrics({"sum": [1.0, 2.0, 3.0]}).to_csv(there / f"{name}.csv", index=False)
     book = SimpleNamespace(kind="world", profile=SimpleNamespace(name="laptop"), out=out)
-    assert reference.said(book) == ""  # nothing of ours so far
+    assert published.said(book) == ""  # nothing of ours so far
     for value, outside in ((2.0, 0), (99.0, 1)):
         metrics({"sum": [value]}).to_csv(out / "metrics.csv", index=False)
-        assert "Of 1 numbers" in reference.said(book) and f", {outside} lie" in reference.said(book)
+        assert "Of 1 numbers" in published.said(book) and f", {outside} lie" in published.said(book)
     book.profile.name = "smoke"
-    assert "of the laptop profile" in reference.said(book)
+    assert "of the laptop profile" in published.said(book)
     book.profile.name, book.out = "laptop", tmp_path / "world-laptop-1a2b3c"  # other settings
     out.rename(book.out)
-    assert reference.said(book) == ""
+    assert published.said(book) == ""
 
 
 def test_published_numbers_are_those_of_the_stored_runs():
     """Where a run is at hand under the key that the reference names, each number is compared."""
     checked = 0
-    for folder in reference.REFERENCE.glob("*/"):
+    for folder in published.REFERENCE.glob("*/"):
         made = pd.read_csv(folder / "runs.csv")
         keys = made[made.role == "report"].set_index(["exhibit", "row", "seed"])["run"]
         for line in pd.read_csv(folder / "metrics.csv").itertuples():
