@@ -82,6 +82,7 @@ def out(tmp_path):
     (out / "tables/02-captions.md").write_text(r"| a \*dog runs over the green\_grass\. |")
     (out / "tables/44.md").write_text("a 0.03 · dog 0.10 · runs 0.30 · over 0.0 · the −0.1 · …")
     (out / "tables/explorer-captions.md").write_text("green grass")
+    (out / "tables/maps.md").write_text("| picture | phrase      |\n| 1 | green grass |\n")
     for name in ("chan-T3", "02-pictures", "chan-F5", "chan-F4", "chan-F3"):
         said = PngImagePlugin.PngInfo()
         if name != "chan-F3":  # of an earlier version
@@ -113,6 +114,7 @@ def test_numbers_tables_and_drawn_numbers_are_published(out, tmp_path):
         "tables/02-captions.md: captions",
         "tables/44.md: captions",
         "tables/explorer-captions.md: captions",
+        "tables/maps.md: captions",
         "figures/02-pictures.png: pictures",
         "figures/chan-F3.png: pictures",
         "figures/chan-F5.png: captions",

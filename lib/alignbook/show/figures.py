@@ -51,8 +51,7 @@ def use_style() -> None:
 def save(figure, folder: Path, name: str, data: pd.DataFrame | None = None) -> None:
     """Write a figure as SVG and PNG, and the plotted data as CSV, to `folder/figures`; show it.
 
-    The files hold its alt text, too: `describe`'s, and where its numbers are. The PNG says whether it
-    shows pictures (`shows_pictures`).
+    The files hold its alt text, too: `describe`'s, and where its numbers are; see `shows_pictures`.
     """
     target = Path(folder) / "figures"
     target.mkdir(parents=True, exist_ok=True)
@@ -70,9 +69,7 @@ def save(figure, folder: Path, name: str, data: pd.DataFrame | None = None) -> N
 
 
 def shows_pictures(png: Path) -> bool:
-    """Whether there may be pictures of the data in a figure: it says so, or does not say that it draws
-    numbers alone.
-    """
+    """Whether a figure may hold pictures of the data: it does not say that it draws numbers alone."""
     with Image.open(png) as image:
         return image.info.get(CONTENT) != "numbers"
 

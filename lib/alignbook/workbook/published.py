@@ -32,7 +32,6 @@ MOST = 6_000_000  # bytes of all that is published
 WIDE, COLOURS = 800, 128  # pixels of a figure, and its palette
 LEVEL = 0.05  # share of reruns that are called different though nothing is
 WORDS = 5  # one after another: so much of a caption is not published
-QUOTING = ("tables/explorer-", "tables/covalign-F5.md")  # what quotes parts of captions
 
 
 def numbers(book, exhibit: str) -> pd.DataFrame | None:
@@ -277,7 +276,7 @@ def _copy(out: Path, to: Path, private: bool, said: set) -> Iterator[tuple[str, 
     files += sorted((out / "tables").glob("*.md"))
     for path in files:
         text, name = path.read_text(encoding="utf-8"), path.relative_to(out).as_posix()
-        if private and (name.startswith(QUOTING) or not said.isdisjoint(windows(text))):
+        if private and (_quotes(name, text) or not said.isdisjoint(windows(text))):
             yield name, "captions"
             continue
         (to / name).parent.mkdir(parents=True, exist_ok=True)
@@ -292,6 +291,11 @@ def _copy(out: Path, to: Path, private: bool, said: set) -> Iterator[tuple[str, 
             yield f"figures/{path.name}", "captions"
         else:
             _shrink(path, to / "figures" / path.name)
+
+
+def _quotes(name: str, table: str) -> bool:
+    """Whether a table holds parts of captions: the explorer's, and those with a column of phrases."""
+    return name.startswith("tables/explorer-") or "| phrase " in table
 
 
 def _shrink(path: Path, to: Path) -> None:
