@@ -24,8 +24,8 @@ class Arm(NamedTuple):
         few questions; it is made in smoke, to show that it runs, and from overnight on.
     trained : whether anything is random; else every seed shows the same run.
     on : "world", "photographs", "features" (precomputed ones, without pictures).
-    job : arms of one word share a process: it takes as long to start as such an arm to train, or they
-        begin with the same run, for which they would wait in processes of their own; "" has its own.
+    job : arms of one word share a process, which takes as long to start as such an arm to train;
+        "" has its own.
     """
 
     name: str

@@ -100,7 +100,7 @@ def jobs(exhibit: str, data: str, profile=None, spread: str = "arm") -> list[tup
     >>> [len(job) for job in jobs("comalign-TI", "world")], len(jobs("chan-T1", "world"))
     ([17, 4, 4, 4], 12)
     >>> [len(job) for job in jobs("gsl-F1", "world")], len(jobs("gsl-T1", "world"))
-    ([6, 6, 8, 8, 2], 1)
+    ([4, 4, 4, 4, 4, 4, 2, 2, 1, 1], 1)
     >>> [len(job) for job in jobs("covalign-T5", "world")], len(jobs("covalign-T6", "world"))
     ([5, 2, 3, 3], 1)
     """

@@ -67,12 +67,11 @@ def _arms(
     photographed: tuple[str, ...] = (),
     one: tuple[str, ...] = (),
     untuned: tuple[str, ...] = (),
-    by_rate: bool = False,
+    by_method: bool = False,
 ) -> tuple[Arm, ...]:
     """Arms of an exhibit: the laptop profile makes those of `soon`, `one` of them with a seed alone,
     some `untuned`, and those `photographed` once on photographs; the others come with smoke and
-    overnight. Arms of one rate of noise begin with the same warm-ups: in jobs of their own they would
-    wait for each other.
+    overnight.
     """
     tuned = {*soon, *photographed} - {*untuned}
     return tuple(
@@ -81,7 +80,7 @@ def _arms(
             seeds="before overnight" if name in one or name not in soon else "all",
             tuned="always" if name in tuned else "overnight",
             later=() if name in soon else ("world",) if name in photographed else LATER,
-            job=method_and_rate(name)[1] if by_rate else "all",
+            job=method_and_rate(name)[0] if by_method else "all",
         )
         for name in names
     )
@@ -109,9 +108,9 @@ EXHIBITS = {
             photographed=tuple(f"{name}-{rate}" for name in METHODS[:2] for rate in RATES),
             one=("triplet-0.4",),
             untuned=("triplet-0.4",),
-            by_rate=True,
+            by_method=True,
         )
-        + arms(*LONGER, seeds="first", job="long"),
+        + arms(*LONGER, seeds="first"),
         domain="B",
     ),
     # On a laptop δ = 0.5 alone, which is the figure's GSL.
