@@ -477,9 +477,9 @@ MUTANTS = [
         ("device not in the key", '"device": device.partition(":")[0],', '"device": "cpu",'),
         ("versions not in the key", "{name: version(name) for name in VERSIONS}", "{}"),
         (
-            "a folder is a whole run",
-            '(STORE / name / "run.json").exists()',
-            '(STORE / ".partial" / name).exists() or (STORE / name / "run.json").exists()',
+            "what is whole is not stored",
+            '"run.json").exists() and not fault(name)',
+            '"run.json").exists() and bool(fault(name))',
         ),
         (
             "equal parameters pass",
