@@ -20,7 +20,8 @@ PRECISIONS = tuple(PEAK["A100"])
 SPEED = 1e13  # operations a second that an A100 reaches on these shapes in float32 [A]
 REACHED = 0.3  # share of its peak that a matrix product of reduced precision reaches here [A]
 # Seconds a step in which a GPU waits for one core: it reads a batch, sends it, and begins kernels.
-# Steps of CHAN and CoV-Align in each precision took 19 to 72 ms longer on an H100 than products do.
+# Fitted [A]: steps of CHAN and CoV-Align took 19 to 72 ms longer on an H100 than products do, but
+# CHAN's in float32, which was read first, 270.
 WAITS = 0.065
 WORDS = 25  # of a caption, the longest of a batch
 BERT_BASE = 85e6  # weights of a BERT-Base that every word passes
