@@ -60,6 +60,22 @@ def test_answers_by_hand(root):
     assert gsl.endswith(f"{told}**not run**.")
 
 
+def test_verdicts_are_counted_and_the_data_held_against_each_other(root):
+    found = gallery.references(root / "results/reference")
+    head, _, *lines = gallery._counted(found).splitlines()
+    assert head == "| verdict | the synthetic world, laptop profile |"
+    assert lines == ["| reproduced | 1 |", "| undecided | 1 |"]  # "not run" is no verdict
+    found[1].claims = found[0].claims.replace("reproduced", "contradicted")
+    head, _, *lines, _, said = gallery._counted(found).splitlines()
+    world, photographs = "the synthetic world, laptop profile", "Flickr8k, laptop profile"
+    assert head == f"| verdict | {world} | {photographs} |"
+    assert lines == ["| reproduced | 1 | 0 |", "| undecided | 1 | 1 |", "| contradicted | 0 | 1 |"]
+    assert said == (
+        f"Decided on both {world} and {photographs}: 1 claims, 0 alike. Not alike: chan-hard-coding "
+        f"(reproduced on {world}, contradicted on {photographs})."
+    )
+
+
 def test_page_and_readme_are_written_once(root):
     assert gallery.write(root) == [root / "docs/gallery.md", root / "README.md"]
     assert gallery.write(root) == []

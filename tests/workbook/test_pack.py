@@ -176,6 +176,19 @@ def test_only_the_results_asked_for(root):
         pack_choice.choose(root, kinds=["coco"])
 
 
+def test_for_a_class_go_published_results_without_features(root):
+    with pytest.raises(DataError, match="no results of results/reference/ to pack; there are: fl"):
+        pack_choice.choose(root, published=True)
+    for name in ("world-laptop", "flickr8k-laptop"):
+        (root / "results/reference" / name).mkdir(parents=True)
+    choice = pack_choice.choose(root, published=True)
+    assert choice.keys == sorted([BASE, ARM])  # and not SMALL, which smoke alone refers to
+    assert [each["folder"] for each in choice.results] == ["world-laptop"]
+    left = "with region features of the world: the other machine makes them in seconds"
+    assert choice.left[left] == 1
+    assert pack_choice.choose(root, ["smoke"]).keys == PACKED  # else they come along
+
+
 def test_all_means_stale_runs_too_but_no_photographs(root):
     add_run(root, "0" * 16, ["d" * 64])  # of a data set prepared here that no results are on
     add_run(root, "9" * 16, ["e" * 64])

@@ -66,7 +66,16 @@ def table(book) -> pd.DataFrame:
     """A line a claim that was judged on some data: claim, says, and each data set's verdict; no line
     where there is one data set alone.
     """
-    known = judged(book)
+    return together(judged(book))
+
+
+def together(known: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """The `table` of some claims.csv, by the name of their data.
+
+    >>> told = {"claim": ["a"], "says": ["b"], "verdict": ["undecided"]}
+    >>> together({"world": pd.DataFrame(told), "photographs": pd.DataFrame(told)}).iloc[0].tolist()
+    ['a', 'b', 'undecided', 'undecided']
+    """
     if len(known) < 2:
         return pd.DataFrame(columns=["claim", "says"])
     first = pd.concat(known.values()).drop_duplicates("claim").set_index("claim")[["says"]]

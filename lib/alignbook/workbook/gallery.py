@@ -108,7 +108,8 @@ def page(found: list[Reference], notebooks: Path = ROOT / "notebooks") -> str:
         f"{' and '.join(one.label for one in found)}: orders may be compared with the papers', values "
         "only on the papers' own data. [What the verdicts mean](verdicts.md).",
         answers(found),
-        *(f"- {one.label}: {_made(one)}" for one in found),
+        "\n".join(f"- {one.label}: {_made(one)}" for one in found),
+        _counted(found),
     ]
     shown = {name: _files(name, texts, found) for name in texts}
     for name, text in texts.items():
@@ -119,6 +120,16 @@ def page(found: list[Reference], notebooks: Path = ROOT / "notebooks") -> str:
         parts += [f"## {title}", f"[{name}](../notebooks/{name}.ipynb)", claims]
         parts += [each for one in found for each in _pictures(one, shown[name][one.folder])]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _counted(found: list[Reference]) -> str:
+    """How many claims came to which verdict, and where two references say otherwise."""
+    judged = {one.label: one.claims for one in found if len(one.claims)}
+    counts = {label: claims.verdict.value_counts() for label, claims in judged.items()}
+    names = [name for name in start.SAID if any(name in each for each in counts.values())]
+    rows = [[name, *(str(each.get(name, 0)) for each in counts.values())] for name in names]
+    said = beside.said(beside.together(judged)) if len(judged) > 1 else ""
+    return "\n\n".join(filter(None, [_table(["verdict", *judged], rows), said]))
 
 
 def _made(one: Reference) -> str:
@@ -139,12 +150,15 @@ def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
             value = one.found(row.claim)
             said = f"**{row.verdict}**" if row.verdict in beside.DECIDED else row.verdict
             lines.setdefault(row.says, {})[one.label] = f"{said} {value}".strip()
-    if not lines:
-        return ""
     head = ["claim", *(one.label for one in found)]
     rows = [[says, *(line.get(one.label, "–") for one in found)] for says, line in lines.items()]
+    return _table(head, rows)
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    """A table in Markdown, "" without rows."""
     written = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in written)
+    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in written) if rows else ""
 
 
 def _cell(text: str) -> str:

@@ -73,6 +73,12 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="also runs that no results folder refers to: of older code, by hand",
     )
+    one.add_argument(
+        "--reference",
+        action="store_true",
+        help="only the results that results/reference/ shows, without region features, which are "
+        "made again in seconds: the file to hand out to a class",
+    )
     two = what.add_parser(
         "unpack",
         help="a pack's runs into the run store, or an archive of data into a folder",
@@ -92,7 +98,7 @@ def pack(asked: argparse.Namespace) -> int:
     if target.exists():
         raise DataError(f"{target}: exists already: remove it, or name another file")
     kinds = [spec.partition("=")[0] for spec in asked.data]
-    choice = pack_choice.choose(ROOT, asked.profile, kinds, asked.all)
+    choice = pack_choice.choose(ROOT, asked.profile, kinds, asked.all, asked.reference)
     if not choice.keys:
         raise DataError(
             "\n  ".join(

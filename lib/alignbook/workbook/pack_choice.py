@@ -24,7 +24,9 @@ def stays(choice: Choice) -> list[str]:
     return [f"left out: {count} runs {why}" for why, count in sorted(choice.left.items())]
 
 
-def choose(root: Path, profiles=(), kinds=(), everything: bool = False) -> Choice:
+def choose(
+    root: Path, profiles=(), kinds=(), everything: bool = False, published: bool = False
+) -> Choice:
     """The runs of a project folder that should travel.
 
     Parameters
@@ -35,6 +37,9 @@ def choose(root: Path, profiles=(), kinds=(), everything: bool = False) -> Choic
         Only results folders of these profiles and kinds of data; all of them if empty.
     everything : bool
         Also runs that no results folder refers to.
+    published : bool
+        Only results folders that results/reference/ has too, and no region features: they are half
+        of all bytes, and made again in seconds.
 
     Returns
     -------
@@ -46,24 +51,17 @@ def choose(root: Path, profiles=(), kinds=(), everything: bool = False) -> Choic
     Raises
     ------
     DataError
-        No results folder has the profile or data asked for.
+        No results folder has the profile or data asked for, or none of them is published.
     """
-    folders = [each.parent for each in sorted(root.glob("results/*/settings.json"))]
-    settings = {each: json.loads((each / "settings.json").read_text()) for each in folders}
-    chosen = [
-        each
-        for each, said in settings.items()
-        if (not profiles or said["profile"] in profiles)
-        and (not kinds or said["data"].partition("=")[0] in kinds)
-    ]
-    if not chosen and (profiles or kinds):
-        there = ", ".join(each.name for each in folders) or "no results yet"
-        asked = " ".join([*profiles, *kinds])
-        raise DataError(f"no results of {asked} to pack; there are: {there}")
+    settings = {
+        each.parent: json.loads(each.read_text())
+        for each in sorted(root.glob("results/*/settings.json"))
+    }
+    chosen = _chosen(root, settings, profiles, kinds, published)
     store = root / "results/store"
     found = {each.name: record_of(each) for each in store.glob("[0-9a-f]*") if each.is_dir()}
     records = {key: record for key, record in found.items() if record}
-    referred = {each: _with_inputs(keys_of(each), records) for each in folders}
+    referred = {each: _with_inputs(keys_of(each), records) for each in settings}
     wanted = set().union(*(referred[each] for each in chosen))
     left = Counter({"that are not whole, or of an older version": len(found) - len(records)})
     if everything:
@@ -77,7 +75,7 @@ def choose(root: Path, profiles=(), kinds=(), everything: bool = False) -> Choic
     left["that results folders name but the store lacks"] = len(wanted - set(records))
     names, kept = _names_of_data(root, settings, referred, records), set()
     for key in wanted & set(records):
-        if why := _stays_here(key, records, names, kinds, store):
+        if why := _stays_here(key, records, names, kinds, store, published):
             left[why] += 1
         else:
             kept.add(key)
@@ -85,13 +83,34 @@ def choose(root: Path, profiles=(), kinds=(), everything: bool = False) -> Choic
     return Choice(sorted(kept), [_results(each, settings[each]) for each in served], +left)
 
 
-def _stays_here(key: str, records: dict, names: dict[str, str], kinds, store: Path) -> str:
+def _chosen(root: Path, settings: dict, profiles, kinds, published: bool) -> list[Path]:
+    """The results folders that are asked for; DataError where none is."""
+    chosen = [
+        each
+        for each, said in settings.items()
+        if (not profiles or said["profile"] in profiles)
+        and (not kinds or said["data"].partition("=")[0] in kinds)
+        and (not published or (root / "results/reference" / each.name).is_dir())
+    ]
+    if not chosen and (profiles or kinds or published):
+        there = ", ".join(each.name for each in settings) or "no results yet"
+        asked = " ".join([*profiles, *kinds, *["results/reference/"] * published])
+        raise DataError(f"no results of {asked} to pack; there are: {there}")
+    return chosen
+
+
+def _stays_here(
+    key: str, records: dict, names: dict[str, str], kinds, store: Path, published: bool
+) -> str:
     """Why a run does not travel, for what it was computed from; "" if it does."""
     origins = {names.get(data, "unknown data") for data in _data_behind(key, records)}
     if others := ", ".join(sorted(origins - {"world", *kinds})):
         return f"on {others}: only the world's travel unless --data names theirs"
-    if origins != {"world"} and (store / key / "features.npy").exists():
-        return "with features of photographs: the other machine makes them from its own"
+    if (store / key / "features.npy").exists():
+        if origins != {"world"}:
+            return "with features of photographs: the other machine makes them from its own"
+        if published:
+            return "with region features of the world: the other machine makes them in seconds"
     return ""
 
 
