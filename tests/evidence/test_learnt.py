@@ -255,6 +255,59 @@ def test_more_steps_move_an_arm_if_they_move_its_rsum():
     assert "not trained" not in found.why[0]
 
 
+TURNING = ("visual-codebook-long", "cross-attention-long")
+
+
+def two_arms(gaps, *controls) -> pd.DataFrame:
+    """Hard coding `gaps` above cross-attention's 250, seed by seed, and controls: row, seed, value."""
+    lines = [("visual-codebook", seed, 250.0 + gap) for seed, gap in enumerate(gaps)]
+    lines += [("cross-attention", seed, 250.0) for seed in range(len(gaps))]
+    metrics = pd.DataFrame([*lines, *controls], columns=["row", "seed", "value"])
+    return metrics.assign(exhibit="chan-T3", column="RSUM", learnt=learnt.LEARNT)
+
+
+def of_hard_coding(metrics) -> tuple[str, str, dict]:
+    """Verdict and reason of CHAN's primary claim, and the seeds that are wanted for it."""
+    (claim,) = (each for each in load() if each.id == "chan-hard-coding")
+    found, _ = verdicts.judge(metrics, "laptop", [claim])
+    return found.verdict[0], found.why[0], sequential.wanted(metrics, "laptop", [claim])
+
+
+@pytest.mark.parametrize("sign, decided", [(1, "reproduced"), (-1, "contradicted")])
+def test_no_verdict_points_where_more_steps_do_not(sign, decided):
+    """Eight seeds find 10 ± 0.3; the control, of a seed, has 2 the other way, then 2 the same way."""
+    gaps = [sign * (10 + each / 10) for each in (-3, -2, -1, 0, 0, 1, 2, 3)]
+    assert of_hard_coding(two_arms(gaps))[:2][0] == decided
+    (hard, soft), c = TURNING, 250.0 + 5 * sign
+    against = [(hard, 0, c - sign), (soft, 0, c + sign)]
+    verdict, why, wanted = of_hard_coding(two_arms(gaps, *against))
+    assert verdict == "undecided"
+    told = ("10.0 to −2.0", "−10.0 to 2.0")[sign < 0]
+    assert why.endswith(
+        f"; four times the steps turn visual-codebook − cross-attention from {told}"
+    )
+    assert wanted == {("chan-T3", name): 3 for name in TURNING}
+    more = [(name, seed, value) for name, _, value in against for seed in range(3)]
+    assert of_hard_coding(two_arms(gaps, *more))[2] == {}  # it stays so
+    along = [(hard, 0, c + sign), (soft, 0, c - sign)]
+    for harmless in (
+        along,
+        against[:1],  # nobody knows where the other arm would be
+        [against[0], (soft, 1, c + sign)],  # nor with what to compare it
+        [*against, *((hard, seed, c + 2 * sign) for seed in (1, 2)), (soft, 1, c), (soft, 2, c)],
+    ):
+        verdict, why, wanted = of_hard_coding(two_arms(gaps, *harmless))
+        assert (verdict, wanted) == (decided, {}) and "turn" not in why, harmless
+
+
+def test_a_band_is_no_side_that_more_steps_could_turn():
+    """No difference is a matter of size, of which a control of a seed knows little."""
+    gaps = [0.1, -0.1, 0.2, -0.2, 0.0, 0.1, -0.1, 0.0]
+    control = [(TURNING[0], 0, 256.0), (TURNING[1], 0, 250.0)]
+    for metrics in (two_arms(gaps), two_arms(gaps, *control)):
+        assert of_hard_coding(metrics)[0] == "no difference"
+
+
 def judged(lines) -> tuple[str, str]:
     """Verdict and reason of the claim on codings, from lines of metrics."""
     (claim,) = (each for each in load() if each.id == "chan-codings")

@@ -30,7 +30,8 @@ def root(tmp_path):
         (folder / "about.json").write_text(json.dumps(told))
         known = CLAIMS if data == "world" else {}
         claims = [(key, f"{key} | said", *each[:2]) for key, each in known.items()]
-        columns = ["claim", "says", "exhibit", "verdict"]
+        claims = [(*each, "inf" if each[3] == "undecided" else "") for each in claims]
+        columns = ["claim", "says", "exhibit", "verdict", "needed"]
         pd.DataFrame(claims, columns=columns).to_csv(folder / "claims.csv", index=False)
         lines = [(key, "points", *x) for key, each in known.items() for x in each[2:]]
         columns = ["claim", "unit", "value", "low", "high", "seeds"]
@@ -86,6 +87,7 @@ def test_page_and_readme_are_written_once(root):
     (row,) = [line for line in page.splitlines() if line.startswith("| chan-hard-coding")]
     value = "**reproduced** +2.0 points [1.0, 3.0], 5 seeds"
     assert row == rf"| chan-hard-coding \| said | {value} | – |"
+    assert "undecided −0.5 points, one seed; more than 200 seeds would be needed | – |" in page
     folder = "../results/reference/world-laptop"
     assert f"laptop profile]({folder}/figures/chan-T3.png)\n" in page
     assert (

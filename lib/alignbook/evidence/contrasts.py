@@ -1,5 +1,6 @@
 """Contrasts on our numbers: values by seed and image, intervals, p values, what seeds could find."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -49,21 +50,27 @@ class Numbers:
     def differences(self, contrast: Contrast) -> tuple[list, np.ndarray]:
         """Seeds, and the contrast's value for each, on the scale of its tests."""
         seeds = self.seeds(contrast)
-        sides = self._sides(contrast, seeds)
+        sides = _both_sides(contrast, seeds, self.values)
         # Equal digits are equal: 433.4 - 418.6 and 333.4 - 318.6 differ in the 14th place only.
         return seeds, np.round(np.broadcast_to(contrast.value(*sides), len(seeds)), 9)
 
-    def _sides(self, contrast: Contrast, seeds: list) -> tuple[np.ndarray, ...]:
-        """Values of both sides for some seeds."""
-
-        def of_term(term):
-            return np.array([self.values[term][seed] for seed in seeds], float)
-
-        return tuple(np.asarray(s.value(of_term)) for s in (contrast.first, contrast.second))
+    def longer(self, contrast: Contrast) -> tuple[float, dict[Term, int]]:
+        """The contrast's mean, on the scale of its tests, where each arm's control of four times the
+        steps stands for it; and the seeds of each. NaN where an arm has none, or they share no seed.
+        """
+        values = {
+            term: self.values.get(replace(term, row=term.row + learnt.LONGER), {})
+            for term in contrast.terms
+        }
+        seeds = sorted(set.intersection(*map(set, values.values()))) if values else []
+        told = {term: len(known) for term, known in values.items()}
+        if not seeds:
+            return np.nan, told
+        return float(np.mean(contrast.value(*_both_sides(contrast, seeds, values)))), told
 
     def choice_variance(self, contrast: Contrast, seeds: list) -> float:
         """What the arms' choices on dev add to the squared standard error of a contrast."""
-        first, second = (float(side.mean()) for side in self._sides(contrast, seeds))
+        first, second = (float(side.mean()) for side in _both_sides(contrast, seeds, self.values))
         return tuning_error.of_contrast(contrast, (first, second), self.choices)
 
     def per_image(self, contrast: Contrast, seeds: list) -> np.ndarray | None:
@@ -88,11 +95,21 @@ class Numbers:
         return total.to_numpy() + contrast.first.constant - contrast.second.constant  # type: ignore[attr-defined]
 
 
+def _both_sides(contrast: Contrast, seeds: list, values: dict) -> tuple[np.ndarray, ...]:
+    """Values of both sides for some seeds, of {term: {seed: value}}."""
+
+    def of_term(term):
+        return np.array([values[term][seed] for seed in seeds], float)
+
+    return tuple(np.asarray(side.value(of_term)) for side in (contrast.first, contrast.second))
+
+
 def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
     """A contrast's mean, intervals and uncorrected p values; None if a number is missing.
 
     The interval is that of all seeds. p is the least over the looks, each at its share of the level
     (`looks`); `path` has both sides' p after each. What the choice on dev adds is in all of them.
+    Of a contrast that four times the steps turn, to the other side of the one bound it has, p is 1.
     """
     if not all(term in numbers.values for term in contrast.terms):
         return None
@@ -104,10 +121,14 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
     choice = numbers.choice_variance(contrast, seeds)
     mean, low, high = statistics.t_interval(values, level, choice)
     path = looks.spend(values, partial(_sides, bottom=bottom, top=top, choice=choice))
-    _, holds, reversed_ = path[-1]
     query = (np.nan, np.nan)
     if (share := numbers.per_image(contrast, seeds)) is not None:
         query = statistics.image_bootstrap(share)
+    longer, controls = numbers.longer(contrast)
+    turned = np.isinf(top) and (longer > bottom) != (mean > bottom) and not np.isnan(longer)
+    if turned:
+        path = [(n, *(p if np.isnan(p) else 1.0 for p in both)) for n, *both in path]
+    _, holds, reversed_ = path[-1]
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
     spread = 0.0 if np.ptp(values) == 0 < len(values) - 1 else spread  # not 1e-17
     return {
@@ -125,6 +146,8 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
         "from_low": mean - bottom,
         "from_high": top - mean,
         "path": path,
+        "turned": contrast.shown(longer) if turned else np.nan,
+        "controls": controls,
         "p_holds": holds,
         "p_reversed": reversed_,
         "p": float(np.fmin(holds, reversed_)),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from alignbook.evidence import claims, looks, verdicts
+from alignbook.evidence import claims, learnt, looks, verdicts
 from alignbook.evidence.claims import Claim
 from alignbook.evidence.contrasts import LEVEL, Numbers, found_beyond, found_inside
 from alignbook.evidence.families import Family, Member
@@ -98,6 +98,8 @@ def _family(family: Family, most: int) -> dict[str, Standing]:
         level = LEVEL if primary else LEVEL * share / max(len(open_), 1)
         if own.took:
             said[member.claim.id] = Standing(f"decided after {own.took} seeds")
+        elif any(np.isfinite(line["turned"]) for line in member.lines):
+            said[member.claim.id] = _turned(member, own.why, most)
         elif not primary and not share:
             said[member.claim.id] = Standing(own.why)
         elif seeds >= most:
@@ -111,6 +113,18 @@ def _family(family: Family, most: int) -> dict[str, Standing]:
             text, following = f"open after {seeds} seeds", looks.following(seeds, most)
             said[member.claim.id] = Standing(text, following, _arms(member.claim))
     return said
+
+
+def _turned(member: Member, why: str, most: int) -> Standing:
+    """A claim with contrasts that four times the steps turn: those controls take a first look."""
+    first = looks.following(1, most) if most > 1 else 0
+    few = {
+        (term.exhibit, term.row + learnt.LONGER)
+        for line in member.lines
+        for term, seeds in line["controls"].items()
+        if np.isfinite(line["turned"]) and seeds < first
+    }
+    return Standing(why, first if few else 0, frozenset(few))
 
 
 def _arms(claim: Claim) -> frozenset[tuple[str, str]]:

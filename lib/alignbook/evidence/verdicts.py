@@ -129,7 +129,7 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images=None, trials=
         found |= family.findings()[0]
     verdicts = pd.DataFrame(
         [
-            (c.id, c.paper, c.exhibit, c.says, c.test, *_noted(c, numbers, found[c.id]))
+            (c.id, c.paper, c.exhibit, c.says, c.test, *_noted(c, numbers, found[c.id], lines))
             for c in chosen
         ],
         columns=CLAIM_COLUMNS,
@@ -223,17 +223,30 @@ def _of_state(claim: Claim, numbers: Numbers, state: str) -> list[str]:
     return list(dict.fromkeys(f"{term.exhibit} {term.row}" for term in found))
 
 
-def _noted(claim: Claim, numbers: Numbers, found: Finding) -> Finding:
-    """A finding, and in its reason the rows that were still learning or chosen at a grid's edge."""
+def _noted(claim: Claim, numbers: Numbers, found: Finding, lines: list[dict]) -> Finding:
+    """A finding, and in its reason what four times the steps turn, and the rows that were still
+    learning or chosen at a grid's edge.
+    """
     if found.verdict not in JUDGED:
         return found
+    turned = [
+        f"{line['contrast']} from {_shown(line, 'value')} to {_shown(line, 'turned')}"
+        for line in lines
+        if line["claim"] == claim.id and np.isfinite(line["turned"])
+    ]
     early = _of_state(claim, numbers, learnt.STILL_LEARNING)
-    said = f"; still learning: {', '.join(early)}" * bool(early)
+    said = f"; four times the steps turn {', '.join(turned)}" * bool(turned)
+    said += f"; still learning: {', '.join(early)}" * bool(early)
     terms = [term for contrast in claim.contrasts for term in contrast.terms]
     arms = dict.fromkeys(tuning_error.arm_of(term, numbers.edges) for term in terms)
     edges = [f"{arm[1]} ({', '.join(numbers.edges[arm])})" for arm in arms if arm in numbers.edges]
     said += f"; chosen at the edge of what was tried: {', '.join(edges)}" * bool(edges)
     return found._replace(why=found.why + said)
+
+
+def _shown(line: dict, name: str) -> str:
+    """A contrast's value for reading."""
+    return f"{line[name]:.{claims.DECIMALS.get(line['unit'], 1)}f}".replace("-", "−")
 
 
 def _moved(claim: Claim, numbers: Numbers) -> list[str]:

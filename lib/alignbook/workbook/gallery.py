@@ -5,6 +5,7 @@ that they are current. Nothing is in them that is not in results/reference/ or i
 """
 
 import json
+import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,7 @@ import pandas as pd
 
 from alignbook import ROOT
 from alignbook.core.names import PROFILES
+from alignbook.evidence import statistics
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.store import durable
 from alignbook.workbook import beside, exhibits, start
@@ -149,10 +151,24 @@ def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
         for row in one.claims[one.claims.exhibit.isin(shown)].itertuples():
             value = one.found(row.claim)
             said = f"**{row.verdict}**" if row.verdict in beside.DECIDED else row.verdict
-            lines.setdefault(row.says, {})[one.label] = f"{said} {value}".strip()
+            lines.setdefault(row.says, {})[one.label] = f"{said} {value}".strip() + lacks(row)
     head = ["claim", *(one.label for one in found)]
     rows = [[says, *(line.get(one.label, "–") for one in found)] for says, line in lines.items()]
     return _table(head, rows)
+
+
+def lacks(row) -> str:
+    """What an undecided claim lacks, behind its value; "" where that is not known, or nothing.
+
+    >>> from types import SimpleNamespace as Row
+    >>> lacks(Row(verdict="undecided", needed="15.0")), lacks(Row(verdict="reproduced", needed="3.0"))
+    ('; 15 seeds would decide it', '')
+    """
+    if row.verdict != "undecided" or not row.needed:
+        return ""
+    if math.isinf(count := float(row.needed)):
+        return f"; more than {statistics.MOST_SEEDS} seeds would be needed"
+    return f"; {count:.0f} seeds would decide it"
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
