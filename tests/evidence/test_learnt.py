@@ -300,6 +300,14 @@ def test_no_verdict_points_where_more_steps_do_not(sign, decided):
         assert (verdict, wanted) == (decided, {}) and "turn" not in why, harmless
 
 
+def test_what_is_open_takes_more_seeds_though_more_steps_point_elsewhere():
+    """Three seeds say little of the side; it may still turn out to be that of the control."""
+    control = [(TURNING[0], 0, 254.0), (TURNING[1], 0, 250.0)]
+    verdict, why, wanted = of_hard_coding(two_arms([-6.0, 0.5, -1.0], *control))
+    assert verdict == "undecided" and "turn" not in why
+    assert wanted == {("chan-T3", row): 5 for row in ("visual-codebook", "cross-attention")}
+
+
 def test_a_band_is_no_side_that_more_steps_could_turn():
     """No difference is a matter of size, of which a control of a seed knows little."""
     gaps = [0.1, -0.1, 0.2, -0.2, 0.0, 0.1, -0.1, 0.0]

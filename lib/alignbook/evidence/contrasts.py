@@ -109,7 +109,8 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
 
     The interval is that of all seeds. p is the least over the looks, each at its share of the level
     (`looks`); `path` has both sides' p after each. What the choice on dev adds is in all of them.
-    Of a contrast that four times the steps turn, to the other side of the one bound it has, p is 1.
+    Of a contrast that seeds would decide and four times the steps turn, to the other side of the one
+    bound it has, p is 1.
     """
     if not all(term in numbers.values for term in contrast.terms):
         return None
@@ -125,7 +126,8 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
     if (share := numbers.per_image(contrast, seeds)) is not None:
         query = statistics.image_bootstrap(share)
     longer, controls = numbers.longer(contrast)
-    turned = np.isinf(top) and (longer > bottom) != (mean > bottom) and not np.isnan(longer)
+    other_side = np.isinf(top) and (longer > bottom) != (mean > bottom) and not np.isnan(longer)
+    turned = other_side and np.fmin(*path[-1][1:]) <= LEVEL
     if turned:
         path = [(n, *(p if np.isnan(p) else 1.0 for p in both)) for n, *both in path]
     _, holds, reversed_ = path[-1]
