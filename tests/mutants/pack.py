@@ -47,12 +47,7 @@ MUTANTS = [
             'if others := ", ".join(sorted(origins - {"world", *kinds})):',
             'if others := "":',
         ),
-        (
-            "photographs' features travel",
-            "pack_choice",
-            'if origins != {"world"} and (store',
-            "if False and (store",
-        ),
+        ("photographs' features travel", "pack_choice", 'if origins != {"world"}:', "if False:"),
         (
             "inputs stay behind",
             "pack_choice",

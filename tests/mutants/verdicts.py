@@ -432,8 +432,8 @@ MUTANTS = [
         ),
         (
             "seeds by place",
-            "[self.values[term][seed] for seed in seeds]",
-            "list(self.values[term].values())[: len(seeds)]",
+            "[values[term][seed] for seed in seeds]",
+            "list(values[term].values())[: len(seeds)]",
         ),
         ("two numbers for a seed", "if seed in of_term:", "if False:"),
         ("noise of sums is spread", "len(seeds)), 9)", "len(seeds)), 99)"),
@@ -512,6 +512,27 @@ MUTANTS = [
             "by_seed.mean(axis=1)",
         ),
         ("images that are not there", "if not np.isfinite(total).all():", "if False:"),
+    ),
+    *_of(
+        "evidence/contrasts.py",
+        "test_learnt.py",
+        ("a band is turned", "other_side = np.isinf(top) and", "other_side ="),
+        ("what is open is turned", "other_side and np.fmin(*path[-1][1:]) <= LEVEL", "other_side"),
+        ("what is turned is decided", "np.isnan(p) else 1.0 for", "np.isnan(p) else p for"),
+        ("a control of any seed", "intersection(*map(set, values", "union(*map(set, values"),
+        ("the arm for its control", "row=term.row + learnt.LONGER), {})", "row=term.row), {})"),
+    ),
+    *_of(
+        "evidence/sequential.py",
+        "test_learnt.py",
+        ("no control is asked for", "first if few else 0, frozenset(few)", "0, frozenset(few)"),
+        ("controls are asked for again", 'line["turned"]) and seeds < first', 'line["turned"])'),
+    ),
+    *_of(
+        "evidence/verdicts.py",
+        "test_learnt.py",
+        ("what turned is not told", "* bool(turned)", "* False"),
+        ("what turned in other claims", 'line["claim"] == claim.id and np', "np"),
     ),
     *_of(
         "evidence/contrasts.py",

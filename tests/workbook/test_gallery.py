@@ -10,6 +10,7 @@ from alignbook import ROOT
 from alignbook.workbook import exhibits, gallery
 from PIL import Image
 
+EDGE = "; chosen at the edge of what was tried: a (b)"
 CLAIMS = {  # by claim: exhibit, verdict; value, low, high and seeds of two contrasts
     "chan-hard-coding": ("chan-T3", "reproduced", (2.04, 1.0, 3.0, 5), (9.0, 8.0, 10.0, 5)),
     "comalign-clip": ("comalign-TI", "undecided", (-0.5, float("nan"), float("nan"), 1)),
@@ -30,8 +31,11 @@ def root(tmp_path):
         (folder / "about.json").write_text(json.dumps(told))
         known = CLAIMS if data == "world" else {}
         claims = [(key, f"{key} | said", *each[:2]) for key, each in known.items()]
-        claims = [(*each, "inf" if each[3] == "undecided" else "") for each in claims]
-        columns = ["claim", "says", "exhibit", "verdict", "needed"]
+        why = {"reproduced": "it holds; chosen at the edge of what was tried: a (b)"}
+        claims = [
+            (*each, why.get(each[3], "so"), "inf" * (each[3] == "undecided")) for each in claims
+        ]
+        columns = ["claim", "says", "exhibit", "verdict", "why", "needed"]
         pd.DataFrame(claims, columns=columns).to_csv(folder / "claims.csv", index=False)
         lines = [(key, "points", *x) for key, each in known.items() for x in each[2:]]
         columns = ["claim", "unit", "value", "low", "high", "seeds"]
@@ -55,8 +59,12 @@ def test_answers_by_hand(root):
     chan, comalign, covalign, gsl = gallery.answers(found).splitlines()
     told = "On the synthetic world, laptop profile: "
     assert chan.startswith("- *CHAN*") and exhibits.QUESTIONS["chan-hard-coding"] in chan
-    assert chan.endswith(f"{told}**reproduced** (+2.0 points [1.0, 3.0], 5 seeds).")
-    assert comalign.endswith(f"{told}**undecided** (-0.5 points, one seed).".replace("-0", "−0"))
+    assert chan.endswith(f"{told}**reproduced** (+2.0 points [1.0, 3.0], 5 seeds{EDGE}).")
+    assert comalign.endswith(
+        f"{told}**undecided** (-0.5 points, one seed; more than 200 seeds would be needed).".replace(
+            "-0", "−0"
+        )
+    )
     assert covalign.startswith("- *CoV-Align*") and covalign.endswith("Not computed so far.")
     assert gsl.endswith(f"{told}**not run**.")
 
@@ -82,10 +90,10 @@ def test_page_and_readme_are_written_once(root):
     assert gallery.write(root) == []
     readme = (root / "README.md").read_text()
     assert readme.startswith("# a\n\n<!--") and readme.endswith("-->\n\nrest\n")
-    assert "old" not in readme and "(+2.0 points [1.0, 3.0], 5 seeds)" in readme
+    assert "old" not in readme and f"(+2.0 points [1.0, 3.0], 5 seeds{EDGE})" in readme
     page = (root / "docs/gallery.md").read_text()
     (row,) = [line for line in page.splitlines() if line.startswith("| chan-hard-coding")]
-    value = "**reproduced** +2.0 points [1.0, 3.0], 5 seeds"
+    value = f"**reproduced** +2.0 points [1.0, 3.0], 5 seeds{EDGE}"
     assert row == rf"| chan-hard-coding \| said | {value} | – |"
     assert "undecided −0.5 points, one seed; more than 200 seeds would be needed | – |" in page
     folder = "../results/reference/world-laptop"

@@ -14,7 +14,7 @@ import pandas as pd
 
 from alignbook import ROOT
 from alignbook.core.names import PROFILES
-from alignbook.evidence import statistics
+from alignbook.evidence import statistics, verdicts
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.store import durable
 from alignbook.workbook import beside, exhibits, start
@@ -24,6 +24,7 @@ PAGE = "docs/gallery.md"
 MADE = "<!-- made by ./run_all.sh publish -->"
 BEGIN, END = "<!-- answers, made by ./run_all.sh publish -->", "<!-- end of the answers -->"
 NAMES = {"world": "the synthetic world", "flickr8k": "Flickr8k"}
+DOUBTS = ("not trained", "four times the steps", "still learning", "chosen at the edge")
 CURVES = "-training"  # ends the name of a figure of loss and dev
 
 
@@ -41,11 +42,6 @@ class Reference:
         """Its data and profile, for reading."""
         data = self.about["data"]
         return f"{NAMES.get(data, data)}, {self.about['profile']} profile"
-
-    def verdict(self, claim: str) -> str:
-        """What a claim came to, "" where it was not judged."""
-        found = self.claims[self.claims.claim == claim]
-        return found.verdict.item() if len(found) else ""
 
     def found(self, claim: str) -> str:
         """A claim's first contrast with its interval and its seeds, "" where there is none."""
@@ -78,9 +74,10 @@ def answers(found: list[Reference]) -> str:
     for claim, question in exhibits.QUESTIONS.items():
         said = []
         for one in found:
-            if verdict := one.verdict(claim):
-                value = one.found(claim)
-                said.append(f"On {one.label}: **{verdict}**{f' ({value})' * bool(value)}.")
+            for row in one.claims[one.claims.claim == claim].itertuples():
+                value = one.found(claim) + doubts(row)
+                told = f"**{row.verdict}**{f' ({value})' * bool(value)}"
+                said.append(f"On {one.label}: {told}.")
         paper = PAPERS[exhibits.paper(claim)]
         parts.append(f"- *{paper}*: {question} {' '.join(said) or 'Not computed so far.'}")
     return "\n".join(parts)
@@ -151,24 +148,32 @@ def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
         for row in one.claims[one.claims.exhibit.isin(shown)].itertuples():
             value = one.found(row.claim)
             said = f"**{row.verdict}**" if row.verdict in beside.DECIDED else row.verdict
-            lines.setdefault(row.says, {})[one.label] = f"{said} {value}".strip() + lacks(row)
+            lines.setdefault(row.says, {})[one.label] = f"{said} {value}".strip() + doubts(row)
     head = ["claim", *(one.label for one in found)]
     rows = [[says, *(line.get(one.label, "–") for one in found)] for says, line in lines.items()]
     return _table(head, rows)
 
 
-def lacks(row) -> str:
-    """What an undecided claim lacks, behind its value; "" where that is not known, or nothing.
+def doubts(row) -> str:
+    """What speaks against a claim's verdict, or what an undecided one lacks; "" where nothing is known.
 
     >>> from types import SimpleNamespace as Row
-    >>> lacks(Row(verdict="undecided", needed="15.0")), lacks(Row(verdict="reproduced", needed="3.0"))
-    ('; 15 seeds would decide it', '')
+    >>> doubts(Row(verdict="undecided", why="it points the other way", needed="15.0"))
+    '; 15 seeds would decide it'
+    >>> doubts(Row(verdict="reproduced", why="it holds; still learning: chan-T3 max", needed="3.0"))
+    '; still learning: chan-T3 max'
     """
-    if row.verdict != "undecided" or not row.needed:
+    if row.verdict not in verdicts.JUDGED:
         return ""
-    if math.isinf(count := float(row.needed)):
-        return f"; more than {statistics.MOST_SEEDS} seeds would be needed"
-    return f"; {count:.0f} seeds would decide it"
+    said = [part for part in row.why.split("; ") if part.startswith(DOUBTS)]
+    if row.verdict == "undecided" and row.needed:
+        count = float(row.needed)
+        said.append(
+            f"more than {statistics.MOST_SEEDS} seeds would be needed"
+            if math.isinf(count)
+            else f"{count:.0f} seeds would decide it"
+        )
+    return "".join(f"; {each}" for each in said)
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
