@@ -311,9 +311,20 @@ def test_what_is_open_takes_more_seeds_though_more_steps_point_elsewhere():
 def test_a_band_is_no_side_that_more_steps_could_turn():
     """No difference is a matter of size, of which a control of a seed knows little."""
     gaps = [0.1, -0.1, 0.2, -0.2, 0.0, 0.1, -0.1, 0.0]
-    control = [(TURNING[0], 0, 256.0), (TURNING[1], 0, 250.0)]
-    for metrics in (two_arms(gaps), two_arms(gaps, *control)):
-        assert of_hard_coding(metrics)[0] == "no difference"
+    for above in (6.0, -6.0):
+        control = [(TURNING[0], 0, 250.0 + above), (TURNING[1], 0, 250.0)]
+        for metrics in (two_arms(gaps), two_arms(gaps, *control)):
+            assert of_hard_coding(metrics)[0] == "no difference"
+
+
+def test_a_claim_tells_what_turned_of_its_own():
+    """The gap to one rival turns; that to the other, far behind, has no control."""
+    other = [("cross-attention-1/9", seed, 200.0 + seed / 10) for seed in range(3)]
+    control = [(TURNING[0], 0, 254.0), (TURNING[1], 0, 256.0)]
+    metrics = two_arms([10.0, 10.1, 9.9], *other, *control)
+    ids = ("chan-hard-coding", "chan-hard-at-ninth")
+    found, _ = verdicts.judge(metrics, "laptop", [each for each in load() if each.id in ids])
+    assert ["turn" in why for why in found.set_index("claim").why[[*ids]]] == [True, False]
 
 
 def judged(lines) -> tuple[str, str]:

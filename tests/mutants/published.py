@@ -54,11 +54,7 @@ MUTANTS = (
     + [
         (name, "workbook/gallery.py", snippet, wrong, "test_gallery.py")
         for name, snippet, wrong in [
-            (
-                "another claim's verdict",
-                "self.claims.claim == claim]",
-                "self.claims.claim != claim]",
-            ),
+            ("another claim's verdict", "one.claims.claim == claim]", "one.claims.claim != claim]"),
             (
                 "the last contrast",
                 '.drop_duplicates("claim")',
