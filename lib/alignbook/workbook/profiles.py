@@ -2,7 +2,7 @@
 
 A profile is a flat record of sizes, steps and seeds: what is said here, and each chapter's part,
 which its `catalogue` says. `smoke` shows that the plumbing holds, `laptop` is meant for two cores
-and three quarters of an hour, `overnight` runs every arm, `gpu` a larger world, and
+and an hour or two, `overnight` runs every arm, `gpu` a larger world, and
 `paper` the papers' own settings on the papers' own data.
 """
 
