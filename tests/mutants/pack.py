@@ -47,7 +47,30 @@ MUTANTS = [
             'if others := ", ".join(sorted(origins - {"world", *kinds})):',
             'if others := "":',
         ),
-        ("photographs' features travel", "pack_choice", 'if origins != {"world"}:', "if False:"),
+        (
+            "photographs' features travel",
+            "pack_choice",
+            'if origins != {"world"} and _untrained(store / key):',
+            "if False:",
+        ),
+        (
+            "what was trained is features too",
+            "pack_choice",
+            'if (run / "weights.safetensors").exists():',
+            "if False:",
+        ),
+        (
+            "features go to a class",
+            "pack_choice",
+            "if published and _untrained(store / key) > LARGE:",
+            "if False:",
+        ),
+        (
+            "small features stay",
+            "pack_choice",
+            "_untrained(store / key) > LARGE",
+            "_untrained(store / key)",
+        ),
         (
             "inputs stay behind",
             "pack_choice",

@@ -58,11 +58,14 @@ def add_run(root: Path, key: str, inputs, module="alignbook.papers.chan.model", 
     folder = root / "results/store" / key
     folder.mkdir(parents=True)
     (folder / "metrics.json").write_text(json.dumps(metrics_of(seconds)))
-    (folder / "weights.safetensors").write_bytes(
-        save({"w": np.frombuffer(key.encode() * 99, np.uint8)})
-    )
     if module.endswith("region_features"):
-        np.save(folder / "features.npy", np.arange(6.0).reshape(2, 3))
+        name = "patches" if PHOTOS in inputs else "features"  # whatever they are called
+        np.save(folder / f"{name}.npy", np.arange(6.0).reshape(2, 3))
+    else:
+        np.save(folder / "loss.npy", np.arange(3.0))
+        (folder / "weights.safetensors").write_bytes(
+            save({"w": np.frombuffer(key.encode() * 99, np.uint8)})
+        )
     record = record_of(inputs, module, int(key == SMALL), seconds) | {"key": key}
     write_record(folder, record)
 
@@ -176,15 +179,17 @@ def test_only_the_results_asked_for(root):
         pack_choice.choose(root, kinds=["coco"])
 
 
-def test_for_a_class_go_published_results_without_features(root):
+def test_for_a_class_go_published_results_without_large_features(root, monkeypatch):
     with pytest.raises(DataError, match="no results of results/reference/ to pack; there are: fl"):
         pack_choice.choose(root, published=True)
     for name in ("world-laptop", "flickr8k-laptop"):
         (root / "results/reference" / name).mkdir(parents=True)
+    assert pack_choice.choose(root, published=True).keys == sorted([BASE, FEATURES, ARM])
+    monkeypatch.setattr(pack_choice, "LARGE", 100)  # they have 176 bytes, a loss 152
     choice = pack_choice.choose(root, published=True)
     assert choice.keys == sorted([BASE, ARM])  # and not SMALL, which smoke alone refers to
     assert [each["folder"] for each in choice.results] == ["world-laptop"]
-    left = "with region features of the world: the other machine makes them in seconds"
+    left = "with features of the world: the other machine makes them in seconds"
     assert choice.left[left] == 1
     assert pack_choice.choose(root, ["smoke"]).keys == PACKED  # else they come along
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from alignbook.errors import DataError
 from alignbook.workbook.pack_manifest import parsed
 
+LARGE = 20_000_000  # bytes of features that are sooner made again than copied
+
 
 @dataclass
 class Choice:
@@ -38,15 +40,15 @@ def choose(
     everything : bool
         Also runs that no results folder refers to.
     published : bool
-        Only results folders that results/reference/ has too, and no region features: they are half
-        of all bytes, and made again in seconds.
+        Only results folders that results/reference/ has too, without large features: they are
+        most of all bytes, and made again in seconds.
 
     Returns
     -------
     Choice
         Every run is there with the runs it was computed from. Runs on photographs are left out
-        unless ``kinds`` names their data, their region features always: those are made of the
-        photographs, which the other machine has to have anyway.
+        unless ``kinds`` names their data, their features always, under whatever name: those are made
+        of the photographs, which the other machine has to have anyway.
 
     Raises
     ------
@@ -106,12 +108,18 @@ def _stays_here(
     origins = {names.get(data, "unknown data") for data in _data_behind(key, records)}
     if others := ", ".join(sorted(origins - {"world", *kinds})):
         return f"on {others}: only the world's travel unless --data names theirs"
-    if (store / key / "features.npy").exists():
-        if origins != {"world"}:
-            return "with features of photographs: the other machine makes them from its own"
-        if published:
-            return "with region features of the world: the other machine makes them in seconds"
+    if origins != {"world"} and _untrained(store / key):
+        return "with features of photographs: the other machine makes them from its own"
+    if published and _untrained(store / key) > LARGE:
+        return "with features of the world: the other machine makes them in seconds"
     return ""
+
+
+def _untrained(run: Path) -> int:
+    """Bytes of the arrays of a run that has no weights: what a frozen model made of data."""
+    if (run / "weights.safetensors").exists():
+        return 0
+    return sum(file.stat().st_size for file in run.glob("*.npy"))
 
 
 def _results(folder: Path, said: dict) -> dict:
