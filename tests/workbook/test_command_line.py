@@ -290,15 +290,18 @@ def test_a_start_that_died_on_another_machine_is_followed(of_another):
 @pytest.mark.parametrize(
     "done, rounds",
     [
-        (["metrics.csv"], ["smoke", "laptop"]),  # stopped before the last notebook
-        (["metrics.csv", "notebooks/00_start_here.done"], ["laptop"]),
+        (["smoke/metrics.csv"], ["smoke", "laptop"]),  # stopped before the last notebook
+        (["smoke/metrics.csv", "smoke/notebooks/00_start_here.done"], ["laptop"]),
+        (["smoke/.unpacked", "laptop/metrics.csv"], ["smoke", "laptop"]),
+        (["laptop/.unpacked"], ["laptop"]),  # nothing is to be trained
     ],
 )
 def test_the_smoke_profile_goes_first_until_it_is_whole(tmp_path, monkeypatch, done, rounds):
-    smoke, walked = tmp_path / "results/world-smoke", []
-    (smoke / "notebooks").mkdir(parents=True)
+    walked = []
     for name in done:
-        (smoke / name).touch()
+        file = tmp_path / f"results/world-{name}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
     for module in (folders, main_job):
         monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(main_job, "check", lambda _: (["02_data"], ASKED))

@@ -15,7 +15,7 @@ import pytest
 from alignbook.errors import DataError
 from alignbook.store import durable
 from alignbook.store.runs import key_of, sealed
-from alignbook.workbook import pack, pack_archive, pack_choice, pack_manifest, pack_members
+from alignbook.workbook import folders, pack, pack_archive, pack_choice, pack_manifest, pack_members
 from safetensors.numpy import save
 
 WORLD, PHOTOS = "a" * 64, "b" * 64
@@ -858,6 +858,7 @@ def test_the_command_line_tells_what_to_do_next(root, tmp_path, monkeypatch, cap
     monkeypatch.setattr(pack, "ROOT", tmp_path / "there")
     (tmp_path / "there").mkdir()
     assert pack.main(["unpack", str(file)]) == 0
+    assert not list(tmp_path.glob("there/results/world-*"))  # of a part
     said = capsys.readouterr().out
     assert "4 runs of 4 are new here" in said and "nothing to train" in said
     assert "./run_all.sh --profile smoke " in said and "NOT" not in said
@@ -876,6 +877,19 @@ def test_the_command_line_tells_what_to_do_next(root, tmp_path, monkeypatch, cap
     )
     assert "would train everything anew" in said and "nothing to train" not in said
     assert "./run_all.sh --profile smoke --device cpu" in said
+
+
+def test_whose_runs_are_there_tries_nothing_in_small_first(root, tmp_path, monkeypatch):
+    (root / "results/world-laptop/notebooks").mkdir()
+    (root / "results/world-laptop/notebooks/00_start_here.done").touch()
+    assert pack.main(["pack", str(tmp_path / "a.tar.gz"), "--profile", "laptop"]) == 0
+    for module in (pack, folders):
+        monkeypatch.setattr(module, "ROOT", tmp_path / "there")
+    asked = {"data": "world", "profile": "laptop"}
+    assert not folders.rehearsed(asked)
+    (tmp_path / "there").mkdir()
+    assert pack.main(["unpack", str(tmp_path / "a.tar.gz")]) == 0
+    assert folders.rehearsed(asked)
 
 
 def test_runs_of_changed_code_are_told_at_packing(root, tmp_path, capsys):

@@ -160,9 +160,8 @@ def asked_of_data(
         if made.base == locked.NAME:
             regions = extraction.SIDE**2
     if not asked.targets and made.name != "smoke":
-        first = profiles.get("smoke", kind)
-        done = folders.results_folder({"data": asked.data, "profile": first.name})
-        first = None if (done / "notebooks/00_start_here.done").exists() else first
+        begun = folders.rehearsed({"data": asked.data, "profile": made.name})
+        first = None if begun else profiles.get("smoke", kind)
     return Asked(made, used, regions, first)
 
 

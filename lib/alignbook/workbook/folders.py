@@ -12,11 +12,20 @@ from alignbook import ROOT
 from alignbook.store import durable
 from alignbook.workbook import chapters, exhibits, profiles
 
+UNPACKED = ".unpacked"  # in a results folder whose runs another machine computed
+
 
 def results_folder(settings: dict) -> Path:
     """results/<data>-<profile>, and what `set_apart` adds."""
     kind, apart = settings["data"].partition("=")[0], settings.get("apart", "")
     return ROOT / "results" / f"{kind}-{settings['profile']}{apart}"
+
+
+def rehearsed(settings: dict) -> bool:
+    """Whether smoke need not go before some settings: it is whole, or `unpack` brought their runs."""
+    smoke = results_folder({**settings, "profile": "smoke"})
+    whole = (smoke / "notebooks/00_start_here.done").exists()
+    return whole or (results_folder(settings) / UNPACKED).exists()
 
 
 def set_apart(settings: dict, notebooks: list[str]) -> dict:

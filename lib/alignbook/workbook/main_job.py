@@ -76,8 +76,7 @@ def run(asked: argparse.Namespace) -> int:
         kept = {k: v for k, v in settings["set"].items() if k in COMPONENTS}
         smoke = {**settings, "profile": "smoke", "seeds": None, "set": kept}
         smoke |= read_from(smoke) if "files" in settings else {}
-        last = folders.results_folder(smoke) / "notebooks/00_start_here.done"
-        if not last.exists():
+        if not folders.rehearsed(settings):
             print("the smoke profile first: everything in small, then on to the profile itself")
             rounds = [smoke, settings]
     with only_run():

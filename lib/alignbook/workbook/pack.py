@@ -15,7 +15,7 @@ from pathlib import Path
 from alignbook import ROOT
 from alignbook.errors import DataError
 from alignbook.store import fingerprint, verbatim
-from alignbook.workbook import pack_archive, pack_choice
+from alignbook.workbook import folders, pack_archive, pack_choice
 from alignbook.workbook.pack_manifest import megabytes, size
 
 
@@ -134,6 +134,11 @@ def unpack(asked: argparse.Namespace) -> int:
     began = time.monotonic()
     (ROOT / "results").mkdir(exist_ok=True)
     manifest, new = pack_archive.read(asked.file.expanduser(), ROOT / "results/store")
+    for each in manifest["results"]:
+        if not each.get("part"):  # whole: nothing has to be tried in small first
+            mark = ROOT / "results" / each["folder"] / folders.UNPACKED
+            mark.parent.mkdir(exist_ok=True)
+            mark.touch()
     print(
         f"{len(new)} runs of {len(manifest['runs'])} are new here, {megabytes(size(manifest))} "
         f"checked, {time.monotonic() - began:.0f} s"
