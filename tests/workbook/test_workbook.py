@@ -165,9 +165,10 @@ def test_the_map_says_what_is_computed(tmp_path, monkeypatch):
     folder = tmp_path / "results/world-smoke"
     (folder / "metrics.csv").write_text("exhibit,value\nchan-T3,1\nchan-T3,2\n")
     (folder / "claims.csv").write_text(
-        "claim,exhibit,verdict\ngsl-against-ncr,gsl-F1,undecided\n"
-        "chan-hard-coding,chan-T3,reproduced\n"
-        "c,chan-T3,undecided\nd,chan-T3,not run\n"
+        "claim,exhibit,verdict,why,needed\n"
+        "gsl-against-ncr,gsl-F1,undecided,so; not trained: a,15.0\n"
+        "chan-hard-coding,chan-T3,reproduced,it holds,3.0\n"
+        "c,chan-T3,undecided,,\nd,chan-T3,not run,,\n"
     )
     (folder / "contrasts.csv").write_text(
         "claim,contrast,unit,value,low,high,query_low,query_high\nchan-hard-coding,x,AUC,2,1,3,,\n"
@@ -184,8 +185,9 @@ def test_the_map_says_what_is_computed(tmp_path, monkeypatch):
     first, second = start.in_short(book).splitlines()[2:]  # a line a question
     told = [each.strip() for each in first.split("|")[2:-1]]
     assert told == ["x", "+2.000 AUC", r"\[1.000, 3.000\]", "–", "**reproduced**"]
+    undecided = "**undecided**; not trained: a; 15 seeds would decide it"
     told = [each.strip() for each in second.split("|")[2:-1]]
-    assert told == ["y", "+5.0 points", r"\[−1.0, 11.0\]", r"\[0.0, 9.0\]", "**undecided**"]
+    assert told == ["y", "+5.0 points", r"\[−1.0, 11.0\]", r"\[0.0, 9.0\]", undecided]
     assert "(11_chan_ablations.ipynb)" not in first  # which has not been executed
     (folder / "notebooks/02_data.done").touch()
     broken = {

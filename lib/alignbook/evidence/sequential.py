@@ -99,7 +99,7 @@ def _family(family: Family, most: int) -> dict[str, Standing]:
         if own.took:
             said[member.claim.id] = Standing(f"decided after {own.took} seeds")
         elif any(np.isfinite(line["turned"]) for line in member.lines):
-            said[member.claim.id] = _turned(member, own.why, most)
+            said[member.claim.id] = _turned(member, most)
         elif not primary and not share:
             said[member.claim.id] = Standing(own.why)
         elif seeds >= most:
@@ -115,7 +115,7 @@ def _family(family: Family, most: int) -> dict[str, Standing]:
     return said
 
 
-def _turned(member: Member, why: str, most: int) -> Standing:
+def _turned(member: Member, most: int) -> Standing:
     """A claim with contrasts that four times the steps turn: those controls take a first look."""
     first = looks.following(1, most) if most > 1 else 0
     few = {
@@ -124,7 +124,7 @@ def _turned(member: Member, why: str, most: int) -> Standing:
         for term, seeds in line["controls"].items()
         if np.isfinite(line["turned"]) and seeds < first
     }
-    return Standing(why, first if few else 0, frozenset(few))
+    return Standing("turned by four times the steps", first if few else 0, frozenset(few))
 
 
 def _arms(claim: Claim) -> frozenset[tuple[str, str]]:

@@ -5,7 +5,6 @@ that they are current. Nothing is in them that is not in results/reference/ or i
 """
 
 import json
-import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +13,6 @@ import pandas as pd
 
 from alignbook import ROOT
 from alignbook.core.names import PROFILES
-from alignbook.evidence import statistics, verdicts
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.store import durable
 from alignbook.workbook import beside, exhibits, start
@@ -24,7 +22,6 @@ PAGE = "docs/gallery.md"
 MADE = "<!-- made by ./run_all.sh publish -->"
 BEGIN, END = "<!-- answers, made by ./run_all.sh publish -->", "<!-- end of the answers -->"
 NAMES = {"world": "the synthetic world", "flickr8k": "Flickr8k"}
-DOUBTS = ("not trained", "four times the steps", "still learning", "chosen at the edge")
 CURVES = "-training"  # ends the name of a figure of loss and dev
 
 
@@ -75,7 +72,7 @@ def answers(found: list[Reference]) -> str:
         said = []
         for one in found:
             for row in one.claims[one.claims.claim == claim].itertuples():
-                value = one.found(claim) + doubts(row)
+                value = one.found(claim) + start.doubts(row)
                 told = f"**{row.verdict}**{f' ({value})' * bool(value)}"
                 said.append(f"On {one.label}: {told}.")
         paper = PAPERS[exhibits.paper(claim)]
@@ -148,32 +145,12 @@ def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
         for row in one.claims[one.claims.exhibit.isin(shown)].itertuples():
             value = one.found(row.claim)
             said = f"**{row.verdict}**" if row.verdict in beside.DECIDED else row.verdict
-            lines.setdefault(row.says, {})[one.label] = f"{said} {value}".strip() + doubts(row)
+            lines.setdefault(row.says, {})[one.label] = f"{said} {value}".strip() + start.doubts(
+                row
+            )
     head = ["claim", *(one.label for one in found)]
     rows = [[says, *(line.get(one.label, "–") for one in found)] for says, line in lines.items()]
     return _table(head, rows)
-
-
-def doubts(row) -> str:
-    """What speaks against a claim's verdict, or what an undecided one lacks; "" where nothing is known.
-
-    >>> from types import SimpleNamespace as Row
-    >>> doubts(Row(verdict="undecided", why="it points the other way", needed="15.0"))
-    '; 15 seeds would decide it'
-    >>> doubts(Row(verdict="reproduced", why="it holds; still learning: chan-T3 max", needed="3.0"))
-    '; still learning: chan-T3 max'
-    """
-    if row.verdict not in verdicts.JUDGED:
-        return ""
-    said = [part for part in row.why.split("; ") if part.startswith(DOUBTS)]
-    if row.verdict == "undecided" and row.needed:
-        count = float(row.needed)
-        said.append(
-            f"more than {statistics.MOST_SEEDS} seeds would be needed"
-            if math.isinf(count)
-            else f"{count:.0f} seeds would decide it"
-        )
-    return "".join(f"; {each}" for each in said)
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:

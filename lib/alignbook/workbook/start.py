@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+import math
 import platform
 import time
 from pathlib import Path
@@ -9,13 +10,14 @@ from pathlib import Path
 import pandas as pd
 
 from alignbook import ROOT
-from alignbook.evidence import learnt, verdicts
+from alignbook.evidence import learnt, statistics, verdicts
 from alignbook.evidence.claims import DECIMALS
 from alignbook.show import tables
 from alignbook.workbook import beside, execute, exhibits, profiles
 
 MAP = "00_start_here"
 SAID = (*verdicts.JUDGED, learnt.DID_NOT_TRAIN)  # verdicts that are counted
+DOUBTS = ("not trained", "four times the steps", "still learning", "chosen at the edge")
 PACKAGES = ("torch", "numpy", "open_clip_torch", "transformers", "timm", "spacy", "jupyterlab")
 
 
@@ -81,13 +83,35 @@ def in_short(book) -> str:
                     "value": value(first),
                     "over seeds": interval(first),
                     "over images": interval(first, "query_"),
-                    "the claim is": f"**{said.verdict}**",
+                    "the claim is": f"**{said.verdict}**{doubts(said)}",
                 }
                 | {f"on {data}": _verdict(elsewhere, claim, data) for data in others}
             )
     if not lines:
         return "None of the main questions was computed."
     return tables.markdown(pd.DataFrame(lines).replace(r"\|", r"\\|", regex=True))
+
+
+def doubts(row) -> str:
+    """What speaks against a claim's verdict, or what an undecided one lacks; "" where nothing is known.
+
+    >>> from types import SimpleNamespace as Row
+    >>> doubts(Row(verdict="undecided", why="it points the other way", needed="15.0"))
+    '; 15 seeds would decide it'
+    >>> doubts(Row(verdict="reproduced", why="it holds; still learning: chan-T3 max", needed="3.0"))
+    '; still learning: chan-T3 max'
+    """
+    if row.verdict not in verdicts.JUDGED:
+        return ""
+    said = [part for part in row.why.split("; ") if part.startswith(DOUBTS)]
+    if row.verdict == "undecided" and row.needed:
+        count = float(row.needed)
+        said.append(
+            f"more than {statistics.MOST_SEEDS} seeds would be needed"
+            if math.isinf(count)
+            else f"{count:.0f} seeds would decide it"
+        )
+    return "".join(f"; {each}" for each in said)
 
 
 def _verdict(elsewhere: pd.DataFrame, claim: str, data: str) -> str:
