@@ -417,7 +417,11 @@ MUTANTS = [
         "evidence/verdicts.py",
         "test_learnt.py",
         ("idle arms decide", "if idle := _of_state(", "if idle := [] and _of_state("),
-        ("arms that more steps move decide", "if moved := _moved(", "if moved := [] and _moved("),
+        (
+            "arms that more steps raise decide",
+            "if raised := _moved(",
+            "if raised := [] and _moved(",
+        ),
         (
             "moved from the control's seeds alone",
             "np.array([*v.values()])",
@@ -432,10 +436,16 @@ MUTANTS = [
         ),
         ("in doubt as if the row had no error", "1 / len(long) + 1 / len(short)", "1 / len(long)"),
         (
-            "moved upwards alone",
-            "abs(long.mean() - short.mean()) > learnt",
-            "long.mean() - short.mean() > learnt",
+            "not trained, though more steps lower it",
+            "if sign * (long.mean() - short.mean()) > learnt",
+            "if abs(long.mean() - short.mean()) > learnt",
         ),
+        (
+            "in doubt though it fell",
+            "beyond = long.mean() - short.mean()",
+            "beyond = abs(long.mean() - short.mean())",
+        ),
+        ("what more steps lower passes unsaid", "* bool(lowered)", "* 0"),
         ("early arms pass unsaid", "if found.verdict not in JUDGED:", "if found:"),
     ),
     *_of(

@@ -17,7 +17,7 @@ RISE = 5.0
 KEPT = 0.5  # of the best value on dev, below which the last one says that what was learnt was lost
 GAIN = 0.02  # of the value on dev, above which the last fifth of the steps still taught something
 LONGER = "-long"  # ends the name of a control: the arm of that name with four times the steps
-MOVED = 0.05  # of an arm's value, above which such a control says that the arm had not learnt
+MOVED = 0.05  # of an arm's value, by which such a control is higher if the arm had not learnt
 
 
 def share(loss, trivial: float) -> float:

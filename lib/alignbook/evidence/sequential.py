@@ -76,7 +76,7 @@ def standing(
 
 def _unjudged(claim: Claim, profile: str, why: str, numbers: Numbers, most: int) -> Standing:
     """A claim that cannot be judged; it takes a first look if it lacks nothing but seeds, and so do
-    controls of four times the steps that one noisy seed may have moved.
+    controls of four times the steps that one noisy seed may have raised.
     """
     if most > 1:
         first = looks.following(1, most)

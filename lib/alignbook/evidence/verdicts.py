@@ -16,7 +16,7 @@ its other claims that are judged together, at the 5 % that the primary leaves (s
   primary claim is open.
 
 A claim that rests on an arm that did not train (see `learnt`) is "did not train"; one that rests on
-an arm which four times the steps move by more than 5 % is undecided. Neither is in a family.
+an arm which four times the steps raise by more than 5 % is undecided. Neither is in a family.
 Also "not run" (an arm, a second seed or a longer profile is missing), "not testable here", and "on
 paper only" for claims about the print itself.
 """
@@ -35,7 +35,7 @@ from alignbook.store import progress
 
 NOT_RUN, NOT_TESTABLE = "not run", "not testable here"
 FEW_SEEDS = "at least two seeds in common are needed"
-NOT_TRAINED = "not trained: four times the steps move"
+NOT_TRAINED = "not trained: four times the steps raise"
 VERDICTS = (
     "reproduced",
     "trend only",
@@ -186,8 +186,8 @@ def _not_judged(claim: Claim, profile: str, numbers: Numbers) -> Finding | None:
         return Finding(NOT_RUN, missing)
     if idle := _of_state(claim, numbers, learnt.DID_NOT_TRAIN):
         return Finding(learnt.DID_NOT_TRAIN, f"rests on what did not train: {', '.join(idle)}")
-    if moved := _moved(claim, numbers):
-        return Finding("undecided", f"{NOT_TRAINED} {', '.join(moved)}")
+    if raised := _moved(claim, numbers, 1):
+        return Finding("undecided", f"{NOT_TRAINED} {', '.join(raised)}")
     return None
 
 
@@ -224,8 +224,8 @@ def _of_state(claim: Claim, numbers: Numbers, state: str) -> list[str]:
 
 
 def _noted(claim: Claim, numbers: Numbers, found: Finding, lines: list[dict]) -> Finding:
-    """A finding, and in its reason what four times the steps turn, and the rows that were still
-    learning or chosen at a grid's edge.
+    """A finding, and in its reason what four times the steps turn or lower, and the rows that were
+    still learning or chosen at a grid's edge.
     """
     if found.verdict not in JUDGED:
         return found
@@ -236,6 +236,8 @@ def _noted(claim: Claim, numbers: Numbers, found: Finding, lines: list[dict]) ->
     ]
     early = _of_state(claim, numbers, learnt.STILL_LEARNING)
     said = f"; four times the steps turn {', '.join(turned)}" * bool(turned)
+    lowered = _moved(claim, numbers, -1)
+    said += f"; four times the steps lower {', '.join(lowered)}" * bool(lowered)
     said += f"; still learning: {', '.join(early)}" * bool(early)
     terms = [term for contrast in claim.contrasts for term in contrast.terms]
     arms = dict.fromkeys(tuning_error.arm_of(term, numbers.edges) for term in terms)
@@ -249,8 +251,9 @@ def _shown(line: dict, name: str) -> str:
     return f"{line[name]:.{claims.DECIMALS.get(line['unit'], 1)}f}".replace("-", "−")
 
 
-def _moved(claim: Claim, numbers: Numbers) -> list[str]:
-    """Rows that a claim rests on and that more steps move, with the change in percent.
+def _moved(claim: Claim, numbers: Numbers, sign: int) -> list[str]:
+    """Rows that a claim rests on and that more steps raise (1) or lower (−1) by more than 5 %, with
+    the change in percent. What falls had learnt: the steps behind it overfit.
 
     It is RSUM's where a row has one: a single recall of one seed says little. The control, of a seed or
     few, is held against the mean over all of the row's seeds: after four times the steps a seed has
@@ -258,20 +261,20 @@ def _moved(claim: Claim, numbers: Numbers) -> list[str]:
     """
     found = {}
     for term, target, short, long in _controls(claim, numbers):
-        if abs(long.mean() - short.mean()) > learnt.MOVED * abs(short.mean()):
+        if sign * (long.mean() - short.mean()) > learnt.MOVED * abs(short.mean()):
             row = f"{term.exhibit} {term.row}" + f" → {target}" * (target in TARGETS)
             found[row] = f"{row} by {100 * (long.mean() / short.mean() - 1):+.0f} %"
     return list(found.values())
 
 
 def doubtful(claim: Claim, numbers: Numbers) -> dict[tuple[str, str], int]:
-    """Controls that `_moved` names though the noise of seeds may have done it, by exhibit and row, and
-    how many seeds they have: the bound lies within two standard errors of the move. None where
-    another control surely moved: the claim would stay as it is.
+    """Controls that are higher by more than 5 % though the noise of seeds may have done it, by exhibit
+    and row, and how many seeds they have: the bound lies within two standard errors of the rise. None
+    where another control surely rose: the claim would stay as it is.
     """
     found = {}
     for term, _, short, long in _controls(claim, numbers):
-        beyond = abs(long.mean() - short.mean()) - learnt.MOVED * abs(short.mean())
+        beyond = long.mean() - short.mean() - learnt.MOVED * abs(short.mean())
         spread = np.std(short, ddof=1) if len(short) > 1 else 0.0
         if beyond > 0:
             if beyond >= 2 * spread * np.sqrt(1 / len(long) + 1 / len(short)):

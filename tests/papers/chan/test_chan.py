@@ -102,7 +102,8 @@ def test_only_what_an_arm_is_about_differs_between_arms():
     )  # its scores spread less wide
     assert replace(arms["textual-codebook"][0], **other) == first
     assert replace(arms["softmax"][0], pooling="lse") == first
-    assert replace(arms["cross-attention-1/9"][0], coding="hard", temperature=0.0) == first
+    ninth = replace(arms["cross-attention-1/9"][0], coding="hard", temperature=0.0)
+    assert replace(ninth, margin=first.margin) == first  # hard coding's scores spread less wide
     assert replace(arms["permuted"][0], permute_captions=False, margin=first.margin) == first
     assert [arms[a][0].pooling for a in ("max", "average", "sum", "softmax")] == [
         "max",
@@ -136,13 +137,23 @@ def test_the_first_candidate_is_the_middle_of_the_others():
 def test_codebook_sizes_and_long_runs_change_one_thing_after_the_choice():
     profile = profiles.get("laptop")
     sizes, table = chan_arms.arms("chan-F4", profile), chan_arms.arms("chan-T3", profile)
-    assert sizes["hard-72"] == (table["visual-codebook"][0], {"regions": 72})
-    assert sizes["soft-4"] == (table["cross-attention"][0], {"regions": 4})
+    whole = {"steps": profile.chan_steps}
+    assert sizes["hard-72"] == (table["visual-codebook"][0], whole | {"regions": 72})
+    assert sizes["soft-4"] == (table["cross-attention"][0], whole | {"regions": 4})
     assert table["cross-attention-long"] == (
         table["cross-attention"][0],
         {"steps": 4 * profile.chan_steps},
     )
     assert [table[f"τ=1/{n}"][0][0].temperature for n in (1, 4, 100)] == [1.0, 0.25, 0.01]
+
+
+def test_trials_are_shorter_by_the_profile_s_share_and_reports_take_all_steps():
+    profile = profiles.get("laptop", overrides={"chan_steps": "60", "chan_trial_share": "0.25"})
+    for exhibit in ("chan-T1", "chan-T3", "chan-F4"):
+        for name, (candidates, changes) in chan_arms.arms(exhibit, profile).items():
+            longer = 4 if name.endswith("-long") else 1
+            assert {each.steps for each in candidates} == {15}, name
+            assert replace(candidates[0], **changes).steps == 60 * longer, name
 
 
 # --- Presets -------------------------------------------------------------------------------------

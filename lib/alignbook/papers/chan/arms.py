@@ -13,9 +13,10 @@ from alignbook.papers.chan.catalogue import CODEBOOK_SIZES, EXHIBITS, TAUS
 from alignbook.papers.chan.model import DIFFERENCES, PRESETS, Config
 
 # The first of all candidates is the middle of those behind it, by what pilots on dev said.
-# (λ, α) for LogSumExp and softmax pooling. Margins are in the units of each pooling: a sum over
+# (λ, α) for LogSumExp and softmax pooling, of soft coding and of hard. Margins are in the units of each pooling: a sum over
 # words spreads about ten times as wide, the many regions' best words half as wide.
 LSE = ((10, 0.05), (10, 0.02), (10, 0.1), (5, 0.05), (20, 0.05), (5, 0.1))
+HARD = ((10, 0.02), (10, 0.05), (10, 0.01), (5, 0.02), (20, 0.02), (5, 0.05))
 TEXTUAL = ((5, 0.02), (2, 0.02), (10, 0.02), (5, 0.01), (5, 0.05), (10, 0.01))
 # Which τ with which of the (λ, α) above: all are tuned, within the same number of trials.
 TEMPERATURES = ((1 / 50, 0), (1 / 20, 0), (1 / 100, 0), (1 / 9, 0), (1 / 50, 1), (1 / 50, 2))
@@ -51,7 +52,8 @@ def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
     """Arms of an exhibit: the candidates between which dev decides, and what is changed after that.
 
     Every arm gets `profile.chan_trials` candidates; the controls, which ask what one change does,
-    have one. KeyError for an exhibit of another chapter.
+    have one. A trial takes `profile.chan_trial_share` of the steps of what is reported. KeyError
+    for an exhibit of another chapter.
     """
     makers = {
         "chan-T1": matchers,
@@ -62,10 +64,12 @@ def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
     }
     if exhibit not in makers:
         raise KeyError(f"CHAN has no arms for {exhibit!r}")
-    return {
-        name: (candidates[: profile.chan_trials], changes)
-        for name, (candidates, changes) in makers[exhibit](profile).items()
-    }
+    found = {}
+    for name, (candidates, changes) in makers[exhibit](profile).items():
+        steps, tried = candidates[0].steps, candidates[: profile.chan_trials]
+        shorter = max(1, round(profile.chan_trial_share * steps))
+        found[name] = [replace(c, steps=shorter) for c in tried], {"steps": steps} | changes
+    return found
 
 
 def inputs(book, exhibit: str, arm: str) -> Inputs:
@@ -122,28 +126,32 @@ def codings_and_poolings(profile) -> dict[str, tuple[list, dict]]:
     four times the steps take what dev chose without; the curve of τ has the first trial's λ and α.
     """
     plain, lse, soft = common(profile), trials(profile), cross_attention(profile)
+    hard = trials(profile, grid=HARD)
     found = {
         "cross-attention": soft,
         "cross-attention-1/9": [replace(c, coding="soft", temperature=1 / 9) for c in lse],
-        "visual-codebook": lse,
+        "visual-codebook": hard,
         "textual-codebook": [replace(c, codebook="textual") for c in trials(profile, grid=TEXTUAL)],
         "max": [replace(plain, pooling="max", margin=m) for m in MARGINS["max"]],
         "average": [replace(plain, pooling="mean", margin=m) for m in MARGINS["mean"]],
         "sum": [replace(plain, pooling="sum", margin=m) for m in MARGINS["sum"]],
-        "softmax": [replace(c, pooling="softmax") for c in lse],
+        "softmax": [replace(c, pooling="softmax") for c in hard],
         "permuted": [replace(plain, permute_captions=True)],
     }
     found |= {f"τ=1/{n}": [replace(lse[0], coding="soft", temperature=1 / n)] for n in TAUS}
     found = {name: (candidates, {}) for name, candidates in found.items()}
     longer = {"steps": 4 * profile.chan_steps}
-    return found | {"visual-codebook-long": (lse, longer), "cross-attention-long": (soft, longer)}
+    return found | {"visual-codebook-long": (hard, longer), "cross-attention-long": (soft, longer)}
 
 
 def codebook_sizes(profile) -> dict[str, tuple[list, dict]]:
     """Figure 4: both codings with what dev chose at the profile's own number of regions."""
     return {
         f"{name}-{k}": (candidates, {"regions": k})
-        for name, candidates in (("hard", trials(profile)), ("soft", cross_attention(profile)))
+        for name, candidates in (
+            ("hard", trials(profile, grid=HARD)),
+            ("soft", cross_attention(profile)),
+        )
         for k in CODEBOOK_SIZES
     }
 
@@ -155,7 +163,7 @@ def matchers(profile) -> dict[str, tuple[list, dict]]:
     are the same.
     """
     found = {name: rival(name, profile) for name in RIVALS}
-    found |= {"scan": cross_attention(profile), "chan": trials(profile)}
+    found |= {"scan": cross_attention(profile), "chan": trials(profile, grid=HARD)}
     bert = common(profile, "bert")
     found |= {
         f"{name}-bert": [
