@@ -275,8 +275,24 @@ MUTANTS = [
         ),
         (
             "sizes exchanged between codings",
-            '(("hard", trials(profile)), ("soft", cross_attention(profile)))',
-            '(("hard", cross_attention(profile)), ("soft", trials(profile)))',
+            '{"hard": trials(profile, grid=HARD), "soft": cross_attention(profile)}',
+            '{"soft": trials(profile, grid=HARD), "hard": cross_attention(profile)}',
+        ),
+        (
+            "trials are as long as what is reported",
+            "shorter = max(1, round(profile.chan_trial_share * steps))",
+            "shorter = steps",
+        ),
+        ("reports are as long as trials", '{"steps": steps} | changes', "changes"),
+        (
+            "controls are as long as their arms",
+            '{"steps": steps} | changes',
+            'changes | {"steps": steps}',
+        ),
+        (
+            "hard coding's margins lie around soft coding's",
+            "hard = trials(profile, grid=HARD)",
+            "hard = lse",
         ),
         ("textual arm keeps the visual codebook", 'replace(c, codebook="textual")', "c"),
         (

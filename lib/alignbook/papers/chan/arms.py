@@ -146,12 +146,10 @@ def codings_and_poolings(profile) -> dict[str, tuple[list, dict]]:
 
 def codebook_sizes(profile) -> dict[str, tuple[list, dict]]:
     """Figure 4: both codings with what dev chose at the profile's own number of regions."""
+    tried = {"hard": trials(profile, grid=HARD), "soft": cross_attention(profile)}
     return {
         f"{name}-{k}": (candidates, {"regions": k})
-        for name, candidates in (
-            ("hard", trials(profile, grid=HARD)),
-            ("soft", cross_attention(profile)),
-        )
+        for name, candidates in tried.items()
         for k in CODEBOOK_SIZES
     }
 
