@@ -25,6 +25,7 @@ from alignbook.store import runs
 from alignbook.workbook import workbook
 sizes = "train_images=5000 test_images=600 base_epochs=3 chan_steps=400"
 sizes += " chan_learning_rate=1e-3 chan_all_violations=0.8"  # fewer steps take a lower rate
+sizes += " chan_trial_share=1"
 book = workbook.open("laptop", settings=sizes, device="cpu")
 dataset, clip = book.dataset(), book.base()
 model, vocabulary = base.load(clip, dataset)
