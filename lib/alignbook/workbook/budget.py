@@ -18,7 +18,7 @@ from alignbook.workbook import chapters, exhibits, profiles, trainings
 from alignbook.workbook.exhibits import EXHIBITS
 
 # Core-seconds of a laptop run, by chapter.
-ALLOWED = {"base": 600} | {paper: each.ALLOWED for paper, each in chapters.HOURS.items()}
+ALLOWED = {"base": 250} | {paper: each.ALLOWED for paper, each in chapters.HOURS.items()}
 FILE = ROOT / "data" / "budget.csv"
 COLUMNS = ["profile", "data", "exhibit", "arms", "runs", "steps", "seconds_a_step", "core_seconds"]
 EXPECTED = 6  # reporting seeds of a claim that seeds are bought for, in the mean
