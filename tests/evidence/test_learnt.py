@@ -176,7 +176,7 @@ def test_no_claim_rests_on_what_more_steps_would_raise(longer, raised, lowered):
     lines = [*LINES, ("chan-T3", "cross-attention-long", "RSUM", 0, longer, learnt.LEARNT)]
     verdict, why = judged(lines)
     assert verdict == ("undecided" if raised else "reproduced")
-    said = f"chan-T3 cross-attention by {longer / 2.5 - 100:+.0f} %"
+    said = "chan-T3 cross-attention by " + ("+6 %" if raised else "−6 %")
     assert (why == f"not trained: four times the steps raise {said}") == raised
     assert (f"; four times the steps lower {said}" in why) == lowered
 

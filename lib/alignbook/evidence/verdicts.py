@@ -263,7 +263,8 @@ def _moved(claim: Claim, numbers: Numbers, sign: int) -> list[str]:
     for term, target, short, long in _controls(claim, numbers):
         if sign * (long.mean() - short.mean()) > learnt.MOVED * abs(short.mean()):
             row = f"{term.exhibit} {term.row}" + f" → {target}" * (target in TARGETS)
-            found[row] = f"{row} by {100 * (long.mean() / short.mean() - 1):+.0f} %"
+            change = f"{100 * (long.mean() / short.mean() - 1):+.0f}".replace("-", "−")
+            found[row] = f"{row} by {change} %"
     return list(found.values())
 
 
