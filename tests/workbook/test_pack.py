@@ -194,6 +194,14 @@ def test_for_a_class_go_published_results_without_large_features(root, monkeypat
     assert pack_choice.choose(root, ["smoke"]).keys == PACKED  # else they come along
 
 
+@pytest.mark.parametrize("megabytes, stays", [(64, False), (224, True)])
+def test_features_that_take_longer_to_make_than_to_copy_go_to_a_class(root, megabytes, stays):
+    (root / "results/reference/world-laptop").mkdir(parents=True)
+    with open(root / "results/store" / FEATURES / "features.npy", "wb") as file:
+        file.truncate(megabytes * 1_000_000)
+    assert (FEATURES not in pack_choice.choose(root, published=True).keys) == stays
+
+
 def test_all_means_stale_runs_too_but_no_photographs(root):
     add_run(root, "0" * 16, ["d" * 64])  # of a data set prepared here that no results are on
     add_run(root, "9" * 16, ["e" * 64])

@@ -76,8 +76,8 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--reference",
         action="store_true",
-        help="only the results that results/reference/ shows, without large features, which are made "
-        "again in seconds: the file to hand out to a class",
+        help="only the results that results/reference/ shows, without the largest features, "
+        "which are made again in half a minute: the file to hand out to a class",
     )
     two = what.add_parser(
         "unpack",
