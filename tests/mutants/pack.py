@@ -89,6 +89,12 @@ MUTANTS = [
             "LARGE = 100_000_000",
             "LARGE = 20_000_000",
         ),
+        (
+            "times are lent for other code",
+            "pack",
+            "            if not apart:",
+            "            if True:",
+        ),
         ("stale runs travel", "pack_choice", "    if everything:", "    if True:"),
         (
             "metrics need not be finite",

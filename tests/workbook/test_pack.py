@@ -900,6 +900,22 @@ def test_whose_runs_are_there_tries_nothing_in_small_first(root, tmp_path, monke
     assert folders.rehearsed(asked)
 
 
+@pytest.mark.parametrize("apart", [[], ["torch: 1 in the pack, 7 here"]])
+def test_published_times_are_lent_where_the_runs_are_found(root, tmp_path, monkeypatch, apart):
+    (root / "results/world-laptop/notebooks").mkdir()
+    (root / "results/world-laptop/notebooks/00_start_here.done").touch()
+    assert pack.main(["pack", str(tmp_path / "a.tar.gz"), "--profile", "laptop"]) == 0
+    monkeypatch.setattr(pack, "ROOT", tmp_path / "there")
+    monkeypatch.setattr(pack, "differences", lambda manifest: apart)
+    monkeypatch.setattr(pack, "other_device", lambda manifest: None)
+    reference = tmp_path / "there/results/reference/world-laptop"
+    durable.write(reference / "about.json", '{"starts": []}')
+    durable.write(reference / "efficiency/chan-F3.csv", "row,run\n")
+    assert pack.main(["unpack", str(tmp_path / "a.tar.gz")]) == 0
+    ready = tmp_path / "there/results/world-laptop/.unpacked/efficiency/chan-F3.csv"
+    assert ready.exists() == (not apart)
+
+
 def test_runs_of_changed_code_are_told_at_packing(root, tmp_path, capsys):
     assert pack.main(["pack", str(tmp_path / "runs.tar.gz")]) == 0
     assert "Start ./run_all.sh, then pack again" in capsys.readouterr().out
