@@ -83,6 +83,18 @@ MUTANTS = [
             'named = [*record.get("inputs", ()), *record.get("asked", ())]',
             'named = record.get("inputs", ())',
         ),
+        (
+            "features that take long to make stay",
+            "pack_choice",
+            "LARGE = 100_000_000",
+            "LARGE = 20_000_000",
+        ),
+        (
+            "times are lent for other code",
+            "pack",
+            "            if not apart:",
+            "            if True:",
+        ),
         ("stale runs travel", "pack_choice", "    if everything:", "    if True:"),
         (
             "metrics need not be finite",

@@ -194,6 +194,14 @@ def test_for_a_class_go_published_results_without_large_features(root, monkeypat
     assert pack_choice.choose(root, ["smoke"]).keys == PACKED  # else they come along
 
 
+@pytest.mark.parametrize("megabytes, stays", [(64, False), (224, True)])
+def test_features_that_take_longer_to_make_than_to_copy_go_to_a_class(root, megabytes, stays):
+    (root / "results/reference/world-laptop").mkdir(parents=True)
+    with open(root / "results/store" / FEATURES / "features.npy", "wb") as file:
+        file.truncate(megabytes * 1_000_000)
+    assert (FEATURES not in pack_choice.choose(root, published=True).keys) == stays
+
+
 def test_all_means_stale_runs_too_but_no_photographs(root):
     add_run(root, "0" * 16, ["d" * 64])  # of a data set prepared here that no results are on
     add_run(root, "9" * 16, ["e" * 64])
@@ -890,6 +898,22 @@ def test_whose_runs_are_there_tries_nothing_in_small_first(root, tmp_path, monke
     (tmp_path / "there").mkdir()
     assert pack.main(["unpack", str(tmp_path / "a.tar.gz")]) == 0
     assert folders.rehearsed(asked)
+
+
+@pytest.mark.parametrize("apart", [[], ["torch: 1 in the pack, 7 here"]])
+def test_published_times_are_lent_where_the_runs_are_found(root, tmp_path, monkeypatch, apart):
+    (root / "results/world-laptop/notebooks").mkdir()
+    (root / "results/world-laptop/notebooks/00_start_here.done").touch()
+    assert pack.main(["pack", str(tmp_path / "a.tar.gz"), "--profile", "laptop"]) == 0
+    monkeypatch.setattr(pack, "ROOT", tmp_path / "there")
+    monkeypatch.setattr(pack, "differences", lambda manifest: apart)
+    monkeypatch.setattr(pack, "other_device", lambda manifest: None)
+    reference = tmp_path / "there/results/reference/world-laptop"
+    durable.write(reference / "about.json", '{"starts": []}')
+    durable.write(reference / "efficiency/chan-F3.csv", "row,run\n")
+    assert pack.main(["unpack", str(tmp_path / "a.tar.gz")]) == 0
+    ready = tmp_path / "there/results/world-laptop/.unpacked/efficiency/chan-F3.csv"
+    assert ready.exists() == (not apart)
 
 
 def test_runs_of_changed_code_are_told_at_packing(root, tmp_path, capsys):

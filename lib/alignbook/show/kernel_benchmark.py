@@ -13,6 +13,7 @@ import pandas as pd
 from matplotlib.ticker import LogLocator
 
 from alignbook import PACKAGE, ROOT
+from alignbook.show import run_tables
 from alignbook.show.figures import INK, OURS, PAPER, use_style
 from alignbook.store import home
 
@@ -108,7 +109,9 @@ def device_of(found: pd.DataFrame) -> str:
     first = found.iloc[0]
     threads = f"{first.threads:g} thread{'' if first.threads == 1 else 's'}"
     starts = f"{found.starts.max()} start{'' if found.starts.max() == 1 else 's'}"
-    return f"{first.device}, {threads}, {starts}, PyTorch {first.torch}, {first.date}"
+    said = f"{first.device}, {threads}, {starts}, PyTorch {first.torch}, {first.date}"
+    where = run_tables.measured_on(found)
+    return f"{said}; measured on {where}" if where else said
 
 
 def plotted(found: pd.DataFrame) -> pd.DataFrame:

@@ -10,6 +10,8 @@ from alignbook.evidence.statistics import t_interval
 from alignbook.show import tables
 from alignbook.store import runs
 
+MEASURED_ON = "measured on"  # column of times that are another machine's
+
 
 def check_trials(arms: pd.DataFrame, strict: bool) -> str:
     """Compare the trials of each arm: settings that are tried must train different models.
@@ -141,6 +143,17 @@ def comparable(book) -> str:
     if book.kind.startswith(("coco", "f30k", "flickr30k")):
         return "Values may be compared where the paper has the same data and split."
     return "Another data set than the paper's: compare the order."
+
+
+def measured_on(times: pd.DataFrame) -> str:
+    """The machine that measured some times, "" where it is this one."""
+    return times[MEASURED_ON].iloc[0] if MEASURED_ON in times else ""
+
+
+def measured_where(book, exhibit: str) -> str:
+    """A sentence, to stand behind others, where an exhibit's times are another machine's; else ""."""
+    where = measured_on(pd.read_csv(book.out / "efficiency" / f"{exhibit}.csv"))
+    return f" Times measured on {where}." if where else ""
 
 
 def trials_table(arms: pd.DataFrame) -> pd.DataFrame:

@@ -21,6 +21,7 @@ from alignbook.workbook import (
     exhibits,
     folders,
     gpus,
+    lent,
     salvage,
     surroundings,
     workbook,
@@ -154,25 +155,36 @@ def notebook(book: Workbook, name: str) -> None:
 
 
 def efficiency(book: Workbook, exhibit: str) -> None:
-    """Measure time and memory of an exhibit's models; but for the smoke profile nothing else of the
-    graph runs meanwhile.
+    """Measure time and memory of an exhibit's models, unless these were lent; but for the smoke
+    profile nothing else of the graph runs meanwhile.
     """
     from alignbook.workbook import results
 
     began = time.monotonic()
     alone.check(book.profile.name, exhibit)
+    lent.take(book.out, f"efficiency/{exhibit}")
     measured = chapters.cost_of(exhibit).table(book, results.arms(book, exhibit))
-    say(f"{exhibit}, time and memory of {len(measured)} models", began)
+    say(f"{exhibit}, time and memory of {len(measured)} models{_where(measured)}", began)
 
 
 def benchmark(book: Workbook) -> None:
-    """Measure the kernels; but for the smoke profile nothing else of the graph runs meanwhile."""
+    """Measure the kernels, unless their times were lent; but for the smoke profile nothing else of
+    the graph runs meanwhile.
+    """
     from alignbook.show import kernel_benchmark
 
     began = time.monotonic()
     alone.check(book.profile.name, "the kernels")
-    kernel_benchmark.measure(book)
-    say("kernels measured", began)
+    if not lent.take(book.out, "benchmarks/kernels"):
+        kernel_benchmark.measure(book)
+    say(f"kernels{_where(kernel_benchmark.table(book))}", began)
+
+
+def _where(measured) -> str:
+    """What is said behind times."""
+    from alignbook.show import run_tables
+
+    return f", measured on {run_tables.measured_on(measured) or 'this machine'}"
 
 
 def collect(book: Workbook, *names: str) -> None:

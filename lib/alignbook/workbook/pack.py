@@ -15,7 +15,7 @@ from pathlib import Path
 from alignbook import ROOT
 from alignbook.errors import DataError
 from alignbook.store import fingerprint, verbatim
-from alignbook.workbook import folders, pack_archive, pack_choice
+from alignbook.workbook import folders, lent, pack_archive, pack_choice
 from alignbook.workbook.pack_manifest import megabytes, size
 
 
@@ -76,8 +76,8 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--reference",
         action="store_true",
-        help="only the results that results/reference/ shows, without large features, which are made "
-        "again in seconds: the file to hand out to a class",
+        help="only the results that results/reference/ shows, without the largest features, "
+        "which are made again in half a minute: the file to hand out to a class",
     )
     two = what.add_parser(
         "unpack",
@@ -134,16 +134,18 @@ def unpack(asked: argparse.Namespace) -> int:
     began = time.monotonic()
     (ROOT / "results").mkdir(exist_ok=True)
     manifest, new = pack_archive.read(asked.file.expanduser(), ROOT / "results/store")
+    apart = differences(manifest)
     for each in manifest["results"]:
         if not each.get("part"):  # whole: nothing has to be tried in small first
-            mark = ROOT / "results" / each["folder"] / folders.UNPACKED
-            mark.parent.mkdir(exist_ok=True)
-            mark.touch()
+            out = ROOT / "results" / each["folder"]
+            (out / folders.UNPACKED).mkdir(parents=True, exist_ok=True)
+            if not apart:
+                lent.lend(out, ROOT / "results/reference" / out.name)
     print(
         f"{len(new)} runs of {len(manifest['runs'])} are new here, {megabytes(size(manifest))} "
         f"checked, {time.monotonic() - began:.0f} s"
     )
-    if apart := differences(manifest):
+    if apart:
         print(
             "\nthis machine will NOT find these runs and would train everything anew, as a run "
             "counts only\nfor what it was computed with:",

@@ -23,10 +23,10 @@ from alignbook.evidence.verdicts import JUDGED
 from alignbook.show import figures
 from alignbook.store import durable, verbatim
 from alignbook.workbook import beside, gallery, report
+from alignbook.workbook.lent import MEASURED
 
 REFERENCE = ROOT / "results/reference"
 NUMBERS = ("metrics", "summary", "contrasts", "claims", "timings", "runs")  # CSV files of a folder
-MEASURED = ("efficiency/*.csv", "benchmarks/*.csv")
 ROW = ["exhibit", "row", "column"]
 MOST = 6_000_000  # bytes of all that is published
 WIDE, COLOURS = 800, 128  # pixels of a figure, and its palette

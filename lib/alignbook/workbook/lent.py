@@ -1,0 +1,49 @@
+"""Times that were published, for a results folder whose runs `unpack` brought.
+
+`unpack` lays them ready. The job that would measure takes them instead, once, each with a column that
+says whose they are: of changed code, or where somebody removed them, times are measured here.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+from alignbook.store import durable
+from alignbook.workbook.folders import UNPACKED
+
+MEASURED = ("efficiency/*.csv", "benchmarks/*.csv")  # of a results folder
+
+
+def lend(out: Path, reference: Path) -> None:
+    """Lay the times that were published of a results folder ready in it, where there are any."""
+    for pattern in ("about.json", *MEASURED):
+        for file in reference.glob(pattern):
+            ready = out / UNPACKED / file.relative_to(reference)
+            ready.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, ready)
+
+
+def take(out: Path, name: str) -> bool:
+    """Move times that lie ready, such as "efficiency/chan-F3", and those whose names begin so, to
+    where they are read; whether there were any.
+    """
+    import pandas as pd
+
+    from alignbook.show.run_tables import MEASURED_ON
+
+    ready = sorted((out / UNPACKED).glob(f"{name}*.csv"))
+    for file in ready:
+        found = pd.read_csv(file, dtype=str, keep_default_na=False)  # digits stay as they are
+        if MEASURED_ON not in found:
+            found[MEASURED_ON] = f"another machine, as published ({_machines(out / UNPACKED)})"
+        target = out / file.relative_to(out / UNPACKED)
+        durable.write(target, found.to_csv(index=False), sealed=True)
+        file.unlink()
+    return bool(ready)
+
+
+def _machines(published: Path) -> str:
+    """Where results were made, as about.json says."""
+    starts = json.loads((published / "about.json").read_text(encoding="utf-8"))["starts"]
+    found = dict.fromkeys(f"{each['machine']}, {each['cores']} cores" for each in starts)
+    return "; ".join(found) or "unknown"
