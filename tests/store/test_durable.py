@@ -303,6 +303,16 @@ def test_what_snakemake_has_no_record_of_is_made_again(out, capsys, damage):
     assert "and 3 more: no record" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name, stays", [("chan-F3", False), ("chan-F3-wide", True)])
+def test_times_that_a_notebook_measured_need_no_record(out, name, stays):
+    """Nothing else makes them again, other than those of an exhibit's job."""
+    file = out / "efficiency" / f"{name}.csv"
+    file.parent.mkdir()
+    file.write_text("row,comparing\nhard,1\n")
+    salvage.mend(out)
+    assert file.exists() == stays
+
+
 @pytest.mark.parametrize("damage", DAMAGE[:-1], ids=lambda each: each.__name__)
 def test_settings_and_starts_are_begun_anew(out, capsys, damage):
     for name in ("settings.json", "starts.json"):

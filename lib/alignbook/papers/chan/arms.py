@@ -13,8 +13,8 @@ from alignbook.papers.chan.catalogue import CODEBOOK_SIZES, EXHIBITS, TAUS
 from alignbook.papers.chan.model import DIFFERENCES, PRESETS, Config
 
 # The first of all candidates is the middle of those behind it, by what pilots on dev said.
-# (λ, α) for LogSumExp and softmax pooling, of soft coding and of hard. Margins are in the units of each pooling: a sum over
-# words spreads about ten times as wide, the many regions' best words half as wide.
+# (λ, α) for LogSumExp and softmax pooling, of soft coding and of hard. Margins are in the units of each
+# pooling: a sum over words spreads about ten times as wide, the many regions' best words half as wide.
 LSE = ((10, 0.05), (10, 0.02), (10, 0.1), (5, 0.05), (20, 0.05), (5, 0.1))
 HARD = ((10, 0.02), (10, 0.05), (10, 0.01), (5, 0.02), (20, 0.02), (5, 0.05))
 TEXTUAL = ((5, 0.02), (2, 0.02), (10, 0.02), (5, 0.01), (5, 0.05), (10, 0.01))
