@@ -6,6 +6,7 @@ import sys
 from argparse import Namespace
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 import yaml
 from alignbook.workbook import alone, checks, cluster, jobs
@@ -131,9 +132,10 @@ def test_whether_a_slurm_job_has_its_node_alone(tmp_path, monkeypatch, says, cpu
 
 def test_a_timed_job_refuses_where_others_may_be_at_work(tmp_path, monkeypatch, capsys):
     measured = []
-    book = SimpleNamespace(profile=SimpleNamespace(name="laptop"))
+    book = SimpleNamespace(profile=SimpleNamespace(name="laptop"), out=tmp_path)
     monkeypatch.setattr(jobs.workbook, "load", lambda out: book)
     monkeypatch.setattr("alignbook.show.kernel_benchmark.measure", measured.append)
+    monkeypatch.setattr("alignbook.show.kernel_benchmark.table", lambda book: pd.DataFrame())
     for name in (alone.EXECUTOR, alone.SAID, "SLURM_JOB_ID"):
         monkeypatch.delenv(name, raising=False)
 
