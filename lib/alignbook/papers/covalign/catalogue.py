@@ -223,7 +223,7 @@ PAPER = GPU | dict(
 )
 PHOTOGRAPHS = {
     "laptop": dict(covalign_images=3000, covalign_test_images=0),
-    "overnight": dict(covalign_images=0),
+    "overnight": dict(covalign_images=0, covalign_layers=1, covalign_steps=1200, covalign_batch=32),
 }
 
 

@@ -236,17 +236,9 @@ LAPTOP = SMOKE | dict(
     gsl_epochs=6,
     gsl_epoch_steps=30,
 )
+# As many passes over more images [A].
 OVERNIGHT = LAPTOP | dict(
-    gsl_warm_up_epochs=5,
-    gsl_similarity="sgr",
-    gsl_images=1000,
-    gsl_dev_images=200,
-    gsl_test_images=500,
-    gsl_epochs=6,
-    gsl_epoch_steps=40,
-    gsl_learning_rate=2e-3,
-    gsl_after=0.1,
-    gsl_trials=3,
+    gsl_images=1300, gsl_dev_images=200, gsl_test_images=500, gsl_epoch_steps=48, gsl_trials=3
 )
 GPU = LAPTOP | dict(
     gsl_similarity="sgr",
@@ -276,16 +268,14 @@ PAPER = GPU | dict(
 )
 # Pilots, one seed: 800 images at half the width end at two thirds of this. After the warm-up NCR
 # learns at a rate at which GSL forgets: dev chooses it for each.
-PHOTOGRAPHS = {
-    "laptop": dict(
-        gsl_images=3000,
-        gsl_test_images=300,
-        gsl_dim=64,
-        gsl_learning_rate=3e-3,
-        gsl_after=0.1,
-        gsl_warm_up_epochs=6,
-        gsl_epochs=3,
-        gsl_epoch_steps=180,
-        gsl_trials=3,
-    )
-}
+_LEARNT = dict(
+    gsl_images=3000,
+    gsl_dim=64,
+    gsl_learning_rate=3e-3,
+    gsl_after=0.1,
+    gsl_warm_up_epochs=6,
+    gsl_epochs=3,
+    gsl_epoch_steps=180,
+    gsl_trials=3,
+)
+PHOTOGRAPHS = {"laptop": _LEARNT | dict(gsl_test_images=300), "overnight": _LEARNT}
