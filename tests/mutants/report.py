@@ -111,6 +111,7 @@ MUTANTS = (
                 'metadata={"image/png": {"alt": alt, "width": width}}',
                 "metadata={}",
             ),
+            ("figures: laid out for each file", "    figure.set_layout_engine(None)", "    #"),
             ("figures: as large as in print", " * ON_SCREEN / IN_PRINT", ""),
             (
                 "figures: files without words",

@@ -41,7 +41,14 @@ MUTANTS = [
     *_of(
         "store/fingerprint.py",
         "test_stale.py",
-        ("files that are no code don't count", "+ _files_named_in(tree), tuple", ", tuple"),
+        ("files that are no code don't count", "+ _files_named_in(nodes), tuple", ", tuple"),
+    ),
+    *_of(
+        "store/fingerprint.py",
+        "test_fingerprint.py",
+        ("docstrings are code", "if not _is_words(one)]", "]"),
+        ("words of classes alone", '("body", "orelse", "finalbody")', '("body",)'),
+        ("the body of a module passes", "and not isinstance(value, ast.Module)", ""),
     ),
     *_of(
         "store/durable.py",

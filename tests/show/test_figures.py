@@ -155,6 +155,16 @@ def test_what_is_saved_and_shown_has_the_alt_text(tmp_path, monkeypatch):
     assert alt in (tmp_path / "figures/f.svg").read_text()
 
 
+def test_a_figure_is_laid_out_once_for_both_its_files(tmp_path, monkeypatch):
+    drawn = []
+    draw = plt.Figure.draw
+    monkeypatch.setattr(plt.Figure, "draw", lambda self, r: (drawn.append(self), draw(self, r)))
+    figure, axis = plt.subplots(layout="constrained")
+    axis.set_title("a title that needs its place")
+    figures.save(figure, tmp_path, "one")
+    assert len(drawn) == 3  # to find its margins, as PNG, as SVG
+
+
 def test_a_saved_figure_is_closed_and_nothing_is_shown_outside_notebooks(tmp_path, capsys):
     before = plt.get_fignums()
     figures.save(figures.curves(CURVES, "K", "regions", "RSUM", ""), tmp_path, "f")

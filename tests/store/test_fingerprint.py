@@ -174,7 +174,7 @@ def test_key_refuses_numbers_that_are_none():
 def test_every_version_of_python_writes_a_tree_the_same():
     """What ast.unparse and ast.dump write depends on the version; a store moves between them."""
     source = 'def f(a, *, b=(1, 2)) -> int:\n    return f"{a!r:>{b}}" + "it\'s" if a else -0.5\n'
-    assert fingerprint._written(ast.parse(source)) == (
+    assert fingerprint._written(ast.parse(source), []) == (
         "Module(body=[FunctionDef(args=arguments(args=[arg(arg='a')],kw_defaults=[Tuple("
         "ctx=Load(),elts=[Constant(value=1),Constant(value=2)])],kwonlyargs=[arg(arg='b')]),"
         "body=[Return(value=IfExp(body=BinOp(left=JoinedStr(values=[FormattedValue(conversion=114,"
@@ -183,6 +183,24 @@ def test_every_version_of_python_writes_a_tree_the_same():
         'right=Constant(value="it\'s")),orelse=UnaryOp(op=USub(),operand=Constant(value=0.5)),'
         "test=Name(ctx=Load(),id='a')))],name='f',returns=Name(ctx=Load(),id='int'))])"
     )
+
+
+@pytest.mark.parametrize(
+    "words, without",
+    [
+        ('"""Said."""\nx = 1\n', "x = 1\n"),
+        ('def f():\n    """Said."""\n', "def f():\n    pass\n"),
+        ('if a:\n    b\nelse:\n    "said"\n', "if a:\n    b\n"),
+        ("try:\n    a\nfinally:\n    b\n    'said'\n", "try:\n    a\nfinally:\n    b\n"),
+    ],
+)
+def test_words_are_neither_written_nor_named(words, without):
+    nodes = []
+    assert fingerprint._written(ast.parse(words), nodes) == fingerprint._written(
+        ast.parse(without), []
+    )
+    assert not [each for each in nodes if isinstance(each, ast.Constant) and each.value != 1]
+    assert fingerprint._written(ast.parse('"said"'), []) == "Module()"
 
 
 def test_what_trains_depends_on_no_printed_number():

@@ -118,6 +118,7 @@ def tight(figure):
     figure.dpi = IN_PRINT
     renderer = figure.canvas.get_renderer()
     figure.draw_without_rendering()
+    figure.set_layout_engine(None)  # what is laid out need not be, once for each file
     return figure.get_tightbbox(renderer).padded(plt.rcParams["savefig.pad_inches"])
 
 

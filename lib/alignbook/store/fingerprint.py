@@ -151,8 +151,9 @@ def _read(module: str) -> tuple[str, tuple[str, ...]]:
     path = _file(module)
     tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    imported = set()
-    for node in ast.walk(tree):
+    imported, nodes = set(), []
+    written = _written(tree, nodes)
+    for node in nodes:
         if isinstance(node, ast.Import):
             imported.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -164,10 +165,10 @@ def _read(module: str) -> tuple[str, tuple[str, ...]]:
             imported.update(f"{source}.{alias.name}" for alias in node.names)
     parents = {part for name in imported | {module} for part in _parents(name)}
     known = {name for name in imported | parents if _file(name) is not None} - {module}
-    return _written(_without_words(tree)) + _files_named_in(tree), tuple(sorted(known))
+    return written + _files_named_in(nodes), tuple(sorted(known))
 
 
-def _files_named_in(tree: ast.Module) -> str:
+def _files_named_in(nodes: list[ast.AST]) -> str:
     """Path and hash of each file of the package that the strings of some code name, a line each.
 
     A string names a file, or all files of a folder, by its path in the package or by its last part.
@@ -175,34 +176,29 @@ def _files_named_in(tree: ast.Module) -> str:
     """
     words = {
         node.value
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    lines = []
-    for path, digest in _not_python(PACKAGE):
-        parts = path.split("/")
-        room = 2 if parts[0] == "papers" else 0
-        ends = {"/".join(parts[i:j]) for j in range(room + 1, len(parts) + 1) for i in range(j)}
-        if ends & words:
-            lines.append(f"\n{path} {digest}")
-    return "".join(lines)
+    return "".join(
+        f"\n{path} {digest}" for path, names, digest in _not_python(PACKAGE) if names & words
+    )
 
 
 @lru_cache(maxsize=None)
-def _not_python(package: Path) -> tuple[tuple[str, str], ...]:
-    """Path in a package and hash of its files that are not code of Python."""
-    files = (
-        path
-        for path in sorted(package.rglob("*"))
-        if path.suffix not in (".py", ".pyc", ".pyi")
-        and path.is_file()
-        and path.name[0] != "."
-        and path.name[-1] != "~"
-    )  # an editor's
-    return tuple(
-        (path.relative_to(package).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest())
-        for path in files
-    )
+def _not_python(package: Path) -> list[tuple[str, set[str], str]]:
+    """Of each file of a package that is not code of Python: its path, all names that it or a folder
+    of its may have, and its hash.
+    """
+    found = []
+    for file in sorted(package.rglob("*")):
+        hidden = file.name[0] == "." or file.name[-1] == "~"  # the latter an editor's
+        if file.suffix in (".py", ".pyc", ".pyi") or hidden or not file.is_file():
+            continue
+        parts = file.relative_to(package).parts
+        room = 2 if parts[0] == "papers" else 0
+        names = {"/".join(parts[i:j]) for j in range(room + 1, len(parts) + 1) for i in range(j)}
+        found.append(("/".join(parts), names, hashlib.sha256(file.read_bytes()).hexdigest()))
+    return found
 
 
 def _parents(module: str) -> list[str]:
@@ -211,34 +207,33 @@ def _parents(module: str) -> list[str]:
     return [".".join(parts[:count]) for count in range(1, len(parts))]
 
 
-def _without_words(tree: ast.Module) -> ast.Module:
-    """Drop docstrings (any string that stands alone as a statement) in place."""
-    for node in ast.walk(tree):
-        for field in ("body", "orelse", "finalbody"):
-            statements = getattr(node, field, None)
-            if isinstance(statements, list):
-                kept = [each for each in statements if not _is_words(each)]
-                if not kept and field == "body" and not isinstance(node, ast.Module):
-                    kept = [ast.Pass()]
-                setattr(node, field, kept)
-    return tree
-
-
-def _written(value: object) -> str:
-    """A syntax tree as text, the same in every version of Python that can read the code.
+def _written(value: object, nodes: list[ast.AST]) -> str:
+    """A syntax tree as text, the same in every version of Python that can read the code, without its
+    words: docstrings, and any string that stands alone as a statement. `nodes` gets what is written.
 
     Empty fields are left out: versions add some. `ast.unparse` and `ast.dump` write the same tree
     differently from version to version, and a run store moves between machines.
     """
     if isinstance(value, ast.AST):
-        fields = ((name, getattr(value, name, None)) for name in sorted(value._fields))
-        inner = (
-            f"{name}={_written(each)}" for name, each in fields if each is not None and each != []
-        )
+        nodes.append(value)
+        inner = []
+        for name in _fields(type(value)):
+            each = getattr(value, name, None)
+            if name in ("body", "orelse", "finalbody") and isinstance(each, list):
+                each = [one for one in each if not _is_words(one)]
+                if not each and name == "body" and not isinstance(value, ast.Module):
+                    each = [ast.Pass()]
+            if each is not None and each != []:
+                inner.append(f"{name}={_written(each, nodes)}")
         return f"{type(value).__name__}({','.join(inner)})"
     if isinstance(value, list):
-        return f"[{','.join(map(_written, value))}]"
+        return f"[{','.join(_written(each, nodes) for each in value)}]"
     return repr(value)
+
+
+@lru_cache(maxsize=None)
+def _fields(kind: type[ast.AST]) -> list[str]:
+    return sorted(kind._fields)
 
 
 def _is_words(statement: ast.stmt) -> bool:
