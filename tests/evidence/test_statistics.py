@@ -49,17 +49,6 @@ def test_one_seed_has_no_interval_and_bad_values_are_refused():
                 function(bad)
 
 
-def test_a_paired_difference_takes_seeds_in_pairs():
-    first, second = [10.0, 20.0, 30.0], [9.0, 18.5, 29.5]
-    mean, low, high = statistics.paired_difference(first, second)
-    assert mean == pytest.approx(1.0)  # 1.0, 1.5, 0.5: the seeds' own spread of 10 cancels
-    assert high - low == pytest.approx(2 * T_2 * 0.5 / np.sqrt(3), abs=1e-5)
-    narrow = statistics.paired_difference(first, second, level=0.5)
-    assert narrow[2] - narrow[1] < (high - low) / 4
-    with pytest.raises(ValueError, match="do not pair"):
-        statistics.paired_difference([1, 2], [1])
-
-
 def test_without_spread_the_interval_is_a_point_and_no_test_is_passed():
     for value in (0.0, 0.1, -7.3):
         values = [value] * 3

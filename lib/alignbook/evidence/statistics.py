@@ -35,19 +35,6 @@ def t_interval(values, level: float = 0.95, extra: float = 0.0) -> tuple[float, 
     return float(mean), float(mean - half), float(mean + half)
 
 
-def paired_difference(first, second, level: float = 0.95) -> tuple[float, float, float]:
-    """Mean of first − second, seed by seed, and its t interval.
-
-    Parameters
-    ----------
-    first, second : (seeds,) values of two arms for the same seeds in the same order.
-    """
-    first, second = np.asarray(first, float), np.asarray(second, float)
-    if first.shape != second.shape:
-        raise ValueError(f"seeds do not pair: {first.shape} against {second.shape}")
-    return t_interval(first - second, level)
-
-
 def above_zero(values, extra: float = 0.0) -> float:
     """Two-sided p of the t test that the seeds' mean is zero; NaN without spread.
 
