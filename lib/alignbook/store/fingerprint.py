@@ -128,6 +128,11 @@ def _plain(value: object) -> object:
     )
 
 
+def is_module(name: str) -> bool:
+    """Whether a full name is that of a module of the package."""
+    return _file(name) is not None
+
+
 def _file(module: str) -> Path | None:
     """Source file of a module of the package, None where there is none."""
     package, *inner = module.split(".")

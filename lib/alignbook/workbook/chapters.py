@@ -3,7 +3,11 @@
 Arms and costs are imported when asked for: the models behind them take seconds to import.
 """
 
+import ast
+import json
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import alignbook.papers.chan.hours
@@ -14,9 +18,10 @@ import alignbook.papers.covalign.settings
 import alignbook.papers.gsl.hours
 import alignbook.papers.gsl.settings
 from alignbook.show.gpu_hours import Training
-from alignbook.store.fingerprint import trains
+from alignbook.store.fingerprint import is_module, trains
 from alignbook.workbook.exhibits import paper
 
+IMPORT = re.compile(r"^ *from alignbook[\w.]* import (?:\([^)]*\)|[^\n]+)", re.M)
 PAPERS = ("chan", "comalign", "covalign", "gsl")
 # By paper: what its exhibits take of a GPU, and of two cores.
 HOURS: "dict[str, Hours]" = {
@@ -143,3 +148,15 @@ def shows(name: str) -> bool:
     if room in ("show", "evidence", "explorer"):
         return True
     return room == "papers" and not trains(name) or name == "alignbook.workbook.results"
+
+
+def imported_by(notebook: Path) -> list[str]:
+    """Modules of the library that a notebook imports, by their full names."""
+    found = set()
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"]) if cell["cell_type"] == "code" else ""
+        for statement in IMPORT.findall(source):  # a cell may hold what is no Python, such as %time
+            (node,) = ast.parse(statement.strip()).body
+            names = [f"{node.module}.{each.name}" for each in node.names]
+            found |= {name if is_module(name) else node.module for name in names}
+    return sorted(found - {"alignbook"})
