@@ -365,6 +365,14 @@ MUTANTS = [
         "test_report_curves.py",
         ("trials are drawn", '(made.role == "report") & ', ""),
         ("figures of the same runs twice", "{*own.key} <= keys", "False"),
+        (
+            "a notebook's figure of other runs",
+            'if numbers.read_text("utf-8") == points.to_csv(index=False):',
+            "if True:",
+        ),
+        ("the last report's figure of other points", ".get(DRAWN_FROM) == _stamp(points)", ""),
+        ("figures drawn by other code stay", 'f"{code}\\n{', 'f"{'),
+        ("all is drawn anew", "if there := _drawn_before(out, file.name, points):", "if False:"),
     ),
     *_of(
         "show/curves.py",

@@ -116,6 +116,41 @@ def test_the_page_and_its_figures(out, tmp_path):
     assert "comalign-TI" not in text  # trains nothing
 
 
+def test_what_was_drawn_before_is_taken_over_and_nothing_else(out, tmp_path, monkeypatch):
+    """A notebook's figure while its numbers are those of now, the last report's by what it was drawn
+    from.
+    """
+    pages = iter(range(9))
+
+    def drawn() -> dict[str, bytes]:
+        page = tmp_path / f"page {next(pages)}"
+        page.mkdir()
+        assert report_curves.write_page(out, page)
+        return {file.name: file.read_bytes() for file in page.glob("*.png")}
+
+    first = drawn()
+    images = out / "report/_images"
+    images.mkdir(parents=True)
+    for name, content in first.items():
+        (images / name).write_bytes(content)
+    with monkeypatch.context() as patch:
+        patch.setattr(curves, "draw", lambda points: pytest.fail("drawn once more"))
+        assert drawn() == first
+        listed = report_curves.listed(out)
+        points = curves.table(listed[listed.exhibit == "chan-T3"])
+        (out / "figures").mkdir()
+        numbers = out / "figures/chan-T3-training.csv"
+        numbers.with_suffix(".png").write_bytes(first["gsl-switches-training.png"])
+        points.to_csv(numbers, index=False)
+        assert drawn()["chan-T3-training.png"] == first["gsl-switches-training.png"]  # a notebook's
+        points.assign(value=1.0).to_csv(numbers, index=False)  # of other runs
+        assert drawn() == first
+    (images / "chan-T3-training.png").write_bytes(first["gsl-switches-training.png"])
+    assert drawn() == first  # a figure of other points is drawn anew
+    monkeypatch.setattr(report_curves, "code_hash", lambda *names, counts: "other code")
+    assert drawn()["chan-T3-training.png"] != first["chan-T3-training.png"]  # it says so
+
+
 def test_a_results_folder_without_curves_has_no_page(out, tmp_path):
     (out / "runs.csv").write_text("exhibit,row,role,seed,run\nchan-T3,max,report,0,gone\n")
     assert not report_curves.write_page(out, tmp_path) and not (tmp_path / "curves.md").exists()

@@ -207,7 +207,6 @@ def render(folder: Path, name: str, banner: str, **others) -> list[str]:
             settings,
             status=None,
             warning=warnings,
-            parallel=len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1,
         ).build()
     words = strip_escape_sequences(warnings.getvalue())
     return [line.replace(f"{source}/", "") for line in words.splitlines()]

@@ -1,15 +1,20 @@
 """Curves of training in the report: a page with the figure of every exhibit whose arms were trained."""
 
+import hashlib
+import shutil
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
+from PIL import Image
 
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.show import curves, figures
 from alignbook.store import runs, verbatim
+from alignbook.store.fingerprint import code_hash
 from alignbook.workbook import exhibits
 
+DRAWN_FROM = "Drawn from"  # of a figure's metadata
 SAYS = """\
 # Curves of training
 
@@ -39,7 +44,7 @@ def listed(out: Path) -> pd.DataFrame:
 def write_page(out: Path, target: Path) -> bool:
     """Write the report's page `curves.md` and its figures to `target`; False where no run left curves.
 
-    What a notebook drew already stands in `out/figures`, and is taken from there.
+    What a notebook or the last report drew of the same points is taken over.
     """
     if not (out / "runs.csv").exists():
         return False
@@ -56,12 +61,40 @@ def write_page(out: Path, target: Path) -> bool:
             parts.append(f"Its runs are among those of {shown}, above.")
             continue
         drawn[exhibit] = {*own.key}
-        figure, name = curves.draw(points), f"{exhibit}-training"
-        figures.make_plain(figure)
-        figure.savefig(target / f"{name}.png", bbox_inches="tight", metadata={"Software": None})
-        plt.close(figure)
-        alt = verbatim.markdown(figures.describe(figure))
-        parts.append(f"![{alt}]({name}.png)")
+        file = target / f"{exhibit}-training.png"
+        if there := _drawn_before(out, file.name, points):
+            shutil.copy(there, file)
+        else:
+            _draw(file, points)
+        alt = verbatim.markdown(Image.open(file).info["Description"])
+        parts.append(f"![{alt}]({file.name})")
     if drawn:
         (target / "curves.md").write_text("\n\n".join(parts) + "\n", "utf-8")
     return bool(drawn)
+
+
+def _drawn_before(out: Path, name: str, points: pd.DataFrame) -> Path | None:
+    """The file in which a notebook, or the last report, drew these points by this code."""
+    by_notebook = out / "figures" / name
+    numbers = by_notebook.with_suffix(".csv")
+    if by_notebook.exists() and numbers.exists():
+        if numbers.read_text("utf-8") == points.to_csv(index=False):
+            return by_notebook
+    by_report = out / "report" / "_images" / name
+    if by_report.exists() and Image.open(by_report).info.get(DRAWN_FROM) == _stamp(points):
+        return by_report
+    return None
+
+
+def _draw(file: Path, points: pd.DataFrame) -> None:
+    figure = curves.draw(points)
+    figures.make_plain(figure)
+    said = {"Software": None, "Description": figures.describe(figure), DRAWN_FROM: _stamp(points)}
+    figure.savefig(file, bbox_inches=figures.tight(figure), metadata=said)
+    plt.close(figure)
+
+
+def _stamp(points: pd.DataFrame) -> str:
+    """Hash of what a figure is drawn from: the points, and the code that draws them."""
+    code = code_hash("alignbook.show.curves", counts=bool)
+    return hashlib.sha256(f"{code}\n{points.to_csv(index=False)}".encode()).hexdigest()
