@@ -3009,9 +3009,9 @@ CASES = {
             "fewer images to train on than are asked for",
             words("--profile smoke --set gsl_images=400 90_claims"),
             "",
-            "data world: 300 images in split train",
+            "data world: 150 images in split train",
             "expected the 400 of gsl_images or more",
-            "say --set gsl_images=300, or 0 for all",
+            "say --set gsl_images=150, or 0 for all",
         ),
         Row(
             "fewer photographs than are measured",

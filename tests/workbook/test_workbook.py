@@ -44,7 +44,7 @@ def test_photographs_keep_the_papers_sizes_in_the_paper_profile():
     paper = profiles.get("paper", "coco=DIR")
     assert (paper.chan_dim, paper.chan_batch, paper.train_images) == (1024, 384, 0)
     assert (paper.base, paper.bert) == ("photo-pretrained", "bert-base-uncased")
-    assert profiles.get("smoke", "flickr8k=DIR").train_images == 300
+    assert profiles.get("smoke", "flickr8k=DIR").train_images == 150
     assert (paper.chan_steps, paper.chan_all_violations) == (36875, 0.04)  # 25 epochs of 1,475
     assert profiles.get("paper", "f30k_precomp=DIR").chan_steps == 9425
 
