@@ -112,13 +112,11 @@ def power(x: float) -> str:
 
 
 def tight(figure):
-    """The part of a figure, in inches, that something is drawn in, and a margin: found once for both
-    files.
-    """
+    """The part of a figure, in inches, that something is drawn in, and a margin: once for both files."""
     figure.dpi = IN_PRINT
     renderer = figure.canvas.get_renderer()
     figure.draw_without_rendering()
-    figure.set_layout_engine(None)  # what is laid out need not be, once for each file
+    figure.set_layout_engine(None)  # it is laid out now, for both
     return figure.get_tightbbox(renderer).padded(plt.rcParams["savefig.pad_inches"])
 
 
