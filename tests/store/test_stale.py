@@ -417,7 +417,7 @@ def test_every_file_of_the_package_is_named_by_some_code():
     held = "".join(fingerprint._read(name)[0] for name in everything)
     lost = [
         path
-        for path, digest in fingerprint._not_python(fingerprint.PACKAGE)
+        for path, _, digest in fingerprint._not_python(fingerprint.PACKAGE)
         if f"\n{path} {digest}" not in held
     ]
     # What marks the types; and what print says, which the graph compares for each notebook.

@@ -122,15 +122,15 @@ def small_flickr30k(folder, sizes):
 
 
 def test_a_source_has_images_enough_before_any_work_starts(tmp_path, monkeypatch):
-    sizes = {"train": 40, "val": 12, "test": 12}
+    sizes = {"train": 30, "val": 12, "test": 12}
     spec = small_flickr30k(tmp_path, sizes)
     official = dict(zip(("train", "dev", "test"), sizes.values()))
     monkeypatch.setitem(karpathy.SIZES, "flickr30k", official)
-    asked = profiles.get("smoke", "coco")  # which takes 60 training images for heads
-    said = r"comalign_source=flickr30k=.*40 images in split train, expected the 60"
-    with pytest.raises(checks.Refused, match=f"(?s){said}.*--set comalign_images=40"):
+    asked = profiles.get("smoke", "coco")  # which takes 40 training images for heads
+    said = r"comalign_source=flickr30k=.*30 images in split train, expected the 40"
+    with pytest.raises(checks.Refused, match=f"(?s){said}.*--set comalign_images=30"):
         checks.check_source("comalign_source", spec, "coco", asked)
-    fewer = replace(asked, comalign_images=40, gsl_images=400)  # GSL trains on the target
+    fewer = replace(asked, comalign_images=30, gsl_images=400)  # GSL trains on the target
     assert checks.check_source("comalign_source", spec, "coco", fewer) == spec
 
 
