@@ -13,6 +13,9 @@ sys.path.insert(0, str(ROOT))  # benchmarks lies beside the library
 from benchmarks import kernels as bench  # noqa: E402
 
 MOST = 8  # rounds; a machine that others use is given as many
+DRAWS = (
+    4  # of the data: where its memory happens to lie makes a fifth, for as long as it lies there
+)
 # By threads. With one, on cores with 512 KB of second cache, hard coding at d = 256 takes 1.14 to 1.17
 # of its 1.15; with two it was seen to take 1.36, soft coding 1.90 of 1.8. The benchmark tells such
 # misses: this only keeps them from growing.
@@ -64,18 +67,20 @@ def busy(data, product) -> float:
 def test_a_kernel_takes_no_more_than_its_bar(name, d, threads):
     """The quotient of the best, or of the middle ones, of some rounds, each after a product."""
     work, product, bars = WORK[name]
-    data = (bench.sets if name.startswith("fgm") else bench.pairs)(
-        SETS if name.startswith("fgm") else SMALL, d, "cpu"
-    )
+    draw = partial(bench.sets, SETS) if name.startswith("fgm") else partial(bench.pairs, SMALL)
+    data = draw(d, "cpu")
     if threads == 2 and (os.cpu_count() < 2 or busy(data, product) < 1.6):
         skip_unless_required("cores", "two threads have no two free cores here")
-    ours, floors, most = [], [], ROOM[threads] * bars[d]
-    while len(ours) < MOST:
-        floors.append(spent(product, data, threads))
-        ours.append(spent(work, data, threads))
-        if len(ours) > 1 and ratio(ours, floors) <= most:
-            return
-    raise AssertionError(f"{ratio(ours, floors):.2f} times its product; at most {most}")
+    most, found = ROOM[threads] * bars[d], []
+    for data in (draw(d, "cpu") for _ in range(DRAWS)):
+        ours, floors = [], []
+        while len(ours) < MOST:
+            floors.append(spent(product, data, threads))
+            ours.append(spent(work, data, threads))
+            if len(ours) > 1 and ratio(ours, floors) <= most:
+                return
+        found.append(f"{ratio(ours, floors):.2f}")
+    raise AssertionError(f"{', '.join(found)} times its product; at most {most:.2f}")
 
 
 def ratio(ours, floors) -> float:
