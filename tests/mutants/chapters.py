@@ -367,11 +367,12 @@ MUTANTS = [
         ("figures of the same runs twice", "{*own.key} <= keys", "False"),
         (
             "a notebook's figure of other runs",
-            'if numbers.read_text("utf-8") == points.to_csv(index=False):',
-            "if True:",
+            'and numbers.read_text("utf-8") == points.to_csv(index=False)',
+            "",
         ),
         ("the last report's figure of other points", ".get(DRAWN_FROM) == _stamp(points)", ""),
         ("figures drawn by other code stay", 'f"{code}\\n{', 'f"{'),
+        ("a cut figure is taken over", "            image.load()\n", ""),
         ("all is drawn anew", "if there := _drawn_before(out, file.name, points):", "if False:"),
     ),
     *_of(

@@ -211,7 +211,8 @@ def test_a_wrong_hash_is_refused_and_removed(server, tmp_path, seen):
 
 
 def test_a_published_hash_counts_before_one_that_was_seen(server, tmp_path):
-    transfer.bring(source(server), tmp_path, seen="0" * 64)
+    assert transfer.bring(source(server), tmp_path, seen="0" * 64)["sha256"] == HASH
+    assert left(tmp_path) == ["a.bin"]
 
 
 @pytest.mark.parametrize("times, fits", [(0.4, False), (0.6, True), (1.9, True), (2.1, False)])

@@ -147,6 +147,9 @@ def test_what_was_drawn_before_is_taken_over_and_nothing_else(out, tmp_path, mon
         assert drawn() == first
     (images / "chan-T3-training.png").write_bytes(first["gsl-switches-training.png"])
     assert drawn() == first  # a figure of other points is drawn anew
+    points.to_csv(numbers, index=False)
+    numbers.with_suffix(".png").write_bytes(first["chan-T3-training.png"][:-5000])
+    assert drawn() == first  # so is one that was cut
     monkeypatch.setattr(report_curves, "code_hash", lambda *names, counts: "other code")
     assert drawn()["chan-T3-training.png"] != first["chan-T3-training.png"]  # it says so
 

@@ -74,16 +74,27 @@ def write_page(out: Path, target: Path) -> bool:
 
 
 def _drawn_before(out: Path, name: str, points: pd.DataFrame) -> Path | None:
-    """The file in which a notebook, or the last report, drew these points by this code."""
+    """The file in which a notebook drew these points, or the last report by this code too.
+
+    A start runs a notebook anew where the code of its figures changed.
+    """
     by_notebook = out / "figures" / name
     numbers = by_notebook.with_suffix(".csv")
-    if by_notebook.exists() and numbers.exists():
-        if numbers.read_text("utf-8") == points.to_csv(index=False):
-            return by_notebook
+    same = numbers.exists() and numbers.read_text("utf-8") == points.to_csv(index=False)
+    if same and "Description" in _said(by_notebook):
+        return by_notebook
     by_report = out / "report" / "_images" / name
-    if by_report.exists() and Image.open(by_report).info.get(DRAWN_FROM) == _stamp(points):
-        return by_report
-    return None
+    return by_report if _said(by_report).get(DRAWN_FROM) == _stamp(points) else None
+
+
+def _said(png: Path) -> dict:
+    """A figure's metadata, nothing where it is missing or cut."""
+    try:
+        with Image.open(png) as image:
+            image.load()
+            return image.info
+    except OSError:
+        return {}
 
 
 def _draw(file: Path, points: pd.DataFrame) -> None:

@@ -236,7 +236,7 @@ LAPTOP = SMOKE | dict(
     gsl_epochs=6,
     gsl_epoch_steps=30,
 )
-# As many passes over more images [A].
+# As many passes over more images; by SAF still, at a third of the price of SGR, which the paper has [A].
 OVERNIGHT = LAPTOP | dict(
     gsl_images=1300, gsl_dev_images=200, gsl_test_images=500, gsl_epoch_steps=48, gsl_trials=3
 )
