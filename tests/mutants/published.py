@@ -52,6 +52,18 @@ MUTANTS = (
         ]
     ]
     + [
+        (name, "workbook/again.py", snippet, wrong, "test_again.py")
+        for name, snippet, wrong in [
+            ("the other way round", "for each in reversed(numbers)]", "for each in numbers]"),
+            ("one spread for both", "equal_var=False", "equal_var=True"),
+            ("every claim counts", "claim.contrasts if claim.primary else ()", "claim.contrasts"),
+            ("another claim's line", "(each.claim == claim.id) & ", ""),
+            ("alike where they are not", "found.reading == found[", "found.reading != found["),
+            ("apart is by chance", '<= 0) & (found["difference high"] >= 0)', "<= 99)"),
+            ("nothing is enough", "    if found.empty:", "    if False:"),
+        ]
+    ]
+    + [
         (name, "workbook/gallery.py", snippet, wrong, "test_gallery.py")
         for name, snippet, wrong in [
             ("another claim's verdict", "one.claims.claim == claim]", "one.claims.claim != claim]"),

@@ -106,6 +106,32 @@ def test_page_and_readme_are_written_once(root):
     assert "Linux x86_64, 2 cores, 3.0 hours, published at version v1, chan_steps = 5" in page
 
 
+def test_contrasts_from_elsewhere_stand_beside_the_published_ones(root):
+    (one, _) = gallery.references(root / "results/reference")
+    assert gallery._again(one) == ""
+    numbers = {"value": -2.04, "low": -3.0, "high": -1.0, "seeds": 5, "reading": "reversed"}
+    again = {"value": 0.5, "low": -1.0, "high": 2.0, "seeds": 3, "reading": "open"}
+    apart = {
+        "difference": 2.54,
+        "difference low": -0.1,
+        "difference high": 4.0,
+        "where": "X, 16 cores",
+    }
+    line = {"claim": "a", "unit": "points"} | numbers | {f"{k} again": v for k, v in again.items()}
+    pd.DataFrame([line | apart]).to_csv(one.folder / "again.csv", index=False)
+    said, _, head, _, row = gallery._again(one).splitlines()
+    assert said.startswith(
+        "Once more on X, 16 cores: 0 of 1 primary contrasts read alike. Not alike: a"
+    )
+    assert head == "| claim | the synthetic world, laptop profile | once more | apart by |"
+    assert row == (
+        "| a | −2.0 [−3.0, −1.0], 5 seeds: reversed | 0.5 [−1.0, 2.0], 3 seeds: open | "
+        "2.5 [−0.1, 4.0] |"
+    )
+    gallery.write(root)
+    assert said in (root / "docs/gallery.md").read_text()
+
+
 def test_of_a_data_set_the_largest_profile_is_the_last(root):
     folder = root / "results/reference"
     for name in ("world-overnight", ".world-laptop-new"):

@@ -15,7 +15,7 @@ from alignbook import ROOT
 from alignbook.core.names import PROFILES
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.store import durable
-from alignbook.workbook import beside, exhibits, start
+from alignbook.workbook import again, beside, exhibits, start
 
 REFERENCE = ROOT / "results/reference"
 PAGE = "docs/gallery.md"
@@ -106,6 +106,7 @@ def page(found: list[Reference], notebooks: Path = ROOT / "notebooks") -> str:
         answers(found),
         "\n".join(f"- {one.label}: {_made(one)}" for one in found),
         _counted(found),
+        *map(_again, found),
     ]
     shown = {name: _files(name, texts, found) for name in texts}
     for name, text in texts.items():
@@ -126,6 +127,25 @@ def _counted(found: list[Reference]) -> str:
     rows = [[name, *(str(each.get(name, 0)) for each in counts.values())] for name in names]
     said = beside.said(beside.together(judged)) if len(judged) > 1 else ""
     return "\n\n".join(filter(None, [_table(["verdict", *judged], rows), said]))
+
+
+def _again(one: Reference) -> str:
+    """A reference's primary contrasts beside those from elsewhere, "" where none were kept."""
+    found = again.read(one.folder)
+    if found.empty:
+        return ""
+    rows = [
+        [
+            row.claim,
+            f"{again.written(row, *again.READ[1:4])}, {row['seeds']} seeds: {row.reading}",
+            f"{again.written(row, *again.READ_AGAIN[1:4])}, {row['seeds again']} seeds: "
+            f"{row['reading again']}",
+            again.written(row, *again.APART),
+        ]
+        for _, row in found.iterrows()
+    ]
+    head = ["claim", one.label, "once more", "apart by"]
+    return f"{again.said(found)}\n\n{_table(head, rows)}"
 
 
 def _made(one: Reference) -> str:

@@ -22,7 +22,7 @@ from alignbook import ROOT
 from alignbook.evidence.verdicts import JUDGED
 from alignbook.show import figures
 from alignbook.store import durable, verbatim
-from alignbook.workbook import beside, gallery, report
+from alignbook.workbook import again, beside, gallery, report
 from alignbook.workbook.lent import MEASURED
 
 REFERENCE = ROOT / "results/reference"
@@ -340,7 +340,7 @@ def _without_place(value: str) -> str:
 
 
 def publish_main(arguments: list[str]) -> int:
-    """``publish [FOLDER]``; returns the exit code."""
+    """``publish [FOLDER] [--again]``; returns the exit code."""
     from alignbook.workbook import workbook
 
     parser = argparse.ArgumentParser(
@@ -349,9 +349,19 @@ def publish_main(arguments: list[str]) -> int:
         "results/reference/, without pictures and captions of photographs.",
     )
     parser.add_argument("folder", nargs="?", type=Path, help="default: the newest results")
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="the folder is another machine's: keep its primary contrasts beside those that are "
+        "published under its name",
+    )
     asked = parser.parse_args(arguments)
     try:
         out = (asked.folder or report.newest(ROOT / "results")).resolve()
+        if asked.again:
+            print(again.said(again.keep(out, REFERENCE / out.name)))
+            gallery.write()
+            return 0
         book = workbook.load(out)
         captions = () if book.kind == "world" else _captions(book)
         left = publish(out, REFERENCE / out.name, book.kind != "world", captions)

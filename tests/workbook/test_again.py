@@ -1,0 +1,132 @@
+"""The primary contrasts once more: which are kept, how far they lie apart, and what is said of them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from alignbook.workbook import again, published
+from scipy import special
+
+# RSUM of a seed after another, of what the primary claims of GSL and CoV-Align compare.
+CODED = {("chan-T3", "visual-codebook"): [1.0, 2.0], ("chan-T3", "cross-attention"): [0.0, 3.0]}
+HERE = CODED | {
+    ("gsl-F1", "gsl-0.4"): [10.0, 12.0, 14.0, 20.0],
+    ("gsl-F1", "ncr-0.4"): [20.0, 21.0, 22.0, 23.0],
+    ("covalign-T6", "shared"): [5.0, 6.0],
+    ("covalign-T6", "separate"): [4.0, 7.0],
+}
+THERE = CODED | {
+    ("gsl-F1", "gsl-0.4"): [30.0, 31.0, 35.0],
+    ("gsl-F1", "ncr-0.4"): [31.0, 30.0, 31.0],
+}
+CONTRASTS = {
+    "gsl-F1": ("gsl-against-ncr", "gsl-0.4 − ncr-0.4"),
+    "covalign-T6": ("covalign-one-projection", "shared − separate"),
+    "chan-T3": ("chan-codings", "visual-codebook − cross-attention"),  # not CHAN's primary claim
+}
+
+
+def folder(place, values, readings):
+    """A results folder with the contrasts of some metrics; the second line of a claim is another's."""
+    place.mkdir(parents=True)
+    lines = [(*which, "RSUM", seed, value, 100) for which, seeds in values.items()
+             for seed, value in enumerate(seeds)]  # fmt: skip
+    columns = ["exhibit", "row", "column", "seed", "value", "n"]
+    pd.DataFrame(lines, columns=columns).to_csv(place / "metrics.csv", index=False)
+    rows = []
+    for exhibit, reading in readings.items():
+        first, second = (np.array(v) for (name, _), v in values.items() if name == exhibit)
+        claim, label = CONTRASTS[exhibit]
+        told = (len(first), (first - second).mean(), -9.0, 9.0, reading)
+        rows += [(claim, label, "points", *told), ("gsl-threshold", label, "points", *told)]
+    columns = ["claim", "contrast", "unit", *again.READ]
+    pd.DataFrame(rows, columns=columns).to_csv(place / "contrasts.csv", index=False)
+    versions = json.dumps({"torch": "2.1", "numpy": "2.0"})
+    pd.DataFrame({"exhibit": ["a", "b"], "versions": versions}).to_csv(place / "runs.csv")
+    return place
+
+
+@pytest.fixture
+def both(tmp_path):
+    """A published folder with two primary contrasts, and one from elsewhere with the first of them."""
+    kept = folder(
+        tmp_path / "reference/world-laptop",
+        HERE,
+        {"gsl-F1": "reversed", "covalign-T6": "open", "chan-T3": "open"},
+    )
+    out = folder(tmp_path / "world-laptop", THERE, {"gsl-F1": "open", "chan-T3": "open"})
+    start = {"machine": "Linux x86_64", "cores": 16, "seconds": 9.0}
+    (out / "starts.json").write_text(json.dumps([start, start]))
+    return out, kept
+
+
+def test_the_contrasts_of_both_and_their_distance_by_hand(both):
+    (row,) = again.table(*both).to_dict("records")
+    assert row["claim"] == "gsl-against-ncr" and row["contrast"] == "gsl-0.4 − ncr-0.4"
+    assert (row["seeds"], row["value"], row["reading"]) == (4, -7.5, "reversed")
+    assert (row["seeds again"], row["reading again"]) == (3, "open")
+    # Welch by hand: differences −10, −9, −8, −3 there and −1, 1, 4 here.
+    first, second = np.array([-10.0, -9, -8, -3]), np.array([-1.0, 1, 4])
+    parts = first.var(ddof=1) / 4, second.var(ddof=1) / 3
+    df = sum(parts) ** 2 / (parts[0] ** 2 / 3 + parts[1] ** 2 / 2)
+    half = special.stdtrit(df, 0.975) * sum(parts) ** 0.5
+    assert row["difference"] == pytest.approx(4 / 3 + 7.5)
+    assert row["difference low"] == pytest.approx(4 / 3 + 7.5 - half)
+    assert row["difference high"] == pytest.approx(4 / 3 + 7.5 + half)
+    assert row["where"] == "Linux x86_64, 16 cores; PyTorch 2.1"
+
+
+def test_what_is_said(both):
+    out, kept = both
+    found = again.keep(out, kept)
+    assert again.said(found) == (
+        "Once more on Linux x86_64, 16 cores; PyTorch 2.1: 0 of 1 primary contrasts read alike. Not "
+        "alike: gsl-against-ncr (reversed with 4 seeds, open with 3). 0 of 1 differ by no more than "
+        "chance (95 %)."
+    )
+    same = found.assign(**{"reading again": "reversed", "difference low": -0.0})
+    assert "1 of 1 primary contrasts read alike. 1 of 1 differ by no more" in again.said(same)
+    pd.testing.assert_frame_equal(again.read(kept), found, rtol=1e-5, check_dtype=False)
+    assert again.read(out).empty
+
+
+@pytest.mark.parametrize(
+    "change, told",
+    (
+        (
+            lambda out, kept: (kept / "contrasts.csv").unlink(),
+            "reference/world-laptop/contrasts.csv",
+        ),
+        (lambda out, kept: (out / "runs.csv").unlink(), "world-laptop/runs.csv: not there"),
+        (
+            lambda out, kept: (out / "contrasts.csv").write_text(
+                (kept / "contrasts.csv")
+                .read_text()
+                .replace("gsl-against-ncr", "gsl-threshold")
+                .replace("covalign-one-projection", "covalign-shared")
+            ),
+            "no primary contrast",
+        ),
+    ),
+    ids=("not published", "no runs", "none of them"),
+)
+def test_what_cannot_be_kept_leaves_nothing(both, change, told):
+    out, kept = both
+    change(out, kept)
+    with pytest.raises(ValueError, match=told):
+        again.keep(out, kept)
+    assert not (kept / again.FILE).exists()
+
+
+def test_the_command_keeps_it_and_writes_the_gallery(both, monkeypatch, capsys):
+    out, kept = both
+    monkeypatch.setattr(published, "REFERENCE", kept.parent)
+    written = []
+    monkeypatch.setattr(published.gallery, "write", lambda: written.append(1) or [])
+    assert published.publish_main(["--again", str(out)]) == 0
+    assert (kept / again.FILE).exists() and written == [1]
+    assert capsys.readouterr().out.startswith("Once more on Linux x86_64, 16 cores")
+    (kept / "metrics.csv").unlink()
+    assert published.publish_main(["--again", str(out)]) == 2
+    assert "metrics.csv: not there" in capsys.readouterr().err
