@@ -49,6 +49,17 @@ MUTANTS = [
         ("docstrings are code", "if not _is_words(one)]", "]"),
         ("words of classes alone", '("body", "orelse", "finalbody")', '("body",)'),
         ("the body of a module passes", "and not isinstance(value, ast.Module)", ""),
+        ("whatever it looks like", "return _look()[0]", 'return ""'),
+        (
+            "what is young is kept",
+            "now == looks and changed < time.time() - contents.YOUNG",
+            "now == looks",
+        ),
+        ("what changed meanwhile is kept", "now == looks and changed", "changed"),
+        ("a hash whatever counts", "{}) if counts is trains else {}", "{})"),
+        ("kept whatever counts", "    if counts is trains:", "    if True:"),
+        ("the last one alone", "known | {asked: found}", "{asked: found}"),
+        ("code alone", 'if file.suffix != ".pyc" and', 'if file.suffix == ".py" and'),
     ),
     *_of(
         "store/durable.py",

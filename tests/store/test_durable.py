@@ -137,7 +137,7 @@ def test_everything_is_on_the_disk_before_it_has_its_name(store, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(os, "replace", lambda a, b: (told.append("renamed"), renamed(a, b)))
-    monkeypatch.setattr(contents, "_store", lambda *_: None)  # needs no disk
+    monkeypatch.setattr(contents, "store", lambda *_: None)  # needs no disk
     if not os.path.exists("/proc/self/fd"):
         pytest.skip("needs /proc")
     run = runs.get(Toy(), 0)

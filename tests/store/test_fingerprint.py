@@ -2,11 +2,13 @@
 
 import ast
 import dataclasses
+import json
 import math
+import time
 from pathlib import Path
 
 import pytest
-from alignbook.store import fingerprint
+from alignbook.store import fingerprint, home
 
 FILES = {
     "__init__.py": "",
@@ -41,9 +43,16 @@ def package(tmp_path, monkeypatch):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     monkeypatch.setattr(fingerprint, "PACKAGE", folder)
-    fingerprint._read.cache_clear(), fingerprint.code_hash.cache_clear()
+    monkeypatch.setattr(fingerprint, "KNOWN", tmp_path / "known/code.json")
+    forget()
     yield folder
-    fingerprint._read.cache_clear(), fingerprint.code_hash.cache_clear()
+    forget()
+
+
+def forget():
+    """What a process has read is not what the next one has."""
+    for kept in (fingerprint._read, fingerprint._looks, fingerprint.code_hash):
+        kept.cache_clear()
 
 
 def edited(package: Path, file: str, old: str, new: str) -> bool:
@@ -52,7 +61,7 @@ def edited(package: Path, file: str, old: str, new: str) -> bool:
     text = (package / file).read_text()
     assert old in text
     (package / file).write_text(text.replace(old, new, 1))
-    fingerprint._read.cache_clear(), fingerprint.code_hash.cache_clear()
+    forget()
     return fingerprint.code_hash(OWN) != before
 
 
@@ -201,6 +210,69 @@ def test_words_are_neither_written_nor_named(words, without):
     )
     assert not [each for each in nodes if isinstance(each, ast.Constant) and each.value != 1]
     assert fingerprint._written(ast.parse('"said"'), []) == "Module()"
+
+
+@pytest.fixture
+def later(monkeypatch):
+    """Some seconds have passed since the package was written."""
+    now = time.time() + 60
+    monkeypatch.setattr(fingerprint.time, "time", lambda: now)
+
+
+def kept() -> dict[str, str]:
+    """The hashes that the next process finds."""
+    if not fingerprint.KNOWN.exists():
+        return {}
+    (found,) = json.loads(fingerprint.KNOWN.read_text()).values()
+    return found
+
+
+def test_a_hash_is_made_once_for_all_processes(package, later, monkeypatch):
+    first, other = fingerprint.code_hash(OWN), "alignbook.core.losses"
+    fingerprint.code_hash(other)
+    assert kept() == {OWN: first, other: fingerprint.code_hash(other)}
+    forget()
+    with monkeypatch.context() as patch:
+        patch.setattr(fingerprint, "modules_behind", None)  # nothing is read
+        assert fingerprint.code_hash(OWN) == first
+
+
+@pytest.mark.parametrize("file", ("core/late.py", "show/tables.py", "new.yaml"))
+def test_and_anew_when_any_file_of_the_package_has_changed(package, later, file):
+    fingerprint.code_hash(OWN)
+    fingerprint.KNOWN.write_text(fingerprint.KNOWN.read_text().replace(kept()[OWN], "old"))
+    forget()
+    assert fingerprint.code_hash(OWN) == "old"
+    (package / file).write_text("y = 1\n")
+    forget()
+    assert fingerprint.code_hash(OWN) != "old" and kept()[OWN] == fingerprint.code_hash(OWN)
+
+
+def test_a_hash_is_not_kept_of_what_may_change_without_a_sign(package):
+    fingerprint.code_hash(OWN)  # the package has just been written
+    assert kept() == {}
+
+
+def test_nor_of_what_changed_meanwhile(package, later, monkeypatch):
+    """A process holds the code of its beginning: what it reads later may be another's."""
+    fingerprint.code_hash("alignbook.core.late")
+    (package / "core/losses.py").write_text("def h(x):\n    return 2 * x\n")
+    fingerprint.code_hash(OWN)
+    assert [*kept()] == ["alignbook.core.late"]
+
+
+def test_nor_of_another_choice_of_modules(package, later):
+    every = fingerprint.code_hash(OWN, counts=lambda module: True)
+    assert kept() == {} and fingerprint.code_hash(OWN) != every
+    forget()
+    assert fingerprint.code_hash(OWN, counts=lambda module: True) == every
+
+
+def test_without_a_place_to_keep_it_a_hash_is_the_same(package, later, monkeypatch):
+    first = fingerprint.code_hash(OWN)
+    forget()
+    monkeypatch.setattr(fingerprint, "KNOWN", home.Unnamed("code.json"))
+    assert fingerprint.code_hash(OWN) == first
 
 
 def test_what_trains_depends_on_no_printed_number():

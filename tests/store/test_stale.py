@@ -385,7 +385,12 @@ def test_files_that_are_no_code_belong_to_the_code_that_names_them(tmp_path, mon
     monkeypatch.setattr(fingerprint, "PACKAGE", package)
 
     def hashes():
-        for kept in (fingerprint._read, fingerprint.code_hash, fingerprint._not_python):
+        for kept in (
+            fingerprint._read,
+            fingerprint._looks,
+            fingerprint.code_hash,
+            fingerprint._not_python,
+        ):
             kept.cache_clear()
         return {
             name: fingerprint.code_hash(f"alignbook.{name}")
@@ -403,7 +408,12 @@ def test_files_that_are_no_code_belong_to_the_code_that_names_them(tmp_path, mon
 
 
 def hashes_of_the_package():
-    for kept in (fingerprint._read, fingerprint.code_hash, fingerprint._not_python):
+    for kept in (
+        fingerprint._read,
+        fingerprint._looks,
+        fingerprint.code_hash,
+        fingerprint._not_python,
+    ):
         kept.cache_clear()
 
 

@@ -46,9 +46,9 @@ def sha256(paths: list, known: Path | None = None) -> list[str]:
     if known is None:
         places = "\0".join(sorted({os.path.dirname(path) for path, _ in wanted}))
         known = KNOWN / f"{hashlib.sha256(places.encode()).hexdigest()[:32]}.json"
-    before, now = _load(known), time.time_ns()
+    before, now = load(known), time.time_ns()
     names = [path if octets is None else f"{path}:{octets}" for path, octets in wanted]
-    found, looks = {}, {name: _looks(path) for name, (path, _) in zip(names, wanted, strict=True)}
+    found, looks = {}, {name: looks_of(path) for name, (path, _) in zip(names, wanted, strict=True)}
     for name, seen in looks.items():
         entry = before.get(name)
         if isinstance(entry, list) and entry[:-1] == seen and isinstance(entry[-1], str):
@@ -62,7 +62,7 @@ def sha256(paths: list, known: Path | None = None) -> list[str]:
         found[name] = hash_of(*each, tell)
     old = {name for name in to_read if max(looks[name][1:3]) < now - YOUNG * 1e9}
     if old:
-        _store(known, before | {name: [*looks[name], found[name]] for name in old})
+        store(known, before | {name: [*looks[name], found[name]] for name in old})
     return [found[name] for name in names]
 
 
@@ -103,13 +103,13 @@ class _Teller:
             print(f"  {done:,} of {of:,} MB of files looked at", file=sys.stderr, flush=True)
 
 
-def _looks(path: str) -> list[int]:
+def looks_of(path: str) -> list[int]:
     """Size, times of content and of inode, and inode: what changes with a file's content."""
     now = os.stat(path)
     return [now.st_size, now.st_mtime_ns, now.st_ctime_ns, now.st_ino]
 
 
-def _load(known: Path) -> dict:
+def load(known: Path) -> dict:
     try:
         found = json.loads(known.read_bytes())
     except (OSError, ValueError):
@@ -117,7 +117,7 @@ def _load(known: Path) -> dict:
     return found if isinstance(found, dict) else {}
 
 
-def _store(known: Path, hashes: dict) -> None:
+def store(known: Path, hashes: dict) -> None:
     """Keep hashes, aside first; without them the next process reads the files once more.
 
     They are not kept where there is no place for them: the disk is full, or no home is named.

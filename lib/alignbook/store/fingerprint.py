@@ -10,10 +10,17 @@ import ast
 import dataclasses
 import hashlib
 import json
+import time
 from functools import lru_cache
 from pathlib import Path
 
+from alignbook import ROOT
+from alignbook.store import contents
+
 PACKAGE = Path(__file__).resolve().parents[1]
+KNOWN = (
+    ROOT / ".cache" / "code.json"
+)  # hashes that were asked for while the package looks as it does
 
 # Rooms that show, start or keep results, and never change a number.
 SHOWING = ("__main__", "errors", "store", "evidence", "show", "workbook", "explorer")
@@ -51,8 +58,9 @@ def code_hash(*modules: str, counts=trains) -> str:
     -------
     str
         64 hexadecimal digits. Docstrings, comments and layout don't count; of files that are not
-        Python every byte does. Files are read once a process: the hash is that of the code as it
-        was when first asked for.
+        Python every byte does. Files are read once a process, and not even once where all of the
+        package looks as when another process was asked (`contents`): the hash is that of the code as
+        it was when first asked for.
 
     Raises
     ------
@@ -64,11 +72,39 @@ def code_hash(*modules: str, counts=trains) -> str:
     >>> code_hash("alignbook.workbook.lifeline") == code_hash("alignbook.workbook.lifeline")
     True
     """
-    found = modules_behind(*modules, counts=counts)
+    asked, looks = " ".join(modules), _looks()
+    known = contents.load(KNOWN).get(looks, {}) if counts is trains else {}
+    if asked in known:
+        return known[asked]
     digest = hashlib.sha256()
-    for name in found:
+    for name in modules_behind(*modules, counts=counts):
         digest.update(f"{name}\n{_read(name)[0]}\n".encode())
-    return digest.hexdigest()
+    found = digest.hexdigest()
+    if counts is trains:
+        _keep(asked, found, looks)
+    return found
+
+
+@lru_cache(maxsize=None)
+def _looks() -> str:
+    """How the package looked when this process first asked: each file's size, times and inode."""
+    return _look()[0]
+
+
+def _look() -> tuple[str, float]:
+    """How the package looks now, and when a file of it was last changed, in seconds."""
+    files = sorted(file for file in PACKAGE.rglob("*") if file.suffix != ".pyc" and file.is_file())
+    seen = [[str(file), *contents.looks_of(file)] for file in files]
+    changed = max(max(each[2:4]) for each in seen) / 1e9
+    return hashlib.sha256(json.dumps(seen).encode()).hexdigest(), changed
+
+
+def _keep(asked: str, found: str, looks: str) -> None:
+    """Tell later processes of a hash, unless a file changed meanwhile or may have without a sign."""
+    now, changed = _look()
+    if now == looks and changed < time.time() - contents.YOUNG:
+        known = contents.load(KNOWN).get(looks, {})  # others may have added to it
+        contents.store(KNOWN, {looks: known | {asked: found}})
 
 
 def modules_behind(*modules: str, counts=trains) -> list[str]:
