@@ -6,7 +6,7 @@ is a fault of the table.
 
 `tests/mutants/killed.json` holds which test killed each mutant, and a hash of the mutant, of the
 function that it stands in and of that test at the time. A mutant of which none has changed is tried
-again only by turns, a tenth of them at each state of the library, and its old test comes first.
+again only by turns, a fiftieth of them at each state of the library, and its old test comes first.
 ALIGNBOOK_MUTANTS=all tries all of them, ALIGNBOOK_MUTANTS=changed those that are due; both write
 down what they saw.
 """
@@ -34,7 +34,7 @@ MUTANTS = [
     for table in TABLES
     for name, file, snippet, *others in runpy.run_path(str(table))["MUTANTS"]
 ]
-TURNS = 10  # states of the library after which each mutant has been tried again
+TURNS = 50  # states of the library after which each mutant has been tried again
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork (Linux or macOS)")
 

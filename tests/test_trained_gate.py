@@ -1,8 +1,8 @@
 """How hard the world is for what is trained on it: the gate's other half.
 
-Base model and methods are the laptop profile's, trained on fewer pictures and for fewer steps: a
-minute or two; what was trained is kept in the store of the checkout. It is tested on more pictures
-than the profile has: fewer could not tell a swap's accuracy from one half closely enough.
+Base model and methods are the laptop profile's, trained on fewer pictures and for fewer steps: some
+minutes, where the code behind it has changed (`remembered`). It is tested on more pictures than the
+profile has: fewer could not tell a swap's accuracy from one half closely enough.
 """
 
 import json
@@ -13,6 +13,7 @@ import sys
 import pytest
 from alignbook.show.datasheet import chance
 from conftest import ROOT
+from remembered import remembered
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("gate")]
 
@@ -37,14 +38,19 @@ print(json.dumps(found))
 """
 
 
-@pytest.fixture(scope="module")
-def laptop() -> dict:
-    """Metrics of the laptop profile's CHAN and of its base model."""
+def trained() -> dict:
     threads = {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
     command, environment = [sys.executable, "-c", TRAIN], os.environ | threads
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def laptop() -> dict:
+    """Metrics of the laptop profile's CHAN and of its base model."""
+    modules = ("backbones.transfer", "papers.chan.arms", "world", "workbook.profiles")
+    return remembered("gate", tuple(f"alignbook.{each}" for each in modules), trained, TRAIN)
 
 
 def test_hard_coding_is_neither_lost_nor_done(laptop):

@@ -15,6 +15,7 @@ from alignbook.datasets import by_name
 from alignbook.papers.chan import model as chan
 from alignbook.store import runs
 from alignbook.workbook import profiles, workbook
+from remembered import remembered
 
 seen: list = []  # dtype of a product and of the loss, TF32, and dtype of a product at a look
 
@@ -120,22 +121,37 @@ def test_hard_coding_learns_the_world_in_bfloat16_as_in_float32(tmp_path, monkey
     Measured with six seeds: 68.4 in bfloat16 and 69.3 in float32, the difference of a seed being 11
     points in standard deviation; 38 would be chance.
     """
-    sizes = profiles.get("smoke", overrides={"train_images": "300", "dev_images": "60"})
-    dataset = by_name.prepare("world", sizes, tmp_path, "A")
-    features, vocabulary = cells(dataset.images), Vocabulary.build(dataset.captions_of("train"), 1)
-    run = SimpleNamespace(metrics={"width": 50}, array=lambda name: features)
-    config = chan.Config(
-        steps=200, batch=32, regions=16, dim=32, learning_rate=4e-3, all_violations=0.8, margin=0.1
-    )
-    found = {"float32": [], "bf16": []}
-    for kind in found:
-        monkeypatch.setattr(runs, "_precisions", [kind])
-        for seed in (1, 5):
-            torch.manual_seed(seed)
-            model = chan.CHAN(config, 50, BiGRU(len(vocabulary.words) + 2, 32, 32, 0.1))
-            inputs = Inputs(dataset, run)
-            told = chan.fit(model, vocabulary, config, inputs, seed, tmp_path, "cpu", "toy")
-            (tmp_path / "checkpoint.pt").unlink(missing_ok=True)
-            found[kind].append(told["test RSUM"])
+
+    def trained():
+        sizes = profiles.get("smoke", overrides={"train_images": "300", "dev_images": "60"})
+        dataset = by_name.prepare("world", sizes, tmp_path, "A")
+        features, vocabulary = (
+            cells(dataset.images),
+            Vocabulary.build(dataset.captions_of("train"), 1),
+        )
+        run = SimpleNamespace(metrics={"width": 50}, array=lambda name: features)
+        config = chan.Config(
+            steps=200,
+            batch=32,
+            regions=16,
+            dim=32,
+            learning_rate=4e-3,
+            all_violations=0.8,
+            margin=0.1,
+        )
+        found = {"float32": [], "bf16": []}
+        for kind in found:
+            monkeypatch.setattr(runs, "_precisions", [kind])
+            for seed in (1, 5):
+                torch.manual_seed(seed)
+                model = chan.CHAN(config, 50, BiGRU(len(vocabulary.words) + 2, 32, 32, 0.1))
+                inputs = Inputs(dataset, run)
+                told = chan.fit(model, vocabulary, config, inputs, seed, tmp_path, "cpu", "toy")
+                (tmp_path / "checkpoint.pt").unlink(missing_ok=True)
+                found[kind].append(told["test RSUM"])
+        return found
+
+    modules = ("alignbook.papers.chan.model", "alignbook.world", "alignbook.workbook.profiles")
+    found = remembered("learns-in-bfloat16", modules, trained, cells)
     exact, half = (np.mean(each) for each in found.values())
     assert exact > 55 and abs(half - exact) < 15 and found["bf16"] != found["float32"]

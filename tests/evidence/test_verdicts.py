@@ -1,6 +1,7 @@
 """Verdicts by hand, on what is missing or broken, and by how often made-up truths are told."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,11 +11,15 @@ from alignbook.evidence import claims, looks, printed_tables, statistics, verdic
 from alignbook.evidence.claims import Term
 from alignbook.evidence.contrasts import Numbers
 from alignbook.workbook import results
+from remembered import remembered
 from scipy import stats
 
 ENTRY = {"id": "some", "paper": "chan", "exhibit": "X", "says": "something", "where": "there"}
 ALL = claims.load()
 HOLD, OPEN = "reproduced", "undecided"
+# What simulations over many made-up papers rest on: the room, this file and the claims.
+EVIDENCE = ("alignbook.evidence.verdicts",)
+BEHIND = Path(__file__).read_text(encoding="utf-8"), repr(ALL)
 
 # What five seeds do to all arms alike, and a little of their own to each.
 SEED = np.array([400.0, 415, 390, 405, 402])
@@ -1099,10 +1104,15 @@ def no_seeds_needed(monkeypatch):
 
 @pytest.mark.usefixtures("one_look")
 def test_a_rehearsal_tells_no_difference_from_one(no_seeds_needed):
-    nothing = verdicts.rehearse(0.0, spread=10, seeds=3, times=1000)
-    planted = verdicts.rehearse(statistics.detectable(10, 3), spread=10, seeds=3, times=1000)
-    assert list(nothing.index) == list(verdicts.VERDICTS)
-    assert nothing.sum() == pytest.approx(100)
+
+    def rehearsed():
+        nothing = verdicts.rehearse(0.0, spread=10, seeds=3, times=1000)
+        planted = verdicts.rehearse(statistics.detectable(10, 3), spread=10, seeds=3, times=1000)
+        return nothing.to_dict(), planted.to_dict()
+
+    nothing, planted = remembered("rehearsal", EVIDENCE, rehearsed, *BEHIND)
+    assert list(nothing) == list(verdicts.VERDICTS)
+    assert sum(nothing.values()) == pytest.approx(100)
     assert nothing["undecided"] >= 93 and planted["reproduced"] == pytest.approx(80, abs=4)
     backwards = verdicts.rehearse(-100, spread=10, seeds=3, times=10)
     assert backwards["contradicted"] == 100
@@ -1149,16 +1159,23 @@ def test_arms_alike_leave_all_claims_of_a_paper_undecided(
     paper, seeds, no_seeds_needed, monkeypatch
 ):
     chosen = CHAN if paper == "chan" else directional(paper)  # one table of CHAN
-    values = same_means(chosen, 200, seeds, seed=1, mean=middle)
-    metrics, repeated = long_table(values), copies(chosen, 200)
-    quiet, lines = all_undecided(metrics, repeated)
-    assert len(quiet) == 200 and quiet.mean() >= 0.93
-    # false_alarms, which the next test asks of many more repetitions, counts the same
-    read = (lines.reading != "open").to_numpy().reshape(200, -1).any(1)
-    assert list(read) == list(false_alarms(chosen, values))
-    if seeds == 3 and paper == "gsl":  # not corrected: too many false alarms
-        monkeypatch.setattr(statistics, "holm", np.asarray)
-        assert all_undecided(metrics, repeated)[0].mean() < 0.90
+
+    def judged():
+        values = same_means(chosen, 200, seeds, seed=1, mean=middle)
+        metrics, repeated = long_table(values), copies(chosen, 200)
+        quiet, lines = all_undecided(metrics, repeated)
+        assert len(quiet) == 200
+        # false_alarms, which the next test asks of many more repetitions, counts the same
+        read = (lines.reading != "open").to_numpy().reshape(200, -1).any(1)
+        same = list(read) == list(false_alarms(chosen, values))
+        with monkeypatch.context() as patch:
+            patch.setattr(statistics, "holm", np.asarray)
+            bare = seeds == 3 and paper == "gsl" and all_undecided(metrics, repeated)[0].mean()
+        return {"quiet": quiet.mean(), "same": same, "not corrected": bare}
+
+    found = remembered(f"arms-alike-{paper}-{seeds}", EVIDENCE, judged, *BEHIND)
+    assert found["quiet"] >= 0.93 and found["same"]
+    assert found["not corrected"] < 0.90  # too many false alarms
 
 
 def false_alarms(chosen, values):
@@ -1249,17 +1266,25 @@ def test_a_planted_difference_is_found_as_often_as_stated(test, no_seeds_needed)
 
 @pytest.mark.usefixtures("one_look")
 def test_a_planted_difference_among_many_is_found_as_often_as_stated(no_seeds_needed):
-    rng, n, times, m = np.random.default_rng(6), 5, 1000, 6
+    n, times, m = 5, 1000, 6
     corrected, alone = statistics.detectable(1, n, 0.05 / m), statistics.detectable(1, n)
-    effects = [corrected, alone] + [0.0] * (m - 2)
-    values = {}
-    for i, effect in enumerate(effects):
-        values[Term("X", f"a{i}", "RSUM")] = rng.normal(effect, 1, (times, n)) + SHARED[:n]
-        values[Term("X", f"b{i}", "RSUM")] = np.broadcast_to(SHARED[:n], (times, n))
-    chosen = [claim(id=f"{i}", pairs=[[f"a{i}", f"b{i}"]]) for i in range(m)]
-    found, lines = verdicts.judge(long_table(values), "laptop", copies(chosen, times))
-    held = (lines.reading == "holds").to_numpy().reshape(times, m).mean(0)
-    assert list(found.verdict == HOLD) == list(lines.reading == "holds")
+
+    def judged():
+        rng = np.random.default_rng(6)
+        effects = [corrected, alone] + [0.0] * (m - 2)
+        values = {}
+        for i, effect in enumerate(effects):
+            values[Term("X", f"a{i}", "RSUM")] = rng.normal(effect, 1, (times, n)) + SHARED[:n]
+            values[Term("X", f"b{i}", "RSUM")] = np.broadcast_to(SHARED[:n], (times, n))
+        chosen = [claim(id=f"{i}", pairs=[[f"a{i}", f"b{i}"]]) for i in range(m)]
+        found, lines = verdicts.judge(long_table(values), "laptop", copies(chosen, times))
+        held = (lines.reading == "holds").to_numpy().reshape(times, m).mean(0)
+        same = list(found.verdict == HOLD) == list(lines.reading == "holds")
+        return {"held": held.tolist(), "same": same}
+
+    found = remembered("planted-among-many", EVIDENCE, judged, *BEHIND)
+    held = found["held"]
+    assert found["same"]
     assert held[0] == pytest.approx(0.80, abs=0.04)
     assert held[1] < 0.65  # what one test alone would find is not found among six
 
