@@ -12,6 +12,7 @@ import sys
 
 import pytest
 from alignbook.show.datasheet import chance
+from alignbook.workbook.workbook import Workbook
 from conftest import ROOT
 from remembered import remembered
 
@@ -49,8 +50,10 @@ def trained() -> dict:
 @pytest.fixture(scope="module")
 def laptop() -> dict:
     """Metrics of the laptop profile's CHAN and of its base model."""
-    modules = ("backbones.transfer", "papers.chan.arms", "world", "workbook.profiles")
-    return remembered("gate", tuple(f"alignbook.{each}" for each in modules), trained, TRAIN)
+    behind = "backbones.transfer", "papers.chan.arms", "world", "datasets.by_name", "datasets.gold"
+    modules = tuple(f"alignbook.{each}" for each in (*behind, "workbook.profiles"))
+    ways = (Workbook.dataset, Workbook.home, Workbook.base, Workbook.features, Workbook.inputs)
+    return remembered("gate", modules, trained, TRAIN, *ways)
 
 
 def test_hard_coding_is_neither_lost_nor_done(laptop):

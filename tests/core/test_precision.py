@@ -151,7 +151,8 @@ def test_hard_coding_learns_the_world_in_bfloat16_as_in_float32(tmp_path, monkey
                 found[kind].append(told["test RSUM"])
         return found
 
-    modules = ("alignbook.papers.chan.model", "alignbook.world", "alignbook.workbook.profiles")
+    behind = "papers.chan.model", "world", "datasets.by_name", "datasets.gold", "workbook.profiles"
+    modules = tuple(f"alignbook.{each}" for each in behind)
     found = remembered("learns-in-bfloat16", modules, trained, cells)
     exact, half = (np.mean(each) for each in found.values())
     assert exact > 55 and abs(half - exact) < 15 and found["bf16"] != found["float32"]

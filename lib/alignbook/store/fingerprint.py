@@ -18,9 +18,7 @@ from alignbook import ROOT
 from alignbook.store import contents
 
 PACKAGE = Path(__file__).resolve().parents[1]
-KNOWN = (
-    ROOT / ".cache" / "code.json"
-)  # hashes that were asked for while the package looks as it does
+KNOWN = ROOT / ".cache" / "code.json"  # hashes asked for while the package looks as it does
 
 # Rooms that show, start or keep results, and never change a number.
 SHOWING = ("__main__", "errors", "store", "evidence", "show", "workbook", "explorer")

@@ -1057,7 +1057,8 @@ def test_a_pipeline_for_the_world(tmp_path):
         accuracy = {name: run.metrics[name] for name in ("dev LAS", "dev tags")}
         return accuracy | {"same": np.mean(same), "new": [found.entities, found.relations]}
 
-    modules = *OURS, "alignbook.world", "alignbook.workbook.profiles"
+    drawn = "world", "datasets.by_name", "datasets.gold", "workbook.profiles"
+    modules = *OURS, *(f"alignbook.{each}" for each in drawn)
     found = remembered("pipeline-for-the-world", modules, trained, gold, repr(CAPTIONS))
     assert found["dev LAS"] >= 99 and found["dev tags"] >= 99
     assert found["same"] > 0.97
