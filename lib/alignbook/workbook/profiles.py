@@ -108,7 +108,7 @@ _PRETRAINED = dict(size=224, fit="crop", base="photo-pretrained", base_epochs=13
 _WHOLE = _PRETRAINED | dict(train_images=0, dev_images=0, test_images=0)
 PHOTOGRAPHS = {
     "smoke": _PRETRAINED | dict(bert="minilm"),
-    "laptop": _WHOLE | dict(seeds_most=3, tuning_seeds=1, bert="minilm"),
+    "laptop": _WHOLE | dict(seeds_most=8, tuning_seeds=1, bert="minilm"),
     "overnight": _WHOLE | dict(bert="minilm"),
     "gpu": _WHOLE | dict(bert="minilm"),
     "paper": _WHOLE,
