@@ -35,7 +35,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from alignbook.core.names import PROFILES
+from alignbook.core.names import PROFILES, TARGETS
 from alignbook.evidence import printed_tables
 
 FLAT, COLLAPSE = 0.5, 5.0  # percent
@@ -53,6 +53,12 @@ class Term:
     row: str
     column: str
 
+    @property
+    def target(self) -> str:
+        """The target that a column names, as "coco i2t R@1" does; "" where it names none."""
+        first = self.column.partition(" ")[0]
+        return first if first in TARGETS else ""
+
 
 @dataclass(frozen=True)
 class Side:
@@ -64,6 +70,19 @@ class Side:
     def value(self, number):
         """The sum, `number(term)` being one number or one a seed."""
         return self.constant + sum(weight * number(term) for term, weight in self.terms)
+
+    def on(self, targets) -> "Side":
+        """A mean over several targets as that over those which the data has; any other sum as it is.
+
+        >>> terms = [(Term("comalign-TI", "clip", f"{of} i2t R@1"), 0.5) for of in TARGETS]
+        >>> Side(tuple(terms)).on({"f30k"})
+        Side(terms=((Term(exhibit='comalign-TI', row='clip', column='f30k i2t R@1'), 1.0),), constant=0.0)
+        """
+        kept = [(term, weight) for term, weight in self.terms if term.target in (*targets, "")]
+        if len(kept) in (0, len(self.terms)) or min(weight for _, weight in self.terms) <= 0:
+            return self
+        more = sum(weight for _, weight in self.terms) / sum(weight for _, weight in kept)
+        return replace(self, terms=tuple((term, weight * more) for term, weight in kept))
 
 
 @dataclass(frozen=True)
@@ -134,6 +153,14 @@ class Claim:
     print_only: bool = False
     primary: bool = False
     same: Contrast | None = None
+
+    def on(self, targets) -> "Claim":
+        """The claim on data that has some of the targets alone; see `Side.on`."""
+        contrasts = tuple(_on(contrast, self.exhibit, targets) for contrast in self.contrasts)
+        same = self.same and _on(self.same, self.exhibit, targets)
+        return (
+            self if contrasts == self.contrasts else replace(self, contrasts=contrasts, same=same)
+        )
 
 
 # --- Reading -------------------------------------------------------------------------------------
@@ -316,14 +343,26 @@ def _pair(exhibit, column, first, second, **more) -> Contrast:
     columns = {term.column for side in sides for term, _ in side.terms}
     if sides[0] == sides[1] or not columns:
         raise ValueError(f"{first} and {second}: an arm against itself, or no arm at all")
-    names = [_name(side, exhibit, len(columns) > 1) for side in sides]
-    where = ""
     if len(columns) == 1:
-        (only,) = columns
-        where = f", {only}" if only != "RSUM" else ""
-        more = {"unit": UNITS.get(only, "points")} | more
-    sign = " ÷ " if more.get("unit") == "×" else " − "
-    return Contrast(sign.join(names) + where, *sides, **more)
+        more = {"unit": UNITS.get(next(iter(columns)), "points")} | more
+    contrast = Contrast("", *sides, **more)
+    return replace(contrast, label=_label(contrast, exhibit))
+
+
+def _label(contrast: Contrast, exhibit: str) -> str:
+    """A contrast in words, as a claim on an exhibit says it."""
+    columns = contrast.columns
+    sides = [_name(side, exhibit, len(columns) > 1) for side in (contrast.first, contrast.second)]
+    where = "".join(f", {only}" for only in columns if only != "RSUM" and len(columns) == 1)
+    return (" ÷ " if contrast.unit == "×" else " − ").join(sides) + where
+
+
+def _on(contrast: Contrast, exhibit: str, targets) -> Contrast:
+    first, second = contrast.first.on(targets), contrast.second.on(targets)
+    if (first, second) == (contrast.first, contrast.second):
+        return contrast
+    narrowed = replace(contrast, first=first, second=second)
+    return replace(narrowed, label=f"{_label(narrowed, exhibit)}, {' and '.join(targets)}")
 
 
 def _name(side: Side, exhibit: str, with_column: bool) -> str:

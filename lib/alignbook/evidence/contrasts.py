@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from alignbook.core.names import COLUMNS, TARGETS
+from alignbook.core.names import COLUMNS
 from alignbook.evidence import learnt, looks, statistics, tuning_error
 from alignbook.evidence.claims import Claim, Contrast, Term
 
@@ -42,6 +42,10 @@ class Numbers:
                 for name, group in images.groupby(["exhibit", "row", "target"], sort=False)
             }
         )
+
+    def targets(self, exhibit: str) -> set[str]:
+        """The targets that there are numbers of in an exhibit."""
+        return {term.target for term in self.values if term.exhibit == exhibit} - {""}
 
     def seeds(self, contrast: Contrast) -> list:
         """Seeds that every term has."""
@@ -81,8 +85,7 @@ class Numbers:
         for side, sign in ((contrast.first, 1), (contrast.second, -1)):
             for term, weight in side.terms:
                 column = term.column.removeprefix("5K ")  # the whole test set; 1K is a fifth
-                target, _, rest = column.partition(" ")  # "coco i2t R@1"
-                target, column = (target, rest) if target in TARGETS else ("", column)
+                target, column = term.target, column.removeprefix(term.target).strip()
                 wanted = RECALLS if column == "RSUM" else (column,)
                 found = self.images.get((term.exhibit, term.row, target))
                 if found is None or not set(wanted) <= set(RECALLS):

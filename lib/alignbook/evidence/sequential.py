@@ -64,6 +64,7 @@ def standing(
     """Where each claim stands, by its id; the parameters are those of `wanted`."""
     chosen = claims.load() if chosen is None else chosen
     numbers = Numbers(metrics, None, trials)
+    chosen = verdicts.there(chosen, numbers)
     found, families, _ = verdicts.examined(chosen, profile, numbers)
     said = {}
     for claim in chosen:

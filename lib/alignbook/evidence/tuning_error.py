@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from alignbook.core.names import COLUMNS, TARGETS
+from alignbook.core.names import COLUMNS
 from alignbook.evidence.claims import Contrast, Term
 
 WANTED = ("exhibit", "row", "candidate", "seed", "dev_rsum")
@@ -129,8 +129,7 @@ def _slopes(contrast: Contrast, first: float, second: float) -> tuple[float, flo
 
 def arm_of(term: Term, known: dict) -> tuple[str, str, str]:
     """The arm that a number is of: "coco i2t R@1" is of the arm that was tuned for that target."""
-    target = term.column.partition(" ")[0]
-    own = (term.exhibit, term.row, target if target in TARGETS else "")
+    own = (term.exhibit, term.row, term.target)
     return own if own in known else (term.exhibit, term.row, "")
 
 

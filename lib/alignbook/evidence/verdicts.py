@@ -26,7 +26,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from alignbook.core.names import PROFILES, TARGETS
+from alignbook.core.names import PROFILES
 from alignbook.evidence import claims, learnt, printed_tables, tuning_error
 from alignbook.evidence.claims import Claim, Contrast, Term
 from alignbook.evidence.contrasts import RECALLS, Numbers, measured
@@ -124,9 +124,13 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images=None, trials=
         _has(images, "images", ("exhibit", "row", "target", "seed", "image", *RECALLS))
     chosen = claims.load() if chosen is None else chosen
     numbers = Numbers(metrics, images, trials)
+    whole, chosen = chosen, there(chosen, numbers)
     found, families, lines = examined(chosen, profile, numbers)
     for family in families.values():
         found |= family.findings()[0]
+    for claim in (each for each in chosen if each not in whole):
+        alone = " and ".join(sorted(numbers.targets(claim.exhibit)))
+        found[claim.id] = found[claim.id]._replace(why=f"{found[claim.id].why}; on {alone} alone")
     verdicts = pd.DataFrame(
         [
             (c.id, c.paper, c.exhibit, c.says, c.test, *_noted(c, numbers, found[c.id], lines))
@@ -135,6 +139,11 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images=None, trials=
         columns=CLAIM_COLUMNS,
     )
     return verdicts, pd.DataFrame(lines, columns=CONTRAST_COLUMNS)
+
+
+def there(chosen, numbers: Numbers) -> list[Claim]:
+    """Claims on the targets that there are numbers of: photographs have a single one."""
+    return [claim.on(numbers.targets(claim.exhibit)) for claim in chosen]
 
 
 def examined(chosen, profile: str, numbers: Numbers):
@@ -262,7 +271,7 @@ def _moved(claim: Claim, numbers: Numbers, sign: int) -> list[str]:
     found = {}
     for term, target, short, long in _controls(claim, numbers):
         if sign * (long.mean() - short.mean()) > learnt.MOVED * abs(short.mean()):
-            row = f"{term.exhibit} {term.row}" + f" → {target}" * (target in TARGETS)
+            row = f"{term.exhibit} {term.row}" + f" → {target}" * bool(target)
             change = f"{100 * (long.mean() / short.mean() - 1):+.0f}".replace("-", "−")
             found[row] = f"{row} by {change} %"
     return list(found.values())
@@ -286,11 +295,11 @@ def doubtful(claim: Claim, numbers: Numbers) -> dict[tuple[str, str], int]:
 
 def _controls(claim: Claim, numbers: Numbers):
     """Of a claim's terms that have a control of four times the steps: the term, the target its column
-    names or another word, and the values of both over their seeds.
+    names, and the values of both over their seeds.
     """
     for term in dict.fromkeys(term for contrast in claim.contrasts for term in contrast.terms):
-        target = term.column.partition(" ")[0]
-        whole = replace(term, column=f"{target} RSUM" if target in TARGETS else "RSUM")
+        target = term.target
+        whole = replace(term, column=f"{target} RSUM".strip())
         whole = whole if whole in numbers.values else term
         longer = numbers.values.get(replace(whole, row=whole.row + learnt.LONGER), {})
         if longer:

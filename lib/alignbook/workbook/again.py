@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 from scipy import stats
 
-from alignbook.evidence import claims
+from alignbook.evidence import claims, verdicts
 from alignbook.evidence.contrasts import Numbers
 from alignbook.store import durable
 
@@ -58,7 +58,7 @@ def table(out: Path, published: Path) -> pd.DataFrame:
     first, second = (pd.read_csv(folder / "contrasts.csv") for folder in (published, out))
     numbers = [Numbers(pd.read_csv(folder / "metrics.csv")) for folder in (published, out)]
     lines = []
-    for claim in claims.load():
+    for claim in verdicts.there(claims.load(), numbers[0]):
         for contrast in claim.contrasts if claim.primary else ():
             here, there = (
                 each[(each.claim == claim.id) & (each.contrast == contrast.label)]
