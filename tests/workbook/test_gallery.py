@@ -56,17 +56,17 @@ def test_answers_by_hand(root):
         "the synthetic world, laptop profile",
         "Flickr8k, laptop profile",
     ]
-    chan, comalign, covalign, gsl = gallery.answers(found).splitlines()
-    told = "On the synthetic world, laptop profile: "
-    assert chan.startswith("- *CHAN*") and exhibits.QUESTIONS["chan-hard-coding"] in chan
-    assert chan.endswith(f"{told}**reproduced** (+2.0 points [1.0, 3.0], 5 seeds{EDGE}).")
-    assert comalign.endswith(
-        f"{told}**undecided** (-0.5 points, one seed; more than 200 seeds would be needed).".replace(
-            "-0", "−0"
-        )
+    head, _, chan, comalign, covalign, gsl = gallery.answers(found).splitlines()
+    assert head == (
+        "| question | on the synthetic world, laptop profile | on Flickr8k, laptop profile |"
     )
-    assert covalign.startswith("- *CoV-Align*") and covalign.endswith("Not computed so far.")
-    assert gsl.endswith(f"{told}**not run**.")
+    asked = f"| *CHAN*: {exhibits.QUESTIONS['chan-hard-coding']} | "
+    assert chan == f"{asked}**reproduced**; +2.0 points [1.0, 3.0], 5 seeds | – |"
+    assert comalign.endswith(
+        "| **undecided**; −0.5 points, one seed; more than 200 seeds would be needed | – |"
+    )
+    assert covalign.startswith("| *CoV-Align*") and covalign.endswith(" | – | – |")
+    assert gsl.endswith("| **not run** | – |")
 
 
 def test_verdicts_are_counted_and_the_data_held_against_each_other(root):
@@ -90,7 +90,7 @@ def test_page_and_readme_are_written_once(root):
     assert gallery.write(root) == []
     readme = (root / "README.md").read_text()
     assert readme.startswith("# a\n\n<!--") and readme.endswith("-->\n\nrest\n")
-    assert "old" not in readme and f"(+2.0 points [1.0, 3.0], 5 seeds{EDGE})" in readme
+    assert "old" not in readme and "**reproduced**; +2.0 points [1.0, 3.0], 5 seeds |" in readme
     page = (root / "docs/gallery.md").read_text()
     (row,) = [line for line in page.splitlines() if line.startswith("| chan-hard-coding")]
     value = f"**reproduced** +2.0 points [1.0, 3.0], 5 seeds{EDGE}"

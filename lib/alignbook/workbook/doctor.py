@@ -150,7 +150,7 @@ def data_sets() -> list[Finding]:
     for name in ("flickr8k", "flickr30k", "coco", "f30k_precomp", "coco_precomp"):
         folders = [place / name for place in places if (place / name).is_dir()]
         if not folders:
-            remedy = f"get it from its authors, then give --data {name}=DIR (see README.md)"
+            remedy = f"get it from its authors, then give --data {name}=DIR (see docs/your-data.md)"
             findings.append(Finding("data", name, "not found", remedy))
         for folder in folders[:1]:
             problems = by_name.check(f"{name}={folder}")

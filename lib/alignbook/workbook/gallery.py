@@ -66,18 +66,22 @@ def _place(one: "Reference") -> tuple:
 
 
 def answers(found: list[Reference]) -> str:
-    """Each paper's main question and what came out, two sentences on each data set at most."""
-    parts = []
+    """Each paper's main question, and what came out on each data set: a table."""
+    rows = []
     for claim, question in exhibits.QUESTIONS.items():
-        said = []
-        for one in found:
-            for row in one.claims[one.claims.claim == claim].itertuples():
-                value = one.found(claim) + start.doubts(row)
-                told = f"**{row.verdict}**{f' ({value})' * bool(value)}"
-                said.append(f"On {one.label}: {told}.")
-        paper = PAPERS[exhibits.paper(claim)]
-        parts.append(f"- *{paper}*: {question} {' '.join(said) or 'Not computed so far.'}")
-    return "\n".join(parts)
+        asked = f"*{PAPERS[exhibits.paper(claim)]}*: {question}"
+        rows.append([asked, *(_answer(one, claim) for one in found)])
+    return _table(["question", *(f"on {one.label}" for one in found)], rows)
+
+
+def _answer(one: Reference, claim: str) -> str:
+    """A verdict with its number; of one that is open, also what weighs most against it."""
+    known = one.claims[one.claims.claim == claim]
+    if not len(known):
+        return "–"
+    (row,) = known.itertuples()
+    lacks = start.doubts(row).rpartition("; ")[2] if row.verdict == "undecided" else ""
+    return "; ".join(filter(None, (f"**{row.verdict}**", one.found(claim), lacks)))
 
 
 def with_answers(readme: str, found: list[Reference]) -> str:
@@ -86,7 +90,7 @@ def with_answers(readme: str, found: list[Reference]) -> str:
         raise ValueError(f"README.md: expected {BEGIN} and {END} once each; put them back")
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
-    more = f"Every exhibit with its figures, tables and verdicts: [the gallery]({PAGE})."
+    more = f"Every claim and every exhibit, with its tables and figures: [the gallery]({PAGE})."
     return f"{before}{BEGIN}\n{answers(found)}\n\n{more}\n{END}{after}"
 
 
