@@ -516,6 +516,24 @@ def test_jobs_wait_for_what_they_need_and_some_are_alone():
     assert timeleft._walk(alone, [(5, ["notebook", "60_explorer"])], two) == 25
 
 
+@pytest.mark.parametrize(
+    "name, base, images",
+    [("smoke", None, 290), ("laptop", None, 8000), ("laptop", "photo-tower", 0)],
+)
+def test_pretrained_towers_see_each_photograph_before_the_base_model(name, base, images):
+    plan = timeleft.Plan(
+        profiles.get(name, "flickr8k", {"base": base} if base else None),
+        "flickr8k",
+        [],
+        "arm",
+        2,
+        {},
+    )
+    (seconds, arms, _) = timeleft._planned(name, "flickr8k")["base-models"]
+    expected = seconds / arms + timeleft.BASE + 0.05 * images
+    assert plan.seconds(["base"]) == pytest.approx(expected)
+
+
 def test_a_reader_that_is_gone_ends_the_run_quietly():
     code = (
         "import sys; from alignbook.workbook import command, main_job\n"
