@@ -42,6 +42,8 @@ def folder(place, values, readings):
         rows += [(claim, label, "points", *told), ("gsl-threshold", label, "points", *told)]
     columns = ["claim", "contrast", "unit", *again.READ]
     pd.DataFrame(rows, columns=columns).to_csv(place / "contrasts.csv", index=False)
+    told = pd.DataFrame({"claim": [row[0] for row in rows], "verdict": "undecided"})
+    told.drop_duplicates().to_csv(place / "claims.csv", index=False)
     versions = json.dumps({"torch": "2.1", "numpy": "2.0"})
     pd.DataFrame({"exhibit": ["a", "b"], "versions": versions}).to_csv(place / "runs.csv")
     return place
@@ -75,6 +77,25 @@ def test_the_contrasts_of_both_and_their_distance_by_hand(both):
     assert row["difference low"] == pytest.approx(4 / 3 + 7.5 - half)
     assert row["difference high"] == pytest.approx(4 / 3 + 7.5 + half)
     assert row["where"] == "Linux x86_64, 16 cores; PyTorch 2.1"
+
+
+def test_what_is_surely_alike_or_not_published_is_kept_too(both):
+    out, kept = both
+    told = pd.read_csv(out / "claims.csv").replace("undecided", "no difference")
+    told.to_csv(out / "claims.csv", index=False)
+    (row,) = again.table(out, kept).to_dict("records")
+    assert (row["reading"], row["reading again"]) == ("reversed", "no difference")
+    lines = pd.read_csv(kept / "contrasts.csv")
+    lines[lines.claim != "gsl-against-ncr"].to_csv(kept / "contrasts.csv", index=False)
+    found = again.keep(out, kept)
+    assert found[[*again.READ, *again.APART]].isna().to_numpy().all()
+    assert again.said(again.read(kept)) == (
+        "Once more on Linux x86_64, 16 cores; PyTorch 2.1: 0 of 0 primary contrasts read alike. 0 of 0 "
+        "differ by no more than chance (95 %). Only there: gsl-against-ncr."
+    )
+    (line,) = (each for _, each in again.read(kept).iterrows())
+    assert again.read_with(line, *again.READ) == again.written(line, *again.APART) == "–"
+    assert again.read_with(line, *again.READ_AGAIN) == "1.3 [−9.0, 9.0], 3 seeds: no difference"
 
 
 def test_what_is_said(both):

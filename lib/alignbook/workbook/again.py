@@ -9,15 +9,18 @@ folder from elsewhere in ``again.csv``, beside the published ones of the same na
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from scipy import stats
 
 from alignbook.evidence import claims, verdicts
 from alignbook.evidence.contrasts import Numbers
+from alignbook.evidence.families import NO_DIFFERENCE
 from alignbook.store import durable
 
 FILE = "again.csv"
-READ = ["seeds", "value", "low", "high", "reading"]  # of contrasts.csv, for both
+# Of contrasts.csv, for both. A contrast reads "holds", "reversed", "open" or "no difference".
+READ = ["seeds", "value", "low", "high", "reading"]
 READ_AGAIN = [f"{name} again" for name in READ]
 APART = ["difference", "difference low", "difference high"]
 
@@ -32,51 +35,66 @@ def keep(out: Path, published: Path) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        Nothing is published under its name, or the folder has no primary contrast of it.
+        Nothing is published under its name, or the folder has no primary contrast.
     """
     for folder in (published, out):
-        for name in ("contrasts", "metrics", "runs"):
+        for name in ("claims", "contrasts", "metrics", "runs"):
             if not (folder / f"{name}.csv").is_file():
                 raise ValueError(f"{folder / f'{name}.csv'}: not there; expected whole numbers")
     found = table(out, published)
     if found.empty:
-        raise ValueError(f"{out}: no primary contrast that {published} has too")
+        raise ValueError(f"{out}: no primary contrast")
     durable.write(published / FILE, found.to_csv(index=False, float_format="%.6g"))
     return found
 
 
 def table(out: Path, published: Path) -> pd.DataFrame:
-    """Primary contrasts of both, and by how much they lie apart.
+    """Primary contrasts of a folder from elsewhere beside the published ones, and how far they lie apart.
 
     Returns
     -------
     DataFrame
         claim, contrast, unit; `READ` as published and, with " again" behind it, of `out`; `APART`:
         the mean over seeds there less that here, and its 95 % interval by Welch's t, as the seeds of
-        the two have nothing in common; where: what computed it.
+        the two have nothing in common; where: what computed it. Of a contrast that is not among the
+        published ones, `READ` and `APART` are NaN.
     """
-    first, second = (pd.read_csv(folder / "contrasts.csv") for folder in (published, out))
-    numbers = [Numbers(pd.read_csv(folder / "metrics.csv")) for folder in (published, out)]
+    both = [_Numbers(folder) for folder in (out, published)]
     lines = []
-    for claim in verdicts.there(claims.load(), numbers[0]):
+    for claim in verdicts.there(claims.load(), both[0].numbers):
         for contrast in claim.contrasts if claim.primary else ():
-            here, there = (
-                each[(each.claim == claim.id) & (each.contrast == contrast.label)]
-                for each in (first, second)
-            )
-            if len(here) and len(there):
-                told, again = here.iloc[0], there.iloc[0]
-                values = [each.differences(contrast)[1] for each in reversed(numbers)]
+            again, here = (each.line(claim.id, contrast) for each in both)
+            if again is None:
+                continue
+            line = {"claim": claim.id, "contrast": contrast.label, "unit": contrast.unit}
+            line |= dict.fromkeys([*READ, *APART], np.nan) | (here or {})
+            line |= {f"{name} again": value for name, value in again.items()}
+            if here is not None:
+                values = [each.numbers.differences(contrast)[1] for each in both]
                 apart = stats.ttest_ind(*values, equal_var=False).confidence_interval()
-                means = [each.mean() for each in values]
-                lines.append(
-                    {"claim": claim.id, "contrast": told.contrast, "unit": told.unit}
-                    | {name: told[name] for name in READ}
-                    | {f"{name} again": again[name] for name in READ}
-                    | dict(zip(APART, (means[0] - means[1], *apart), strict=True))
-                    | {"where": where(out)}
-                )
+                line |= zip(APART, (values[0].mean() - values[1].mean(), *apart), strict=True)
+            lines.append(line | {"where": where(out)})
     return pd.DataFrame(lines)
+
+
+class _Numbers:
+    """The numbers of a folder, and how its primary contrasts read."""
+
+    def __init__(self, folder: Path):
+        self.numbers = Numbers(pd.read_csv(folder / "metrics.csv"))
+        self.contrasts = pd.read_csv(folder / "contrasts.csv")
+        self.verdicts = pd.read_csv(folder / "claims.csv").set_index("claim").verdict
+
+    def line(self, claim: str, contrast) -> dict | None:
+        """What `READ` names of a contrast; None where it was not measured."""
+        own = self.contrasts[
+            (self.contrasts.claim == claim) & (self.contrasts.contrast == contrast.label)
+        ]
+        if not len(own):
+            return None
+        found = own.iloc[0][READ].to_dict()
+        same = self.verdicts.get(claim) == NO_DIFFERENCE
+        return found | {"reading": NO_DIFFERENCE} if same else found
 
 
 def where(out: Path) -> str:
@@ -102,22 +120,40 @@ def said(found: pd.DataFrame) -> str:
     'Once more on X: 1 of 2 primary contrasts read alike. Not alike: b (holds with 9 seeds, open with 3). \
 1 of 2 differ by no more than chance (95 %).'
     """
-    alike = found.reading == found["reading again"]
-    chance = (found["difference low"] <= 0) & (found["difference high"] >= 0)
+    both = found.dropna(subset="reading")
+    alike = both.reading == both["reading again"]
+    chance = (both["difference low"] <= 0) & (both["difference high"] >= 0)
     others = [
-        f"{row.claim} ({row.reading} with {row.seeds} seeds, {row.again} with {row.more})"
-        for row in found[~alike]
+        f"{row.claim} ({row.reading} with {row.seeds:.0f} seeds, {row.again} with {row.more:.0f})"
+        for row in both[~alike]
         .rename(columns={"reading again": "again", "seeds again": "more"})
         .itertuples()
     ]
     apart = f" Not alike: {', '.join(others)}." if others else ""
+    new = found[found.reading.isna()].claim
+    alone = f" Only there: {', '.join(new)}." if len(new) else ""
     return (
-        f"Once more on {found['where'].iloc[0]}: {alike.sum()} of {len(found)} primary contrasts read "
-        f"alike.{apart} {chance.sum()} of {len(found)} differ by no more than chance (95 %)."
+        f"Once more on {found['where'].iloc[0]}: {alike.sum()} of {len(both)} primary contrasts read "
+        f"alike.{apart} {chance.sum()} of {len(both)} differ by no more than chance (95 %).{alone}"
     )
 
 
 def written(row: pd.Series, *names: str) -> str:
-    """A number and its interval for reading, by the names of their columns."""
+    """A number and its interval for reading, by the names of their columns; a dash for none.
+
+    >>> row = pd.Series({"unit": "points", "a": -1.0, "b": -2.04, "c": 0.5, "d": float("nan")})
+    >>> written(row, "a", "b", "c"), written(row, "d", "d", "d")
+    ('−1.0 [−2.0, 0.5]', '–')
+    """
+    if pd.isna(row[names[0]]):
+        return "–"
     value, low, high = (f"{row[name]:.{claims.DECIMALS.get(row.unit, 1)}f}" for name in names)
     return f"{value} [{low}, {high}]".replace("-", "−")
+
+
+def read_with(row: pd.Series, *names: str) -> str:
+    """The number, how many seeds it took and how it reads, by the columns of `READ`; or a dash."""
+    seeds, *value, reading = names
+    if pd.isna(row[reading]):
+        return "–"
+    return f"{written(row, *value)}, {row[seeds]:.0f} seeds: {row[reading]}"

@@ -81,7 +81,11 @@ def _answer(one: Reference, claim: str) -> str:
         return "–"
     (row,) = known.itertuples()
     lacks = start.doubts(row).rpartition("; ")[2] if row.verdict == "undecided" else ""
-    return "; ".join(filter(None, (f"**{row.verdict}**", one.found(claim), lacks)))
+    told = [f"**{row.verdict}**", one.found(claim), lacks]
+    for _, line in again.read(one.folder).iterrows():
+        if line.claim == claim:
+            told.append(f"once more elsewhere: {again.read_with(line, *again.READ_AGAIN)}")
+    return "; ".join(filter(None, told))
 
 
 def with_answers(readme: str, found: list[Reference]) -> str:
@@ -141,9 +145,8 @@ def _again(one: Reference) -> str:
     rows = [
         [
             row.claim,
-            f"{again.written(row, *again.READ[1:4])}, {row['seeds']} seeds: {row.reading}",
-            f"{again.written(row, *again.READ_AGAIN[1:4])}, {row['seeds again']} seeds: "
-            f"{row['reading again']}",
+            again.read_with(row, *again.READ),
+            again.read_with(row, *again.READ_AGAIN),
             again.written(row, *again.APART),
         ]
         for _, row in found.iterrows()
