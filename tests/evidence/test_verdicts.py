@@ -1394,6 +1394,13 @@ def test_a_mean_over_targets_is_over_those_that_the_data_has(targets, mean, alon
     assert wanted.get(("comalign-TI", "clip")) == (None if alone == "coco" else 5)
 
 
+def test_a_difference_between_targets_is_not_one_of_a_single_target():
+    terms = [
+        (Term("X", "a", f"{target} i2t R@1"), sign) for target, sign in (("coco", 1), ("f30k", -1))
+    ]
+    assert claims.Side(tuple(terms)).on({"f30k"}).terms == tuple(terms)
+
+
 def test_a_claim_on_a_target_that_the_data_lacks_is_not_run():
     chosen = [each for each in claims.load() if each.id.startswith("comalign-retrieval")]
     found, _ = verdicts.judge(of_both_targets("f30k"), "laptop", chosen)

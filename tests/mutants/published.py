@@ -54,12 +54,14 @@ MUTANTS = (
     + [
         (name, "workbook/again.py", snippet, wrong, "test_again.py")
         for name, snippet, wrong in [
-            ("the other way round", "for each in reversed(numbers)]", "for each in numbers]"),
+            ("the other way round", "[1] for each in both]", "[1] for each in both[::-1]]"),
             ("one spread for both", "equal_var=False", "equal_var=True"),
             ("every claim counts", "claim.contrasts if claim.primary else ()", "claim.contrasts"),
-            ("another claim's line", "(each.claim == claim.id) & ", ""),
-            ("alike where they are not", "found.reading == found[", "found.reading != found["),
-            ("apart is by chance", '<= 0) & (found["difference high"] >= 0)', "<= 99)"),
+            ("another claim's line", "(self.contrasts.claim == claim) & ", ""),
+            ("alike where they are not", "both.reading == both[", "both.reading != both["),
+            ("apart is by chance", '<= 0) & (both["difference high"] >= 0)', "<= 99)"),
+            ("surely alike is open", '| {"reading": NO_DIFFERENCE} if same else found', ""),
+            ("only what is published", "if again is None:", "if again is None or here is None:"),
             ("nothing is enough", "    if found.empty:", "    if False:"),
         ]
     ]
@@ -74,6 +76,7 @@ MUTANTS = (
             ),
             ("photographs first", 'return data != "world", data', "return data"),
             ("hidden folders count", '"[!.]*/claims.csv"', '"*/claims.csv"'),
+            ("every claim once more", "if line.claim == claim:", "if True:"),
             ("bars end cells", 'text.replace("|", r"\\|")', "text"),
             ("curves are drawn", "if not path.stem.endswith(CURVES)", "if path"),
             (

@@ -178,7 +178,7 @@ MUTANTS = [
             "for column in self.columns[:1] for each in make",
         ),
         ("a pair for every column", "contrasts = dict.fromkeys(", "contrasts = tuple("),
-        ("all in points", 'UNITS.get(only, "points")', '"points"'),
+        ("all in points", 'UNITS.get(next(iter(columns)), "points")', '"points"'),
         (
             "one is enough",
             "need = len(contrasts) if self.need is None",
@@ -213,8 +213,21 @@ MUTANTS = [
         ("twice is well", "if claim.id in found:", "if False:"),
     ),
     *_of(
+        "evidence/claims.py",
+        "test_verdicts.py",
+        ("targets: a part of a mean", "(term, weight * more) for", "(term, weight) for"),
+        ("targets: those that lack", 'if term.target in (*targets, "")', "if not term.target"),
+        ("targets: of any sum", "or min(weight for _, weight in self.terms) <= 0", ""),
+    ),
+    *_of(
+        "evidence/sequential.py",
+        "test_verdicts.py",
+        ("targets: seeds for all", "chosen = verdicts.there(chosen, numbers)", ""),
+    ),
+    *_of(
         "evidence/verdicts.py",
         "test_verdicts.py",
+        ("targets: not said", '; on {alone} alone"', '"'),
         ("one family", "setdefault(claim.paper, Family())", "setdefault(0, Family())"),
         ("a family a claim", "setdefault(claim.paper, Family())", "setdefault(claim.id, Family())"),
         ("any profile", "if profile not in PROFILES:", "if False:"),

@@ -131,10 +131,9 @@ def test_contrasts_from_elsewhere_stand_beside_the_published_ones(root):
     pd.DataFrame([line | apart | {"claim": "comalign-clip"}]).to_csv(one.folder / "again.csv")
     gallery.write(root)
     assert said.replace(" a (", " comalign-clip (") in (root / "docs/gallery.md").read_text()
-    assert (
-        "more than 200 seeds would be needed; once more elsewhere: 0.5 [−1.0, 2.0], 3 seeds: open |"
-        in (root / "README.md").read_text()
-    )
+    readme = (root / "README.md").read_text()
+    assert readme.count("once more elsewhere: 0.5 [−1.0, 2.0], 3 seeds: open |") == 1
+    assert "more than 200 seeds would be needed; once more" in readme
 
 
 def test_of_a_data_set_the_largest_profile_is_the_last(root):
