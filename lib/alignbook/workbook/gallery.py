@@ -94,7 +94,7 @@ def with_answers(readme: str, found: list[Reference]) -> str:
         raise ValueError(f"README.md: expected {BEGIN} and {END} once each; put them back")
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
-    more = f"Every claim and every exhibit, with its tables and figures: [the gallery]({PAGE})."
+    more = f"Every claim with its reservations, every table and figure: [the gallery]({PAGE})."
     return f"{before}{BEGIN}\n{answers(found)}\n\n{more}\n{END}{after}"
 
 
