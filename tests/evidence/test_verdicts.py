@@ -268,6 +268,56 @@ def test_some_of_the_contrasts_may_be_enough(hold, open_, wrong, need, expected,
     assert (found, said) == (expected, why)
 
 
+def of_both_targets(*targets: str) -> pd.DataFrame:
+    """R@1 of ComAlign and its base model: 30 and 25 on coco, 21, 22 … and 20 on f30k, 3 seeds."""
+    values = {"coco": (30.0, 25.0, 0.0), "f30k": (21.0, 20.0, 1.0)}
+    return pd.DataFrame(
+        [
+            ("comalign-TI", row, f"{target} {way} R@1", seed, value + (row != "clip") * by * seed)
+            for target in targets
+            for *both, by in [values[target]]
+            for row, value in zip(("clip+comalign", "clip"), both)
+            for way in ("i2t", "t2i")
+            for seed in range(3)
+        ],
+        columns=["exhibit", "row", "column", "seed", "value"],
+    )
+
+
+@pytest.mark.parametrize(
+    "targets, mean, alone",
+    [(("coco", "f30k"), 3.5, ""), (("f30k",), 2.0, "f30k"), (("coco",), 5.0, "coco")],
+)
+def test_a_mean_over_targets_is_over_those_that_the_data_has(targets, mean, alone):
+    (claim,) = (each for each in claims.load() if each.id == "comalign-clip")
+    metrics = of_both_targets(*targets)
+    found, contrasts = verdicts.judge(metrics, "laptop", [claim])
+    assert found.verdict[0] == "undecided" and contrasts.value.tolist() == [pytest.approx(mean)]
+    assert found.why[0].endswith(f"; on {alone} alone") == bool(alone)
+    assert contrasts.contrast[0].endswith(f", {alone}" if alone else "4 columns")
+    (same,) = (each.same for each in verdicts.there([claim], verdicts.Numbers(metrics)))
+    value = same.value(
+        *(side.value(lambda t: 1.0 + (t.target == "coco")) for side in (same.first, same.second))
+    )
+    assert value == 0 and same.unit == "%" and same.high == 4.8
+    wanted = sequential.wanted(metrics, "laptop", [claim])
+    assert wanted.get(("comalign-TI", "clip")) == (None if alone == "coco" else 5)
+
+
+def test_a_difference_between_targets_is_not_one_of_a_single_target():
+    terms = [
+        (Term("X", "a", f"{target} i2t R@1"), sign) for target, sign in (("coco", 1), ("f30k", -1))
+    ]
+    assert claims.Side(tuple(terms)).on({"f30k"}).terms == tuple(terms)
+
+
+def test_a_claim_on_a_target_that_the_data_lacks_is_not_run():
+    chosen = [each for each in claims.load() if each.id.startswith("comalign-retrieval")]
+    found, _ = verdicts.judge(of_both_targets("f30k"), "laptop", chosen)
+    assert found.verdict.tolist() == ["not run", "not run"]
+    assert found.why[0].startswith("not made: comalign-TI")
+
+
 def test_a_trend_may_leave_out_what_a_claim_can_spare():
     made = arms(a=10, b=0, c=0.05, d=0) | {"e": SEED + OWN["b"] - 0.05}
     chosen = claim(pairs=[["a", "b"], ["c", "d"], ["e", "d"]], need=2)
@@ -1356,53 +1406,3 @@ def test_the_seeds_needed_are_enough_for_claims_of_many_contrasts(
     v = rng.normal(np.array(effects)[:, None, None], 0.7, (4, times, needed))
     found, _ = verdicts.judge(made(v), "laptop", copies([chosen], times))
     assert (found.verdict == expected).mean() >= 0.76
-
-
-def of_both_targets(*targets: str) -> pd.DataFrame:
-    """R@1 of ComAlign and its base model: 30 and 25 on coco, 21, 22 … and 20 on f30k, 3 seeds."""
-    values = {"coco": (30.0, 25.0, 0.0), "f30k": (21.0, 20.0, 1.0)}
-    return pd.DataFrame(
-        [
-            ("comalign-TI", row, f"{target} {way} R@1", seed, value + (row != "clip") * by * seed)
-            for target in targets
-            for *both, by in [values[target]]
-            for row, value in zip(("clip+comalign", "clip"), both)
-            for way in ("i2t", "t2i")
-            for seed in range(3)
-        ],
-        columns=["exhibit", "row", "column", "seed", "value"],
-    )
-
-
-@pytest.mark.parametrize(
-    "targets, mean, alone",
-    [(("coco", "f30k"), 3.5, ""), (("f30k",), 2.0, "f30k"), (("coco",), 5.0, "coco")],
-)
-def test_a_mean_over_targets_is_over_those_that_the_data_has(targets, mean, alone):
-    (claim,) = (each for each in claims.load() if each.id == "comalign-clip")
-    metrics = of_both_targets(*targets)
-    found, contrasts = verdicts.judge(metrics, "laptop", [claim])
-    assert found.verdict[0] == "undecided" and contrasts.value.tolist() == [pytest.approx(mean)]
-    assert found.why[0].endswith(f"; on {alone} alone") == bool(alone)
-    assert contrasts.contrast[0].endswith(f", {alone}" if alone else "4 columns")
-    (same,) = (each.same for each in verdicts.there([claim], verdicts.Numbers(metrics)))
-    value = same.value(
-        *(side.value(lambda t: 1.0 + (t.target == "coco")) for side in (same.first, same.second))
-    )
-    assert value == 0 and same.unit == "%" and same.high == 4.8
-    wanted = sequential.wanted(metrics, "laptop", [claim])
-    assert wanted.get(("comalign-TI", "clip")) == (None if alone == "coco" else 5)
-
-
-def test_a_difference_between_targets_is_not_one_of_a_single_target():
-    terms = [
-        (Term("X", "a", f"{target} i2t R@1"), sign) for target, sign in (("coco", 1), ("f30k", -1))
-    ]
-    assert claims.Side(tuple(terms)).on({"f30k"}).terms == tuple(terms)
-
-
-def test_a_claim_on_a_target_that_the_data_lacks_is_not_run():
-    chosen = [each for each in claims.load() if each.id.startswith("comalign-retrieval")]
-    found, _ = verdicts.judge(of_both_targets("f30k"), "laptop", chosen)
-    assert found.verdict.tolist() == ["not run", "not run"]
-    assert found.why[0].startswith("not made: comalign-TI")
