@@ -60,7 +60,7 @@ MUTANTS = (
             ("another claim's line", "(self.contrasts.claim == claim) & ", ""),
             ("alike where they are not", "both.reading == both[", "both.reading != both["),
             ("apart is by chance", '<= 0) & (both["difference high"] >= 0)', "<= 99)"),
-            ("surely alike is open", '| {"reading": NO_DIFFERENCE} if same else found', ""),
+            ("surely alike is open", "if verdict in WHOLE else found", "if not verdict else found"),
             ("only what is published", "if again is None:", "if again is None or here is None:"),
             ("nothing is enough", "    if found.empty:", "    if False:"),
         ]

@@ -16,10 +16,12 @@ from scipy import stats
 from alignbook.evidence import claims, verdicts
 from alignbook.evidence.contrasts import Numbers
 from alignbook.evidence.families import NO_DIFFERENCE
+from alignbook.evidence.learnt import DID_NOT_TRAIN
 from alignbook.store import durable
 
 FILE = "again.csv"
-# Of contrasts.csv, for both. A contrast reads "holds", "reversed", "open" or "no difference".
+WHOLE = (NO_DIFFERENCE, DID_NOT_TRAIN)  # what a contrast reads as if its claim does, not by itself
+# Of contrasts.csv, for both. A contrast reads "holds", "reversed", "open", or as one of these.
 READ = ["seeds", "value", "low", "high", "reading"]
 READ_AGAIN = [f"{name} again" for name in READ]
 APART = ["difference", "difference low", "difference high"]
@@ -92,9 +94,8 @@ class _Numbers:
         ]
         if not len(own):
             return None
-        found = own.iloc[0][READ].to_dict()
-        same = self.verdicts.get(claim) == NO_DIFFERENCE
-        return found | {"reading": NO_DIFFERENCE} if same else found
+        found, verdict = own.iloc[0][READ].to_dict(), self.verdicts.get(claim)
+        return found | {"reading": verdict} if verdict in WHOLE else found
 
 
 def where(out: Path) -> str:
