@@ -66,3 +66,10 @@ MUTANTS = [
         ),
     ]
 ]
+MUTANTS += [
+    (name, "workbook/execute.py", snippet, wrong, "test_execute.py")
+    for name, snippet, wrong in [
+        ("kernels: tried once", "if not left:", "if True:"),
+        ("kernels: tried whatever was wrong", "if NEVER_BEGAN not in str(error):", "if False:"),
+    ]
+]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from alignbook.store import durable, verbatim
 
+NEVER_BEGAN = "Kernel died before replying"  # what jupyter_client says of such a kernel
+
 
 class NotebookFailed(RuntimeError):
     """A notebook stopped; the message names the notebook, the cell and the error."""
@@ -67,25 +69,28 @@ def _execute(source: Path, unfinished: Path, target: Path, parameters: dict) -> 
             module = command.index("-m") + 1
             return [sys.executable, "-m", "alignbook.workbook.warm", *command[module:]]
 
+    def execute():
+        return papermill.execute_notebook(
+            str(source),
+            str(unfinished),
+            parameters=parameters,
+            kernel_name="python3",
+            language="python",
+            progress_bar=False,
+            cwd=str(source.parent),
+            kernel_manager_class=Warm,
+            extra_arguments=[
+                # alignbook watches the lifeline; a message while a kernel ends is no news.
+                "--IPKernelApp.exec_lines=__import__('alignbook');"
+                "__import__('logging').getLogger('tornado.general').setLevel('CRITICAL')",
+                "--log-level=CRITICAL",  # loopback without encryption is no news
+            ],
+        )
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            papermill.execute_notebook(
-                str(source),
-                str(unfinished),
-                parameters=parameters,
-                kernel_name="python3",
-                language="python",
-                progress_bar=False,
-                cwd=str(source.parent),
-                kernel_manager_class=Warm,
-                extra_arguments=[
-                    # alignbook watches the lifeline; a message while a kernel ends is no news.
-                    "--IPKernelApp.exec_lines=__import__('alignbook');"
-                    "__import__('logging').getLogger('tornado.general').setLevel('CRITICAL')",
-                    "--log-level=CRITICAL",  # loopback without encryption is no news
-                ],
-            )
+            _with_kernel(execute)
     except papermill.PapermillExecutionError as error:
         cell, first_line = _failed_cell(unfinished)
         raise NotebookFailed(
@@ -96,6 +101,23 @@ def _execute(source: Path, unfinished: Path, target: Path, parameters: dict) -> 
         raise NotebookFailed(
             f"{source.name}: the kernel died ({error}); is there memory enough?"
         ) from None
+
+
+def _with_kernel(execute, tries: int = 3) -> None:
+    """Execute a notebook; once more if its kernel never began, as the ports chosen for it were taken
+    by another program before it opened them. Nothing of the notebook has run then.
+    """
+    from nbclient.exceptions import DeadKernelError
+
+    for left in reversed(range(tries)):
+        try:
+            execute()
+            return
+        except RuntimeError as error:
+            if NEVER_BEGAN not in str(error):
+                raise
+            if not left:
+                raise DeadKernelError(str(error)) from None
 
 
 def parameter_names(notebook: Path) -> list[str]:
