@@ -59,6 +59,18 @@ MUTANTS = [
             "rest = max(whole - gone, 0.1 * whole)",
         ),
         (
+            "left: towers see nothing",
+            "workbook/timeleft.py",
+            'TOWERS * images if p.base == "photo-pretrained" else 0.0',
+            "0.0",
+        ),
+        (
+            "left: towers of any base",
+            "workbook/timeleft.py",
+            'if p.base == "photo-pretrained" else 0.0',
+            "",
+        ),
+        (
             "left: nobody waits for anybody",
             "workbook/timeleft.py",
             "if job[2].isdisjoint(lacking)]",

@@ -62,6 +62,7 @@ MUTANTS = (
             ("apart is by chance", '<= 0) & (both["difference high"] >= 0)', "<= 99)"),
             ("surely alike is open", "if verdict in WHOLE else found", "if not verdict else found"),
             ("only what is published", "if again is None:", "if again is None or here is None:"),
+            ("of all targets", "* (target in TARGETS)", "* 0"),
             ("nothing is enough", "    if found.empty:", "    if False:"),
         ]
     ]

@@ -98,6 +98,10 @@ def test_what_is_surely_alike_or_not_published_is_kept_too(both):
     (line,) = (each for _, each in again.read(kept).iterrows())
     assert again.read_with(line, *again.READ) == again.written(line, *again.APART) == "–"
     assert again.read_with(line, *again.READ_AGAIN) == "1.3 [−9.0, 9.0], 3 seeds: no difference"
+    line.contrast = "a, mean of 2 columns − b, mean of 2 columns, f30k"
+    assert again.read_with(line, *again.READ_AGAIN).endswith(
+        " 3 seeds on f30k alone: no difference"
+    )
 
 
 def test_what_is_said(both):

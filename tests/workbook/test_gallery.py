@@ -117,7 +117,11 @@ def test_contrasts_from_elsewhere_stand_beside_the_published_ones(root):
         "difference high": 4.0,
         "where": "X, 16 cores",
     }
-    line = {"claim": "a", "unit": "points"} | numbers | {f"{k} again": v for k, v in again.items()}
+    line = (
+        {"claim": "a", "contrast": "b − c", "unit": "points"}
+        | numbers
+        | {f"{k} again": v for k, v in again.items()}
+    )
     pd.DataFrame([line | apart]).to_csv(one.folder / "again.csv", index=False)
     said, _, head, _, row = gallery._again(one).splitlines()
     assert said.startswith(

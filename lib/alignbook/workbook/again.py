@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from alignbook.core.names import TARGETS
 from alignbook.evidence import claims, verdicts
 from alignbook.evidence.contrasts import Numbers
 from alignbook.evidence.families import NO_DIFFERENCE
@@ -153,8 +154,12 @@ def written(row: pd.Series, *names: str) -> str:
 
 
 def read_with(row: pd.Series, *names: str) -> str:
-    """The number, how many seeds it took and how it reads, by the columns of `READ`; or a dash."""
+    """The number, how many seeds it took and how it reads, by the columns of `READ`, and the target if
+    it is of one alone (`Claim.on`); or a dash.
+    """
     seeds, *value, reading = names
     if pd.isna(row[reading]):
         return "–"
-    return f"{written(row, *value)}, {row[seeds]:.0f} seeds: {row[reading]}"
+    target = row.contrast.rpartition(", ")[2]
+    alone = f" on {target} alone" * (target in TARGETS)
+    return f"{written(row, *value)}, {row[seeds]:.0f} seeds{alone}: {row[reading]}"
