@@ -77,6 +77,7 @@ def _execute(source: Path, unfinished: Path, target: Path, parameters: dict) -> 
             kernel_name="python3",
             language="python",
             progress_bar=False,
+            request_save_on_cell_execute=False,  # at the end and twice a minute will do
             cwd=str(source.parent),
             kernel_manager_class=Warm,
             extra_arguments=[

@@ -66,7 +66,7 @@ def mend(out: Path) -> None:
             shown = file.with_suffix(".ipynb") if file.suffix == ".done" else file
             durable.set_aside(file, f"{shown}: cut or altered")
         elif not any(_record(out, file, kind).exists() for kind in ("metadata", "incomplete")):
-            unknown += [file] * (not _is_a_notebooks(file))
+            unknown += [file] * (not _stands_beside(file))
         elif bad := [key for key in _keys_in(file) if _is_lost(key)]:
             durable.set_aside(file, f"{file}: names run {bad[0]}")
     for file in unknown:
@@ -78,9 +78,9 @@ def mend(out: Path) -> None:
         prepared.is_whole(ROOT / "data" / json.loads((out / "data.json").read_bytes())["folder"])
 
 
-def _is_a_notebooks(file: Path) -> bool:
-    """Whether it holds times that a notebook measured, such as chan-F3-wide.csv: no job makes these
-    again, so that Snakemake never has a record of them.
+def _stands_beside(file: Path) -> bool:
+    """Whether it holds times that stand beside an exhibit's, such as chan-F3-wide.csv: no job is
+    asked for these, so that Snakemake never has a record of them.
     """
     return file.parent.name == "efficiency" and file.stem not in EXHIBITS
 

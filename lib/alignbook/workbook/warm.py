@@ -55,6 +55,8 @@ LOADED = (
     "open_clip",
     "accelerate",
     "seaborn.objects",
+    "pydantic",
+    "spacy",
 )
 # matplotlib asks once; a kernel would say so itself, too late.
 INLINE = "module://matplotlib_inline.backend_inline"

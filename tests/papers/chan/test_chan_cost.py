@@ -133,6 +133,24 @@ def test_the_wide_table_is_in_units_of_hard_coding(monkeypatch, tmp_path):
     assert found["ms/pair"].tolist() == pytest.approx([0.5, 1, 1.5, 2, 2.5])
     assert found["÷ hard"].tolist() == pytest.approx([1, 2, 3, 4, 5])
     assert asked[0] == ("hard", [3, 2] * 16)
+    assert asked[-1] == ("saf", [3, 2] * 5)
+
+
+def test_figure_3_is_measured_at_the_papers_width_too_while_nothing_else_runs(monkeypatch):
+    measured = []
+    monkeypatch.setattr(
+        cost.stopwatch, "alone", lambda book, listed, *_: measured.append([*listed.arm])
+    )
+    monkeypatch.setattr(cost, "wide", lambda book: measured.append("wide"))
+
+    def arms(*names):
+        return pd.DataFrame({"arm": names, "role": "report", "seed": 0, "key": "0"})
+
+    cost.table(None, arms("vse++", "hard", "sgr"))
+    assert measured == [["vse++", "hard", "sgr", "saf"], "wide"]
+    measured.clear()
+    cost.table(None, arms("hard-4", "soft-4"))
+    assert measured == [["hard-4", "soft-4"]]
 
 
 def test_the_product_makes_every_cosine_in_blocks(monkeypatch):
@@ -241,6 +259,7 @@ def test_what_was_measured_is_kept_until_the_runs_are_others(book, monkeypatch):
 
     monkeypatch.setattr(cost.stopwatch, "in_fresh_process", fresh)
     monkeypatch.setattr(cost, "load", lambda row, key, given: (key,))
+    monkeypatch.setattr(cost, "wide", lambda given: None)
     lines = [
         ("hard", "trial", 9, "t"),
         ("hard", "report", 0, "a"),
