@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
@@ -42,20 +42,14 @@ class Named:
 
 def located(name: Path | str) -> Path:
     """The folder of a pipeline, or of an installed one by its name; which need not be there."""
-    place = Path(name).expanduser()
-    return place if place.is_dir() else _installed(str(name)) or place
-
-
-@cache
-def _installed(name: str) -> Path | None:
-    """The folder of a pipeline within the package of that name, None where there is none."""
     import spacy
 
-    if not spacy.util.is_package(name):
-        return None
-    about = spacy.util.get_package_path(name)
-    meta = spacy.util.get_model_meta(about)
-    return about / f"{meta['lang']}_{meta['name']}-{meta['version']}"
+    place = Path(name).expanduser()
+    if not place.is_dir() and spacy.util.is_package(str(name)):
+        about = spacy.util.get_package_path(str(name))
+        meta = spacy.util.get_model_meta(about)
+        place = about / f"{meta['lang']}_{meta['name']}-{meta['version']}"
+    return place
 
 
 def load(source):

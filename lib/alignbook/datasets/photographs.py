@@ -17,9 +17,6 @@ from alignbook.store import contents, verbatim
 SHOWN = 8  # problems that are named before they are only counted
 LONGEST = 2000  # characters of a caption; the longest of Flickr30K has 402
 SAME_IN = 1000  # of so many images of dev or test one may be a training image under another name
-HALF = re.compile(r"[\ud800-\udfff]")
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-LATIN = re.compile(r"[a-z0-9]", re.IGNORECASE | re.ASCII)
 
 
 @dataclass
@@ -179,16 +176,16 @@ def caption_problem(text: str) -> str:
     >>> caption_problem("两只狗")
     "is '两只狗', expected a word in Latin letters, which is all that the models here read"
     """
-    if half := HALF.search(text):
+    shown = repr(text[:40])
+    if half := re.search(r"[\ud800-\udfff]", text):
         return f"holds {half[0]!r}, half a character, expected whole ones"
-    if control := CONTROL.search(text):
+    if control := re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text):
         return f"holds the control character {control[0]!r}, expected text"
     if len(text) > LONGEST:
-        return f"has {len(text):,} characters ({text[:40]!r} …), expected {LONGEST:,} at most"
-    if text and not LATIN.search(text):
+        return f"has {len(text):,} characters ({shown} …), expected {LONGEST:,} at most"
+    if text and not re.search(r"[a-z0-9]", text, re.IGNORECASE | re.ASCII):
         return (
-            f"is {text[:40]!r}, expected a word in Latin letters, which is all that the models here "
-            "read"
+            f"is {shown}, expected a word in Latin letters, which is all that the models here read"
         )
     return ""
 
