@@ -59,7 +59,8 @@ MUTANTS = [
         ("a hash whatever counts", "{}) if counts is trains else {}", "{})"),
         ("kept whatever counts", "    if counts is trains:", "    if True:"),
         ("the last one alone", "known | {asked: found}", "{asked: found}"),
-        ("code alone", 'if file.suffix != ".pyc" and', 'if file.suffix == ".py" and'),
+        ("code alone", 'if "__pycache__" not in file.parts', 'if file.suffix == ".py"'),
+        ("bytecode too", 'if "__pycache__" not in file.parts', "if True"),
     ),
     *_of(
         "store/durable.py",

@@ -282,3 +282,13 @@ def test_what_trains_depends_on_no_printed_number():
             named = fingerprint._read(module)[0]
             assert "\npapers/" not in named and "explorer.js" not in named, module
     assert "world-clip.json" in fingerprint._read("alignbook.backbones.towers")[0]
+
+
+def test_bytecode_that_another_process_is_writing_is_not_looked_at(package):
+    """It is renamed or gone before it could be read."""
+    before = fingerprint._look(), fingerprint._not_python(package)
+    unfinished = package / "core/__pycache__/losses.cpython-311.pyc.140388795999568"
+    unfinished.parent.mkdir()
+    unfinished.write_bytes(b"half")
+    fingerprint._not_python.cache_clear()
+    assert (fingerprint._look(), fingerprint._not_python(package)) == before

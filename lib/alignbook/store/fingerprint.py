@@ -91,10 +91,15 @@ def _looks() -> str:
 
 def _look() -> tuple[str, float]:
     """How the package looks now, and when a file of it was last changed, in seconds."""
-    files = sorted(file for file in PACKAGE.rglob("*") if file.suffix != ".pyc" and file.is_file())
-    seen = [[str(file), *contents.looks_of(file)] for file in files]
+    seen = [[str(file), *contents.looks_of(file)] for file in _files(PACKAGE)]
     changed = max(max(each[2:4]) for each in seen) / 1e9
     return hashlib.sha256(json.dumps(seen).encode()).hexdigest(), changed
+
+
+def _files(package: Path) -> list[Path]:
+    """Its files but for bytecode, which other processes write and rename meanwhile."""
+    there = (file for file in package.rglob("*") if "__pycache__" not in file.parts)
+    return sorted(file for file in there if file.is_file())
 
 
 def _keep(asked: str, found: str, looks: str) -> None:
@@ -224,9 +229,9 @@ def _not_python(package: Path) -> list[tuple[str, set[str], str]]:
     of its may have, and its hash.
     """
     found = []
-    for file in sorted(package.rglob("*")):
+    for file in _files(package):
         hidden = file.name[0] == "." or file.name[-1] == "~"  # the latter an editor's
-        if file.suffix in (".py", ".pyc", ".pyi") or hidden or not file.is_file():
+        if file.suffix in (".py", ".pyc", ".pyi") or hidden:
             continue
         parts = file.relative_to(package).parts
         room = 2 if parts[0] == "papers" else 0
