@@ -9,6 +9,7 @@ from pathlib import Path
 
 from alignbook.store import durable, verbatim
 
+SECONDS = 30  # between two times that an executed copy is written
 NEVER_BEGAN = "Kernel died before replying"  # what jupyter_client says of such a kernel
 
 
@@ -77,7 +78,7 @@ def _execute(source: Path, unfinished: Path, target: Path, parameters: dict) -> 
             kernel_name="python3",
             language="python",
             progress_bar=False,
-            request_save_on_cell_execute=False,  # at the end and twice a minute will do
+            engine_name=_engine(),
             cwd=str(source.parent),
             kernel_manager_class=Warm,
             extra_arguments=[
@@ -102,6 +103,31 @@ def _execute(source: Path, unfinished: Path, target: Path, parameters: dict) -> 
         raise NotebookFailed(
             f"{source.name}: the kernel died ({error}); is there memory enough?"
         ) from None
+
+
+def _engine() -> str:
+    """The name of papermill's own engine but that it writes the executed copy at the beginning, at the
+    end, however it comes, and twice a minute: not the whole of it before and after every cell.
+    """
+    from papermill.engines import NBClientEngine, papermill_engines
+
+    class Seldom(NBClientEngine):
+        @classmethod
+        def execute_managed_notebook(cls, nb_man, kernel_name, **kwargs):
+            save = nb_man.save
+
+            def seldom(**given):
+                if (nb_man.now() - nb_man.last_save_time).total_seconds() >= SECONDS:
+                    save(**given)
+
+            nb_man.save = seldom
+            try:
+                super().execute_managed_notebook(nb_man, kernel_name, **kwargs)
+            finally:
+                nb_man.save = save
+
+    papermill_engines.register("seldom", Seldom)
+    return "seldom"
 
 
 def _with_kernel(execute, tries: int = 3) -> None:
