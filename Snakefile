@@ -313,6 +313,7 @@ rule efficiency:
     threads: TIMED_THREADS
     resources:
         **asked.by(lambda wildcards: ["efficiency", wildcards.exhibit]),
+    priority: 1  # before notebooks: that of the claims waits for all of these
     shell:
         "OMP_NUM_THREADS=1 " + JOB + " efficiency {wildcards.exhibit} --out ."
 

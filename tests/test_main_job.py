@@ -223,8 +223,9 @@ def test_every_arm_of_the_workbook_has_its_curves(finished, monkeypatch):
         of_base = line.exhibit == "base-models" or line.arm == BASE_MODEL
         assert of_base or "share" in found, which  # its trivial level is known
     page = (finished.smoke / "report/curves.html").read_text()
-    for exhibit in ("base-models", "chan-T3", "comalign-TI", "covalign-ladder", "gsl-F1"):
+    for exhibit in ("chan-T1", "chan-T3", "comalign-TI", "covalign-ladder", "gsl-F1"):
         assert f"{exhibit}-training" in page
+    assert "base-models-training" not in page and "Drawn by longer profiles." in page
 
 
 def test_the_curve_of_a_base_model_ends_at_the_model_that_is_kept(finished, monkeypatch):
@@ -233,8 +234,8 @@ def test_the_curve_of_a_base_model_ends_at_the_model_that_is_kept(finished, monk
     base_run = runs.stored(json.loads((finished.smoke / "base.json").read_text())["base"])
     book = workbook.Workbook(profiles.get("smoke"), "world", finished.smoke)
     dataset = book.home("A")
-    scores = base.similarity(*base.load(base_run), dataset, "dev", 13)  # of 40
-    assert scores.shape == (13, 65)
+    scores = base.similarity(*base.load(base_run), dataset, "dev", 8)  # of 25
+    assert scores.shape == (8, 40)
     assert base_run.array("dev")[-1, 1] == pytest.approx(retrieval.evaluate(scores, 5).rsum)
 
 
@@ -255,11 +256,11 @@ def test_every_number_says_what_it_was_measured_on(finished):
     assert set(late.role) == {"report"}  # untuned before the overnight profile
 
 
-def test_the_smoke_run_and_its_report_take_five_minutes_at_most(finished):
-    """On a machine like the one the bar was set on; a slower one has as much more time as it needs
+def test_the_smoke_run_and_its_report_take_four_minutes_at_most(finished):
+    """Beside other tests, and three alone, on a machine like the one the bar was set on; a slower one has as much more time as it needs
     for the same work.
     """
-    allowed = yardstick.allowed(300, *finished.yardstick)
+    allowed = yardstick.allowed(240, *finished.yardstick)
     said = f"{finished.seconds:.0f} of {allowed:.0f} s; yardstick {finished.yardstick} s"
     print(said)
     assert finished.seconds <= allowed, said

@@ -373,7 +373,9 @@ MUTANTS = [
         ("the last report's figure of other points", ".get(DRAWN_FROM) == _stamp(points)", ""),
         ("figures drawn by other code stay", 'f"{code}\\n{', 'f"{'),
         ("a cut figure is taken over", "            image.load()\n", ""),
-        ("all is drawn anew", "if there := _drawn_before(out, file.name, points):", "if False:"),
+        ("all is drawn anew", "        if there:\n", "        if False:\n"),
+        ("smoke draws all", 'if not there and profile == "smoke":', "if False:"),
+        ("no profile draws", 'if not there and profile == "smoke":', "if not there:"),
     ),
     *_of(
         "show/curves.py",

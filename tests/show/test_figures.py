@@ -162,7 +162,7 @@ def test_a_figure_is_laid_out_once_for_both_its_files(tmp_path, monkeypatch):
     figure, axis = plt.subplots(layout="constrained")
     axis.set_title("a title that needs its place")
     figures.save(figure, tmp_path, "one")
-    assert len(drawn) == 3  # to find its margins, as PNG, as SVG
+    assert len(drawn) == 2  # as PNG, as SVG
 
 
 def test_a_saved_figure_is_closed_and_nothing_is_shown_outside_notebooks(tmp_path, capsys):

@@ -518,7 +518,7 @@ def test_jobs_wait_for_what_they_need_and_some_are_alone():
 
 @pytest.mark.parametrize(
     "name, base, images",
-    [("smoke", None, 290), ("laptop", None, 8000), ("laptop", "photo-tower", 0)],
+    [("smoke", None, 225), ("laptop", None, 8000), ("laptop", "photo-tower", 0)],
 )
 def test_pretrained_towers_see_each_photograph_before_the_base_model(name, base, images):
     plan = timeleft.Plan(

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 from alignbook.evidence import learnt
-from alignbook.show import curves
+from alignbook.show import curves, figures
 from alignbook.store import durable, runs
 from alignbook.workbook import (
     checks,
@@ -114,6 +114,23 @@ def test_the_page_and_its_figures(out, tmp_path):
         "gsl-switches-training.png",
     ]
     assert "comalign-TI" not in text  # trains nothing
+
+
+def test_smoke_shows_what_its_notebooks_drew(out, tmp_path):
+    """And is not drawn for what its notebooks don't show; runs that it leaves out count for no other."""
+    page = tmp_path / "page"
+    page.mkdir()
+    assert not report_curves.write_page(out, page, "smoke") and not [*page.glob("*.png")]
+    listed = report_curves.listed(out)
+    points = curves.table(listed[listed.exhibit == "gsl-switches"])
+    figures.save(curves.draw(points), out, "gsl-switches-training", points)
+    assert report_curves.write_page(out, page, "smoke")
+    text = (page / "curves.md").read_text("utf-8")
+    assert (
+        "### chan-F4\n\nDrawn by longer profiles." in text
+        and "](gsl-switches-training.png)" in text
+    )
+    assert [each.name for each in page.glob("*.png")] == ["gsl-switches-training.png"]
 
 
 def test_what_was_drawn_before_is_taken_over_and_nothing_else(out, tmp_path, monkeypatch):

@@ -115,8 +115,9 @@ def tight(figure):
     """The part of a figure, in inches, that something is drawn in, and a margin: once for both files."""
     figure.dpi = IN_PRINT
     renderer = figure.canvas.get_renderer()
-    figure.draw_without_rendering()
-    figure.set_layout_engine(None)  # it is laid out now, for both
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
+        figure.set_layout_engine(None)  # it is laid out now, for both
     return figure.get_tightbbox(renderer).padded(plt.rcParams["savefig.pad_inches"])
 
 

@@ -50,14 +50,14 @@ NOTEBOOKS = {
     "00_start_here": Notebook(last=True, expected=_SHORT),
     "01_reported_numbers": Notebook(printed=True, expected=_SHORT),
     "02_data": Notebook(("data",), expected={"smoke": 5, "laptop": 25}),
-    "03_base_models": Notebook(("base",), ("base-models",), expected={"smoke": 10, "laptop": 15}),
+    "03_base_models": Notebook(("base",), ("base-models",), expected={"smoke": 5, "laptop": 15}),
     **_all("NOTEBOOKS"),
     "50_kernels": Notebook(printed=True, data=("world",), expected=_SHORT),
     "60_explorer": Notebook(
-        ("base",), reads=("chan-T3", "chan-T2"), expected={"smoke": 10, "laptop": 10}
+        ("base",), reads=("chan-T3", "chan-T2"), expected={"smoke": 5, "laptop": 10}
     ),
     "90_claims": Notebook(
-        ("base",), reads=tuple(EXHIBITS), printed=True, expected={"smoke": 25, "laptop": 30}
+        ("base",), reads=tuple(EXHIBITS), printed=True, expected={"smoke": 10, "laptop": 30}
     ),
 }
 

@@ -41,10 +41,11 @@ def listed(out: Path) -> pd.DataFrame:
     return made.assign(order=order).sort_values("order", kind="stable").drop(columns="order")
 
 
-def write_page(out: Path, target: Path) -> bool:
+def write_page(out: Path, target: Path, profile: str = "") -> bool:
     """Write the report's page `curves.md` and its figures to `target`; False where no run left curves.
 
-    What a notebook or the last report drew of the same points is taken over.
+    What a notebook or the last report drew of the same points is taken over. The smoke profile, which
+    decides nothing, has those alone: drawing the others takes as long as the rest of its report.
     """
     if not (out / "runs.csv").exists():
         return False
@@ -60,9 +61,13 @@ def write_page(out: Path, target: Path) -> bool:
         if shown := next((other for other, keys in drawn.items() if {*own.key} <= keys), None):
             parts.append(f"Its runs are among those of {shown}, above.")
             continue
-        drawn[exhibit] = {*own.key}
         file = target / f"{exhibit}-training.png"
-        if there := _drawn_before(out, file.name, points):
+        there = _drawn_before(out, file.name, points)
+        if not there and profile == "smoke":
+            parts.append("Drawn by longer profiles.")
+            continue
+        drawn[exhibit] = {*own.key}
+        if there:
             shutil.copy(there, file)
         else:
             _draw(file, points)

@@ -259,8 +259,8 @@ def rank(words: list[str]) -> int:
     last = len(chapters.PAPERS)
     if words[0] in ("arms", "training"):
         paper = chapter(words)
-        return -1 - (chapters.PAPERS.index(paper) if paper in chapters.PAPERS else last)
-    return -2 - last if words[0] == "seeds" else 0
+        return -2 - (chapters.PAPERS.index(paper) if paper in chapters.PAPERS else last)
+    return {"seeds": -3 - last, "efficiency": -1}.get(words[0], 0)
 
 
 def _alone(plan: Plan, words: list[str]) -> bool:

@@ -48,7 +48,7 @@ def snakemake(
     ]
 
 
-FIRST_LOOK = 200  # seconds after which there is a report of what is there; then twice as many
+FIRST_LOOK = 300  # seconds after which there is a report of what is there; then twice as many
 
 
 def finish(

@@ -90,7 +90,7 @@ NOTEBOOKS = {
     "12_chan_codebook": Notebook(("base",), ("chan-F4",), expected={"smoke": 5, "laptop": 10}),
     "13_chan_efficiency": Notebook(("base",), ("chan-F3",), expected={"smoke": 5, "laptop": 5}),
     "14_chan_attention": Notebook(
-        ("base",), drawn=("chan-F5",), reads=("chan-T3",), expected={"smoke": 10, "laptop": 25}
+        ("base",), drawn=("chan-F5",), reads=("chan-T3",), expected={"smoke": 5, "laptop": 25}
     ),
 }
 
@@ -164,8 +164,8 @@ class Sizes:
 
 SMOKE = dict(
     chan_images=0,
-    chan_steps=12,
-    chan_trial_share=1.0,
+    chan_steps=6,
+    chan_trial_share=0.5,
     chan_batch=32,
     chan_dim=64,
     chan_regions=36,

@@ -223,7 +223,7 @@ class Sizes:
 SMOKE = dict(
     boxes="detector",
     parser="captions",
-    comalign_images=40,
+    comalign_images=32,
     comalign_steps=6,
     comalign_batch=32,
     comalign_learning_rate=1e-3,

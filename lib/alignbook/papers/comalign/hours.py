@@ -8,7 +8,7 @@ from alignbook.show.gpu_hours import LONGER, Training, Work, of_arm
 
 ALLOWED = 1000  # core-seconds of training in a laptop run
 # Seconds of smoke runs besides training: of an arm, and of the chapter before its first arm.
-BESIDES = {"arm": 1.0, "start": 35}
+BESIDES = {"arm": 0.4, "start": 30}
 CROPS = 2000  # pictures of 224 pixels a second that a GPU passes through ViT-B/32; an estimate
 PAIRS, SLOTS, WIDTH = (
     100_000,

@@ -114,7 +114,7 @@ def parsed_by(book):
     """
     named = book.profile.parser
     if named == "captions":
-        small = dict(steps=100) if book.profile.name == "smoke" else {}
+        small = dict(steps=60) if book.profile.name == "smoke" else {}
         config = replace(parser.WORLD, **small)
         return runs.get(config, 0, (book.home(),), device=book.device)
     if not parser.is_treebank(named):

@@ -116,7 +116,7 @@ NOTEBOOKS = {
         ("covalign-T6", "covalign-F5"),
         printed=True,
         data=PICTURES,
-        expected={"smoke": 10, "laptop": 15},
+        expected={"smoke": 5, "laptop": 15},
     ),
 }
 

@@ -147,7 +147,7 @@ NOTEBOOKS = {
         ("base",),
         drawn=("gsl-F3", "gsl-F4"),
         reads=("gsl-F1",),
-        expected={"smoke": 10, "laptop": 10},
+        expected={"smoke": 5, "laptop": 10},
     ),
 }
 
@@ -208,9 +208,9 @@ class Sizes:
 
 SMOKE = dict(
     gsl_similarity="saf",
-    gsl_images=40,
-    gsl_dev_images=20,
-    gsl_test_images=40,
+    gsl_images=20,
+    gsl_dev_images=10,
+    gsl_test_images=20,
     gsl_regions=16,
     gsl_dim=32,
     gsl_sim_dim=8,
@@ -220,7 +220,7 @@ SMOKE = dict(
     gsl_warm_up="mean",
     gsl_warm_up_epochs=1,
     gsl_epochs=2,
-    gsl_epoch_steps=3,
+    gsl_epoch_steps=2,
     gsl_trials=1,
     gsl_noise_index="drawn",
 )
