@@ -551,7 +551,7 @@ RECORDED = sorted((ROOT / "tests/expected").glob("*_run*.json"))  # recorder.py 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
 def test_the_time_left_of_a_recorded_run_is_right_within_three_tenths(path, tmp_path):
-    """Runs on two cores, the smoke ones with others at work there: 4 and 7 times as long as alone.
+    """Runs on two cores, one of smoke alone and one with others at work there, three times as long.
     The files hold the jobs, when they began and how long they took, and what they told of
     themselves. From a third of the run to its very end nine of ten moments are right.
     """

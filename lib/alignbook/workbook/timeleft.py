@@ -27,7 +27,7 @@ OTHERS = {
     "benchmark": 20,
     "collect": 4,
     "notebook": 10,
-    "report": 20,
+    "report": 12,
 }
 # Seconds of three smoke runs that a chapter takes besides training, as a paper's `hours` has them: of
 # an arm of base models, and before the first; and what the profile's own base model takes. Pretrained

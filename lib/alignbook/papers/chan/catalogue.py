@@ -82,13 +82,13 @@ EXHIBITS = {
 }
 NOTEBOOKS = {
     "10_chan": Notebook(
-        ("base",), ("chan-T1", "chan-T2"), printed=True, expected={"smoke": 10, "laptop": 10}
+        ("base",), ("chan-T1", "chan-T2"), printed=True, expected={"smoke": 7, "laptop": 10}
     ),
     "11_chan_ablations": Notebook(
-        ("base",), ("chan-T3",), printed=True, expected={"smoke": 10, "laptop": 10}
+        ("base",), ("chan-T3",), printed=True, expected={"smoke": 5, "laptop": 10}
     ),
-    "12_chan_codebook": Notebook(("base",), ("chan-F4",), expected={"smoke": 5, "laptop": 10}),
-    "13_chan_efficiency": Notebook(("base",), ("chan-F3",), expected={"smoke": 5, "laptop": 5}),
+    "12_chan_codebook": Notebook(("base",), ("chan-F4",), expected={"smoke": 3, "laptop": 10}),
+    "13_chan_efficiency": Notebook(("base",), ("chan-F3",), expected={"smoke": 3, "laptop": 5}),
     "14_chan_attention": Notebook(
         ("base",), drawn=("chan-F5",), reads=("chan-T3",), expected={"smoke": 5, "laptop": 25}
     ),

@@ -99,17 +99,17 @@ EXHIBITS = {
 }
 NOTEBOOKS = {
     "30_covalign": Notebook(
-        ("base",), ("covalign-ladder",), data=PICTURES, expected={"smoke": 5, "laptop": 10}
+        ("base",), ("covalign-ladder",), data=PICTURES, expected={"smoke": 6, "laptop": 10}
     ),
     "31_covalign_loss_weights": Notebook(
         ("base",),
         ("covalign-T5",),
         printed=True,
         data=PICTURES,
-        expected={"smoke": 5, "laptop": 10},
+        expected={"smoke": 3, "laptop": 10},
     ),
     "32_covalign_regions": Notebook(
-        ("base",), ("covalign-T3",), data=PICTURES, expected={"smoke": 5, "laptop": 10}
+        ("base",), ("covalign-T3",), data=PICTURES, expected={"smoke": 2, "laptop": 10}
     ),
     "33_covalign_projection": Notebook(
         ("base",),

@@ -133,21 +133,21 @@ EXHIBITS = {
     ),
 }
 NOTEBOOKS = {
-    "40_gsl": Notebook(("base",), ("gsl-F1", "gsl-switches"), expected={"smoke": 10, "laptop": 10}),
+    "40_gsl": Notebook(("base",), ("gsl-F1", "gsl-switches"), expected={"smoke": 11, "laptop": 10}),
     "41_gsl_threshold": Notebook(
-        ("base",), ("gsl-T1",), printed=True, expected={"smoke": 5, "laptop": 5}
+        ("base",), ("gsl-T1",), printed=True, expected={"smoke": 2, "laptop": 5}
     ),
     "42_gsl_cost": Notebook(
-        ("base",), ("gsl-T2",), printed=True, expected={"smoke": 5, "laptop": 5}
+        ("base",), ("gsl-T2",), printed=True, expected={"smoke": 2, "laptop": 5}
     ),
     "43_gsl_identification": Notebook(
-        ("base",), ("gsl-T3", "gsl-F2"), printed=True, expected={"smoke": 5, "laptop": 5}
+        ("base",), ("gsl-T3", "gsl-F2"), printed=True, expected={"smoke": 3, "laptop": 5}
     ),
     "44_gsl_retrieval": Notebook(
         ("base",),
         drawn=("gsl-F3", "gsl-F4"),
         reads=("gsl-F1",),
-        expected={"smoke": 5, "laptop": 10},
+        expected={"smoke": 4, "laptop": 10},
     ),
 }
 
