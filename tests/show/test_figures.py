@@ -156,12 +156,16 @@ def test_what_is_saved_and_shown_has_the_alt_text(tmp_path, monkeypatch):
 
 
 def test_a_figure_is_laid_out_once_for_both_its_files(tmp_path, monkeypatch):
-    drawn = []
+    laid, drawn = [], []
     draw = plt.Figure.draw
     monkeypatch.setattr(plt.Figure, "draw", lambda self, r: (drawn.append(self), draw(self, r)))
     figure, axis = plt.subplots(layout="constrained")
+    engine, before = figure.get_layout_engine(), axis.get_position().bounds
+    execute = engine.execute
+    monkeypatch.setattr(engine, "execute", lambda figure: (laid.append(figure), execute(figure)))
     axis.set_title("a title that needs its place")
     figures.save(figure, tmp_path, "one")
+    assert len(laid) == 1 and axis.get_position().bounds != before
     assert len(drawn) == 2  # as PNG, as SVG
 
 
