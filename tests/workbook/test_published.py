@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+import subprocess
 from types import SimpleNamespace
 
 import pandas as pd
@@ -254,3 +256,21 @@ def test_published_numbers_are_those_of_the_stored_runs():
                         checked += 1
     if not checked:
         pytest.skip("no run of a reference is in this store")
+
+
+def test_the_version_counts_code_alone(tmp_path):
+    """A reference is taken away before its results are made anew; that is no change of code."""
+
+    def git(*words):
+        own = "-c", "user.name=x", "-c", "user.email=x@example.org"
+        subprocess.run(["git", *own, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    for name in ("lib/code.py", "results/reference/metrics.csv"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("1")
+    git("init", "-q"), git("add", "."), git("commit", "-qm", "one")
+    (tmp_path / "results/reference/metrics.csv").unlink()
+    plain = published.version(tmp_path)
+    assert re.fullmatch("[0-9a-f]{7,}", plain)
+    (tmp_path / "lib/code.py").write_text("2")
+    assert published.version(tmp_path) == f"{plain}-dirty"

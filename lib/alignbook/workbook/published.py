@@ -311,20 +311,29 @@ def _shrink(path: Path, to: Path) -> None:
         few.save(to, optimize=True)  # which keeps the colours of small things
 
 
+def version(root: Path) -> str:
+    """The commit of a checkout, and whether its code differs from it; what is published anew, which was
+    taken away before, is none.
+    """
+
+    def said(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True).stdout
+
+    changed = said("status", "--porcelain", "--", "lib", "notebooks", "data", "Snakefile")
+    return said("describe", "--always").strip() + "-dirty" * bool(changed)
+
+
 def about(out: Path) -> dict:
     """Under which circumstances a results folder was made; no path of a folder is in it."""
     said = json.loads((out / "settings.json").read_text(encoding="utf-8"))
     starts = out / "starts.json"
     took = json.loads(starts.read_text(encoding="utf-8")) if starts.exists() else []
-    version = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True
-    )
     return {
         "data": said["data"].partition("=")[0],
         "profile": said["profile"],
         "seeds": said["seeds"],
         "set": {name: _without_place(value) for name, value in said["set"].items()},
-        "version": version.stdout.strip(),  # at which it was published
+        "version": version(ROOT),  # at which it was published
         "starts": [{k: each.get(k, "") for k in ("machine", "cores", "seconds")} for each in took],
     }
 
