@@ -7,7 +7,7 @@ import struct
 import numpy as np
 import pytest
 from alignbook.evidence import learnt
-from alignbook.show import curves, figures
+from alignbook.show import curves
 from alignbook.store import durable, runs
 from alignbook.workbook import (
     checks,
@@ -116,21 +116,24 @@ def test_the_page_and_its_figures(out, tmp_path):
     assert "comalign-TI" not in text  # trains nothing
 
 
-def test_smoke_shows_what_its_notebooks_drew(out, tmp_path):
-    """And is not drawn for what its notebooks don't show; runs that it leaves out count for no other."""
+def test_an_exhibit_that_measures_others_runs_has_their_curves(out, tmp_path):
+    """Though what it lists are runs of its own."""
+    store = tmp_path / "store"
+    keep(store, "asked", inputs=["hard0", "data"], trained=False)
+    keep(store, "asked of two", inputs=["gsl", "data"], trained=False)
+    with open(out / "runs.csv", "a", newline="") as file:
+        for line in (
+            ("comalign-TII", "clip+comalign", "report", 0, "asked"),
+            ("covalign-F5", "shared", "report", 0, "asked"),
+            ("covalign-F5", "separate", "report", 0, "asked of two"),
+        ):
+            csv.writer(file).writerow(line)
     page = tmp_path / "page"
     page.mkdir()
-    assert not report_curves.write_page(out, page, "smoke") and not [*page.glob("*.png")]
-    listed = report_curves.listed(out)
-    points = curves.table(listed[listed.exhibit == "gsl-switches"])
-    figures.save(curves.draw(points), out, "gsl-switches-training", points)
-    assert report_curves.write_page(out, page, "smoke")
+    assert report_curves.write_page(out, page)
     text = (page / "curves.md").read_text("utf-8")
-    assert (
-        "### chan-F4\n\nDrawn by longer profiles." in text
-        and "](gsl-switches-training.png)" in text
-    )
-    assert [each.name for each in page.glob("*.png")] == ["gsl-switches-training.png"]
+    assert "### comalign-TII\n\nIts runs are among those of chan-T3, above." in text
+    assert "](covalign-F5-training.png)" in text  # one of its two stands nowhere else
 
 
 def test_what_was_drawn_before_is_taken_over_and_nothing_else(out, tmp_path, monkeypatch):

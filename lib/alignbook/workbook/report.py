@@ -234,5 +234,5 @@ def write_pages(book, target: Path) -> None:
             front = shown
         else:
             nbformat.write(shown, copy)
-    more = ["curves"] if report_curves.write_page(book.out, target, book.profile.name) else []
+    more = ["curves"] if report_curves.write_page(book.out, target) else []
     nbformat.write(report_front.front(book, problems, front, more), target / "index.ipynb")

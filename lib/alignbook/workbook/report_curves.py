@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from PIL import Image
 
+from alignbook.evidence import learnt
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.show import curves, figures
 from alignbook.store import runs, verbatim
@@ -41,11 +42,11 @@ def listed(out: Path) -> pd.DataFrame:
     return made.assign(order=order).sort_values("order", kind="stable").drop(columns="order")
 
 
-def write_page(out: Path, target: Path, profile: str = "") -> bool:
+def write_page(out: Path, target: Path) -> bool:
     """Write the report's page `curves.md` and its figures to `target`; False where no run left curves.
 
-    What a notebook or the last report drew of the same points is taken over. The smoke profile, which
-    decides nothing, has those alone: drawing the others takes as long as the rest of its report.
+    What a notebook or the last report drew of the same points is taken over. An exhibit that measures
+    runs which another trained has their curves there.
     """
     if not (out / "runs.csv").exists():
         return False
@@ -58,16 +59,13 @@ def write_page(out: Path, target: Path, profile: str = "") -> bool:
             parts.append(f"## {PAPERS.get(its, 'Base models')}")
             chapter = its
         parts.append(f"### {exhibit}")
-        if shown := next((other for other, keys in drawn.items() if {*own.key} <= keys), None):
+        trained = {run.key for run in map(learnt.trained, map(runs.stored, own.key)) if run}
+        if shown := next((other for other, keys in drawn.items() if trained <= keys), None):
             parts.append(f"Its runs are among those of {shown}, above.")
             continue
+        drawn[exhibit] = trained
         file = target / f"{exhibit}-training.png"
-        there = _drawn_before(out, file.name, points)
-        if not there and profile == "smoke":
-            parts.append("Drawn by longer profiles.")
-            continue
-        drawn[exhibit] = {*own.key}
-        if there:
+        if there := _drawn_before(out, file.name, points):
             shutil.copy(there, file)
         else:
             _draw(file, points)

@@ -126,7 +126,7 @@ def test_a_source_has_images_enough_before_any_work_starts(tmp_path, monkeypatch
     spec = small_flickr30k(tmp_path, sizes)
     official = dict(zip(("train", "dev", "test"), sizes.values()))
     monkeypatch.setitem(karpathy.SIZES, "flickr30k", official)
-    asked = profiles.get("smoke", "coco")  # which takes 40 training images for heads
+    asked = profiles.get("smoke", "coco")  # which takes 32 training images for heads
     said = r"comalign_source=flickr30k=.*30 images in split train, expected the 32"
     with pytest.raises(checks.Refused, match=f"(?s){said}.*--set comalign_images=30"):
         checks.check_source("comalign_source", spec, "coco", asked)
