@@ -8,7 +8,7 @@ MUTANTS = (
             ("a degree of freedom more", "special.stdtrit(m - 1,", "special.stdtrit(m,"),
             ("one-sided", "/ max(1, len(both)) / 2)", "/ max(1, len(both)))"),
             ("each number at 5 %", "LEVEL / max(1, len(both)) / 2", "LEVEL / 2"),
-            ("what is published is code", '"lib", "notebooks", "data", "Snakefile")', '".")'),
+            ("what is published is code", '"--", *code)', '"--", ".")'),
             ("changed code has no mark", ' + "-dirty" * bool(changed)', ""),
             ("no room for a query", '1, 100)) / both["n there"]', '1, 100)) / both["n there"] * 0'),
             ("sums are recalls", "np.where(sums, 600,", "np.where(sums, 100,"),

@@ -319,7 +319,8 @@ def version(root: Path) -> str:
     def said(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True).stdout
 
-    changed = said("status", "--porcelain", "--", "lib", "notebooks", "data", "Snakefile")
+    code = "lib", "notebooks", "data", "Snakefile", "requirements.lock"
+    changed = said("status", "--porcelain", "--", *code)
     return said("describe", "--always").strip() + "-dirty" * bool(changed)
 
 
