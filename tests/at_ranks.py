@@ -171,6 +171,8 @@ def on_ranks(count, folder, work, seconds=200):
                 OMP_NUM_THREADS="1",
             )
             ranks.join()
+            # Rank 0 holds the store by which the others join: it must not be done before they have.
+            torch.distributed.barrier()
             torch.save(work(), folder / f"rank-{rank}.pt")
             os._exit(0)
         except BaseException:
