@@ -456,6 +456,36 @@ MUTANTS = [
             '("precision", said.sum()), ("recall", true.sum())',
             '("recall", said.sum()), ("precision", true.sum())',
         ),
+        (
+            "course: noise at δ is not found",
+            "posterior[:, noisy] <= delta)",
+            "posterior[:, noisy] < 0)",
+        ),
+        (
+            "course: all pairs for the clean ones",
+            "_mean(posterior[:, ~noisy] > delta)",
+            "_mean(posterior > delta)",
+        ),
+        (
+            "course: own captions one after another",
+            "repeat_interleave(each, dim=1)",
+            "repeat(1, each)",
+        ),
+        (
+            "course: the spread of all scores",
+            "others.std(correction=0)",
+            "scores.double().std(correction=0)",
+        ),
+        (
+            "a run's course: a division before the first",
+            "divided = self.method.divide and step",
+            "divided = self.method.divide",
+        ),
+        (
+            "a run's course: an epoch late",
+            "pair.course[step // self.per_epoch] =",
+            "pair.course[-1 + step // self.per_epoch] =",
+        ),
         ("division: AUC of network A", "auc(posterior.mean(0), clean)", "auc(posterior[0], clean)"),
         (
             "division: labels that both have",
@@ -475,6 +505,20 @@ MUTANTS = [
         'for name in ("warm_up_epochs", "epochs")',
         'for name in ("warm_up_epochs",)',
         "test_gsl_arms.py",
+    ),
+    (
+        "epochs: controls for the arms themselves",
+        "papers/gsl/epochs.py",
+        "share != rate or arm in LONGER or",
+        "share != rate or",
+        "test_gsl_show.py",
+    ),
+    (
+        "epochs: how far others lie above the own",
+        "papers/gsl/epochs.py",
+        'told["own score"] - told["other scores"]',
+        'told["other scores"] - told["own score"]',
+        "test_gsl_show.py",
     ),
     (
         "noise lines: with controls",

@@ -677,6 +677,61 @@ def test_the_division_and_the_labels_of_both_networks_count():
     assert "division AUC" not in identification.division(pair, np.array([False, True]), 0.5, False)
 
 
+def test_the_course_of_an_epoch_against_a_slow_count():
+    """Two networks, one of which labelled nothing of the last pair; two captions an image."""
+    random = np.random.default_rng(1)
+    p, labels, noisy = random.random((2, 9)), random.random((2, 9)), np.arange(9) % 3 == 0
+    labels[1, 8] = labels[0, 3] = labels[1, 3] = np.nan
+    scores = torch.rand(4, 8, generator=torch.Generator().manual_seed(2))
+    told = identification.course(p, labels, noisy, 0.3, scores, 2)
+    found = dict(zip(identification.COURSE, told, strict=True))
+    kept = [p[k, i] > 0.3 for k in range(2) for i in range(9) if not noisy[i]]
+    caught = [p[k, i] <= 0.3 for k in range(2) for i in range(9) if noisy[i]]
+    own = [float(scores[i, j]) for i in range(4) for j in range(8) if j // 2 == i]
+    others = [float(scores[i, j]) for i in range(4) for j in range(8) if j // 2 != i]
+    slow = {
+        "division AUC": identification.auc((p[0] + p[1]) / 2, ~noisy),
+        "clean kept": 100 * np.mean(kept),
+        "noise found": 100 * np.mean(caught),
+        "label, clean": np.mean([labels[k, i] for k, i in labelled(labels) if not noisy[i]]),
+        "label, noisy": np.mean([labels[k, i] for k, i in labelled(labels) if noisy[i]]),
+        "own score": np.mean(own),
+        "other scores": np.mean(others),
+        "spread": np.std(others),
+    }
+    assert found == pytest.approx(slow)
+    early = identification.course(None, np.full((2, 9), np.nan), noisy, 0.3, scores, 2)
+    assert np.isnan(early[:5]).all() and (early[5:] == told[5:]).all()
+
+
+def labelled(labels):
+    """Network and number of each pair that has a label."""
+    return zip(*np.nonzero(~np.isnan(labels)))
+
+
+def test_a_run_keeps_its_course_epoch_by_epoch(inputs, tmp_path, monkeypatch):
+    """Of the last epoch it says what the run says; before the first division there is none."""
+    seen, measured = [], two_networks.similarities
+    monkeypatch.setattr(
+        coteaching, "similarities", lambda *a: seen.append((a[5], measured(*a))) or seen[-1][1]
+    )
+    found = compute(config_of("gsl", epochs=3), inputs, 0, tmp_path)
+    course = np.load(tmp_path / "course.npy")
+    own = torch.eye(6, dtype=torch.bool).repeat_interleave(EACH, dim=1)
+    looked = [scores for split, scores in seen if split == "dev"][-4:]
+    assert course.shape == (4, 8) and np.isnan(course[0, :5]).all()
+    assert not np.isnan(course[1:]).any()
+    assert course[3, 0] == found["division AUC"]
+    sides = [found[f"{who} clean recall"] for who in "AB"]
+    assert course[3, 1] == pytest.approx(np.mean(sides))
+    assert course[:, 5] == pytest.approx([float(each[own].mean()) for each in looked])
+    labels, index = np.load(tmp_path / "labels.npy"), np.load(tmp_path / "index.npy")
+    wrong = index != np.arange(48) // EACH
+    assert course[3, 4] == pytest.approx(np.nanmean(labels[:, wrong]))
+    compute(config_of("hardest"), inputs, 0, tmp_path / "bound")
+    assert np.isnan(np.load(tmp_path / "bound/course.npy")[:, :5]).all()
+
+
 def test_what_a_run_leaves_and_says(inputs, tmp_path):
     config = config_of("ncr")
     found = compute(config, inputs, 0, tmp_path)

@@ -14,6 +14,7 @@ from alignbook.evidence import printed_tables
 from alignbook.evidence.statistics import t_interval
 from alignbook.papers.gsl import (
     catalogue,
+    epochs,
     identified,
     pipeline,
     retrieved,
@@ -266,6 +267,51 @@ def test_whether_training_added_to_the_warm_up(monkeypatch):
     assert found["last − warm-up"].tolist() == [29, -19.5, 4]
     assert found.chosen.tolist() == ["2, 1", "0, 1", "2"] and found.epochs.tolist() == [2, 2, 2]
     assert found.state.tolist() == ["learnt", "learnt", "still learning"]  # one of x's two seeds
+
+
+def test_the_course_of_methods_epoch_by_epoch(monkeypatch):
+    def run(start, after=0.3):
+        told = np.arange(24.0).reshape(3, 8) + start
+        told[0, :5] = np.nan
+        dev = np.array([[0, start], [5, 2 * start], [10, 3 * start]], float)
+        arrays = {"dev": dev, "course": told}
+        return SimpleNamespace(config={"after": after}, array=arrays.__getitem__)
+
+    known = {"a": run(10), "b": run(30), "c": run(0), "d": run(0, after=0.0)}
+    known |= {each: run(0) for each in "efg"}
+    monkeypatch.setattr(epochs.runs, "stored", known.__getitem__)
+    listed = pd.DataFrame(
+        {
+            "arm": "gsl-0.4 gsl-0.4 triplet-0.4 warmed-0.4 gsl-0.6 gsl-0.4-long gsl-0.4".split(),
+            "role": ["report"] * 6 + ["tuning"],
+            "key": [*known],
+        }
+    )
+    table = epochs.course(listed)
+    assert table.method.tolist() == ["GSL"] * 3 + ["plain triplet"] * 3
+    assert table.epoch.tolist() == [0, 1, 2] * 2 and table.seeds.tolist() == [2] * 3 + [1] * 3
+    gsl_after_one = table.iloc[1].drop(["method", "epoch", "seeds"])
+    # the numbers 8 to 15 of both runs, 20 more on the mean; own − others is 13 − 14
+    assert gsl_after_one.to_dict() == {
+        "RSUM on dev": 40,
+        "noise found": 30,
+        "clean kept": 29,
+        "division AUC": 28,
+        "label, clean": 31,
+        "label, noisy": 32,
+        "own − others": -1,
+        "spread": 35,
+    }
+    assert table.iloc[0][["noise found", "label, noisy"]].isna().all()
+    figure = epochs.course_figure(table, "A note.")
+    dev, found, kept, apart = figure.axes
+    assert dev.lines[0].get_ydata().tolist() == [20, 40, 60]
+    assert found.lines[0].get_ydata()[1:].tolist() == [30, 38]
+    assert kept.lines[1].get_ydata()[1:].tolist() == [9, 17]
+    assert apart.lines[0].get_ydata().tolist() == [-1, -1, -1]
+    assert [line.get_label() for line in dev.lines] == ["GSL", "plain triplet"]
+    assert apart.get_ylim()[0] <= -1
+    assert epochs.course(listed[:0]).empty
 
 
 def test_a_part_of_the_data_is_never_called_comparable():

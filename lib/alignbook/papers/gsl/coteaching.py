@@ -25,7 +25,7 @@ from torch import nn
 
 from alignbook.core import retrieval, training
 from alignbook.core.protocol import TUNING_SEED
-from alignbook.papers.gsl.identification import division
+from alignbook.papers.gsl.identification import COURSE, course, division
 from alignbook.papers.gsl.noisy_pairs import (
     Bank,
     Inputs,
@@ -265,6 +265,8 @@ class Lessons:
             self.per_epoch = 1
         self.total = self.per_epoch * config.epochs
         self.pair = Pair(networks, n, method.record, config.epochs, self.total, bank)
+        told = torch.full((config.epochs + 1, len(COURSE)), torch.nan, dtype=torch.float64)
+        self.pair.register_buffer("course", told)  # by epoch, the warm-up's first
         self.clock, self.problems = Clock(self.pair.seconds), _Problems(folder / "problems.json")
 
     def descent(self) -> training.Descent:
@@ -346,9 +348,14 @@ class Lessons:
     def validate(self, step: int) -> float:
         """RSUM on dev after an epoch, or before the first: the warm-up may be the best [A]."""
         self.clock.turn("dev")
+        pair, each = self.pair, self.dataset.captions_per_image
         scores = self.compare("dev", self.config.dev_images)
-        found = retrieval.evaluate(scores, self.dataset.captions_per_image)
-        self.pair.dev[step // self.per_epoch] = found.rsum
+        found = retrieval.evaluate(scores, each)
+        divided = self.method.divide and step
+        known = pair.posterior.numpy() if divided else None, pair.labels.numpy()
+        told = course(*known, self.pairs.noisy, self.config.delta, scores, each)
+        pair.dev[step // self.per_epoch] = found.rsum
+        pair.course[step // self.per_epoch] = torch.from_numpy(told)
         return found.rsum
 
     def compare(self, split: str, images: int) -> torch.Tensor:
@@ -404,7 +411,8 @@ def fit(method: Method, config: Config, inputs, seed: int, folder: Path, device:
     pair has the larger mean p(clean) or label, over all pairs or those `labelled`; the seconds of
     each of `PHASES`; the pairs a network trained on. What the noise leaves undefined is missing.
     `folder` gets the weights, in `loss` that of both networks' clean pairs by step, `index` (N,), `posterior` and `labels` (2, N), in `dev` RSUM after the
-    warm-up and after each epoch, and `problems.json`: what the mixtures complained of.
+    warm-up and after each epoch, in `course` what `identification.COURSE` names of each, and
+    `problems.json`: what the mixtures complained of.
     """
     warmed = {"steps": 0, "training seconds": 0.0, "samples": 0}
     if config.warm_up_epochs:
@@ -433,7 +441,7 @@ def fit(method: Method, config: Config, inputs, seed: int, folder: Path, device:
     outcome["loss"] = pair.curve.tolist()
     found = training.take_best(pair.networks, outcome, part="networks.")
     found |= lessons.test()
-    for name in ("posterior", "labels"):
+    for name in ("posterior", "labels", "course"):
         np.save(folder / f"{name}.npy", getattr(pair, name).numpy())
     np.save(folder / "index.npy", lessons.pairs.index)
     found |= {f"{phase} seconds": round(float(s), 3) for phase, s in zip(PHASES, pair.seconds)}

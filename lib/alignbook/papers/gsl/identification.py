@@ -1,7 +1,21 @@
 """How well the noise was found, as the truth says it that no training sees."""
 
 import numpy as np
+import torch
 from scipy.stats import rankdata
+
+# What is kept of every epoch: of the division it began with, the labels as last corrected, and the
+# scores on dev after it.
+COURSE = (
+    "division AUC",
+    "clean kept",
+    "noise found",
+    "label, clean",
+    "label, noisy",
+    "own score",
+    "other scores",
+    "spread",
+)
 
 
 def auc(values: np.ndarray, clean: np.ndarray) -> float:
@@ -53,3 +67,40 @@ def division(pair, noisy: np.ndarray, delta: float, divided: bool) -> dict:
             "labelled": int(known.sum()),
         }
     return {name: value for name, value in told.items() if not np.isnan(value)}
+
+
+def course(posterior, labels, noisy: np.ndarray, delta: float, scores: torch.Tensor, each: int):
+    """What `COURSE` names, `(8,)`; NaN where nothing is known.
+
+    Means of both networks: AUC of the mean p(clean) `(2, N)`; shares in percent of the clean pairs
+    above δ and of the noisy ones at most δ; labels of the clean and of the noisy, NaN `(2, N)` where
+    a network gave none. Of `scores` `(n, each·n)`: the mean of an image with its own captions and
+    with others, and the standard deviation of the latter. Where it goes to 0 all pairs look alike.
+    A posterior of None is no division yet.
+
+    >>> p, labels = np.array([[0.9, 0.2], [0.7, 0.6]]), np.array([[0.8, 0.1], [0.6, np.nan]])
+    >>> scores = torch.tensor([[0.9, 0.1], [0.3, 0.7]])
+    >>> course(p, labels, np.array([False, True]), 0.5, scores, 1).round(2).tolist()
+    [1.0, 100.0, 50.0, 0.7, 0.1, 0.8, 0.2, 0.1]
+    """
+    found = dict.fromkeys(COURSE, np.nan)
+    if posterior is not None:
+        found["division AUC"] = auc(posterior.mean(0), ~noisy)
+        found["clean kept"] = 100 * _mean(posterior[:, ~noisy] > delta)
+        found["noise found"] = 100 * _mean(posterior[:, noisy] <= delta)
+    found["label, clean"] = _mean(labels[:, ~noisy])
+    found["label, noisy"] = _mean(labels[:, noisy])
+    own = torch.eye(len(scores), dtype=torch.bool).repeat_interleave(each, dim=1)
+    others = scores[~own].double()
+    found["own score"], found["other scores"] = (
+        float(scores[own].double().mean()),
+        float(others.mean()),
+    )
+    found["spread"] = float(others.std(correction=0))
+    return np.array(list(found.values()))
+
+
+def _mean(values: np.ndarray) -> float:
+    """Of those that are numbers; NaN of none."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
