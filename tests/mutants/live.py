@@ -59,6 +59,24 @@ MUTANTS = [
             "rest = max(whole - gone, 0.1 * whole)",
         ),
         (
+            "left: what was kept counts as speed",
+            "workbook/timeleft.py",
+            "return sum(parts[kept:]) / sum(parts)",
+            "return 1.0",
+        ),
+        (
+            "left: what is done counts with what was kept",
+            "workbook/timeleft.py",
+            "sum(parts[kept:done]) / sum(parts[kept:])",
+            "sum(parts[:done]) / sum(parts)",
+        ),
+        (
+            "told: all parts that are done were kept",
+            "store/progress.py",
+            'if not _told["shown"]:',
+            "if True:",
+        ),
+        (
             "left: towers see nothing",
             "workbook/timeleft.py",
             'TOWERS * images if p.base == "photo-pretrained" else 0.0',

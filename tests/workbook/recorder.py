@@ -16,7 +16,7 @@ from alignbook.store import progress
 from alignbook.workbook import graph, main_job
 
 POINTS = 40  # of what a job told, at most
-USED = ("step", "steps", "part")  # of a state, by guesses; and whether there is a loss
+USED = ("step", "steps", "part", "kept")  # of a state, by guesses; and whether there is a loss
 
 
 def watch(top: subprocess.Popen, live: Path) -> tuple[list[dict], dict[str, list], float]:

@@ -169,7 +169,7 @@ def test_snakemake_writes_its_events_down(tmp_path):
 def test_a_job_tells_how_far_it_is_twice_a_second_at_most(tmp_path, monkeypatch):
     now, writes = [0.0], []
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(progress, "_told", {"at": -9.0, "part": None})
+    monkeypatch.setattr(progress, "_told", {**progress._told, "at": -9.0})
     monkeypatch.setenv("ALIGNBOOK_LIFELINE", "x")
     replace = os.replace
     monkeypatch.setattr(progress.os, "replace", lambda *of: (writes.append(now[0]), replace(*of)))
@@ -191,6 +191,21 @@ def test_a_job_tells_how_far_it_is_twice_a_second_at_most(tmp_path, monkeypatch)
     assert list((tmp_path / ".live").iterdir()) == []
     progress.show("training", 1, 2)  # afterwards: nobody is told
     assert list((tmp_path / ".live").iterdir()) == [] and progress.BAR == {}
+
+
+def test_parts_before_the_first_that_showed_anything_were_kept(tmp_path, monkeypatch):
+    """Of parts 0 to 4 the first two are stored, the third is trained, the fourth is shared."""
+    monkeypatch.setattr(progress, "BETWEEN", 0)
+    monkeypatch.setattr(progress, "_told", {**progress._told, "shown": True, "kept": 7})
+    (tmp_path / ".live").mkdir()
+    words, kept = ["arms", "chan-T3", "a", "b", "c", "d", "e"], []
+    with progress.told(tmp_path, words):
+        for done in range(5):
+            progress.part(done, 5)
+            if done in (2, 4):
+                progress.show("training", 1, 2)
+            kept.append(json.loads(progress.state_file(tmp_path, words).read_text())["kept"])
+    assert kept == [0, 1, 2, 2, 2]
 
 
 def test_on_a_terminal_head_work_and_last_rows_are_drawn(view, clock):
@@ -497,6 +512,31 @@ def test_the_time_left_of_a_laptop_run_is_right_within_three_tenths(
     right = [abs(guess - true) < 0.3 * true for _, true, guess in late]
     assert len(right) >= 10 and sum(right) >= 0.9 * len(right), str(wrong)
     assert all(abs(guess - true) < 0.5 * true for _, true, guess in late), str(wrong)
+
+
+def test_what_an_earlier_start_kept_says_nothing_of_the_speed(tmp_path):
+    """A job of four arms of 10 s each finds three stored and is at the fourth for 5 s."""
+    words = ["arms", "chan-T3", "a", "b", "c", "d"]
+    plan = Ten(PLAN.profile, "world", [], "arm", 2, {})
+    state = {"part": [3, 4], "kept": 3, "step": 1, "steps": 2, "loss": 0.5}
+    assert plan.new(words, 3) == 0.25 and plan.new(words, 0) == plan.new(["base"], 3) == 1
+    assert plan.share(words, state) == 0 and plan.share(words, state | {"part": [4, 4]}) == 1
+    assert plan.share(words, {"part": [2, 4]}) == 0.5
+    read = graph.Graph(tmp_path / "none")
+    read.take({**RUN, "stats": {"total": 1}})
+    read.take(info(1, 0, *words))
+    read.state = lambda job: state
+    report = timeleft.OTHERS["report"]
+    assert timeleft.left(plan, read, START + 5) == pytest.approx(timeleft.still(10, 5) + report)
+    read.take(finished(1, 10))  # in time: the report's plan stays as it is
+    assert timeleft.left(plan, read, START + 10) == pytest.approx(report)
+
+
+class Ten(timeleft.Plan):
+    """Ten seconds an arm."""
+
+    def _parts(self, words):
+        return [10.0] * len(words[2:])
 
 
 def test_jobs_wait_for_what_they_need_and_some_are_alone():

@@ -17,7 +17,7 @@ from alignbook.store import ranks
 BAR = {}
 VARIABLE = "ALIGNBOOK_LIVE"  # the file of this job; in the environment of all it starts
 BETWEEN = 0.5  # seconds between two writes
-_told = {"at": float("-inf"), "part": None}
+_told = {"at": float("-inf"), "part": None, "kept": 0, "shown": False}
 
 
 def show(label: str, step: int, steps: int, loss: float | None = None, dev: float | None = None):
@@ -29,6 +29,7 @@ def show(label: str, step: int, steps: int, loss: float | None = None, dev: floa
     step, steps : how many steps are done, of how many.
     loss, dev : the last step's loss, and the last value on dev where one is known.
     """
+    _told["shown"] = True
     _tell(label=label, step=step, steps=steps, loss=loss, dev=dev)
     if is_shared() or ranks.rank():
         return
@@ -92,7 +93,12 @@ def state_file(out: Path, words: list[str]) -> Path:
 
 
 def part(done: int, of: int) -> None:
-    """So many of the parts that a job has are done."""
+    """So many of the parts that a job has are done. Those before the first that had anything to
+    `show` were kept: an earlier start made them."""
+    if not done:
+        _told["shown"] = False
+    if not _told["shown"]:
+        _told["kept"] = done
     _told["part"] = [done, of]
     _tell()
 
@@ -110,7 +116,7 @@ def _tell(**state) -> None:
     }
     aside = file.with_suffix(f".{os.getpid()}")
     try:
-        aside.write_text(json.dumps({**state, "part": _told["part"]}))
+        aside.write_text(json.dumps({**state, "part": _told["part"], "kept": _told["kept"]}))
         os.replace(aside, file)
     except OSError:  # nobody looks any more, or the disk is full: no reason to stop the work
         pass

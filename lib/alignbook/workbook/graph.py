@@ -17,8 +17,8 @@ from alignbook.store import progress
 class Job:
     """A job that began: its kind and names as on its command line, and the files it makes.
 
-    `seconds` is how long it took, None while it is at work; `logs` are those of one
-    that failed, and `told` is what the executor says of it.
+    `seconds` is how long it took, None while it is at work; `kept` of its parts were made by an
+    earlier start; `logs` are those of one that failed, and `told` is what the executor says of it.
     """
 
     words: list[str]
@@ -26,6 +26,7 @@ class Job:
     reason: str
     began: float  # seconds since 1970
     seconds: float | None = None
+    kept: int = 0
     logs: list[str] = field(default_factory=list)
     told: str = ""
 
@@ -100,7 +101,7 @@ class Graph:
         return []
 
     def state(self, job: Job) -> dict:
-        """What a job at work says of itself: label, step, steps, loss, dev, part; may be empty."""
+        """What a job at work says of itself: label, step, steps, loss, dev, part, kept; may be empty."""
         try:
             found = json.loads(progress.state_file(self.file.parent.parent, job.words).read_text())
         except (OSError, ValueError):

@@ -90,13 +90,21 @@ class Plan:
         images = p.train_images + p.dev_images + p.test_images or PHOTOGRAPHS
         return TOWERS * images if p.base == "photo-pretrained" else 0.0
 
+    def new(self, words: list[str], kept: int) -> float:
+        """How much of a job's plan this start makes, as so many parts were kept: 0 to 1."""
+        if not kept or words[0] not in ("arms", "whole"):
+            return 1.0
+        parts = self._parts(words)
+        return sum(parts[kept:]) / sum(parts)
+
     def share(self, words: list[str], state: dict) -> float:
-        """How much of a job at work is done, from what it says: 0 to 1."""
+        """How much is done of what a job at work has to make, from what it says: 0 to 1."""
         if words[0] == "base" and "loss" in state or words[0] == "efficiency" and "step" in state:
             return 0.95 * state["step"] / state["steps"]
         if words[0] in ("arms", "whole") and state.get("part"):
-            parts, done = self._parts(words), state["part"][0]
-            return sum(parts[:done]) / sum(parts)
+            done, kept = state["part"][0], state.get("kept", 0)
+            parts = self._parts(words)
+            return sum(parts[kept:done]) / sum(parts[kept:])
         return 0.0
 
     def waiting(self, graph: Graph) -> list[list[str]]:
@@ -194,11 +202,15 @@ def _planned(profile: str, data: str) -> dict[str, tuple[float, int, int]]:
 
 def left(plan: Plan, graph: Graph, now: float) -> float:
     """Seconds until all jobs of a start are done and its report is written."""
-    shares = {id(job): plan.share(job.words, graph.state(job)) for job in graph.running.values()}
+    shares = {}
+    for job in graph.running.values():
+        state = graph.state(job)
+        job.kept = state.get("kept", 0)
+        shares[id(job)] = plan.share(job.words, state)
     correct = _corrections(plan, graph, shares, now)
     running = []
     for job in graph.running.values():
-        gone, whole = now - job.began, correct(job.words)
+        gone, whole = now - job.began, correct(job.words) * plan.new(job.words, job.kept)
         rest = still(whole, gone)
         if share := shares[id(job)]:  # its own speed counts, the more the further it is
             whole = gone + (1 - share) * max(whole, gone)
@@ -313,8 +325,11 @@ def _corrections(plan: Plan, graph: Graph, shares: dict[int, float], now: float)
         if share:
             seconds = job.seconds if job.seconds is not None else now - job.began
             spent, planned, count = taken.get(kind(job.words), (0.0, 0.0, 0.0))
-            planned += share * plan.seconds(job.words)
-            taken[kind(job.words)] = spent + seconds, planned, count + share
+            new = share * plan.new(job.words, job.kept)
+            if job.seconds is not None and seconds < new * plan.seconds(job.words) / WRONG:
+                continue  # it found more stored than it told of
+            planned += new * plan.seconds(job.words)
+            taken[kind(job.words)] = spent + seconds, planned, count + new
     spent, planned = (sum(each[i] for each in taken.values()) for i in (0, 1))
     ahead = sum(map(plan.seconds, plan.waiting(graph)))
     trust = 10 + STUBBORN * ahead
