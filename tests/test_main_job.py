@@ -418,7 +418,7 @@ def test_killed_twice_without_a_network_it_goes_on_to_the_same_numbers(finished,
     (tmp_path / "home").mkdir()
     how = {"before": alone if cut else (), "HOME": str(tmp_path / "home")}
     copy = copy_workbook(tmp_path / "work book")
-    some = ("chan-T3", "comalign-F4", "gsl-T1")  # and those that they are shown with
+    some = ("chan-T3", "comalign-F4")  # and those that they are shown with
     kill_during(copy, "base", *some, **how)
     kill_during(copy, "whole", *some, **how)
     base = times(copy)["base.json"]
@@ -472,7 +472,7 @@ def test_failing_notebook_is_named_and_kept(twin):
     nbformat.write(notebook, path)
     number = len(notebook.cells)
 
-    done = twin.run("--profile", "smoke")
+    done = twin.run("--profile", "smoke", "02_data")
     assert done.returncode == 1
     summary = done.stderr.rpartition("failed:")[2]
     assert f"notebook 02_data, cell {number}: ValueError: on purpose" in summary
@@ -483,7 +483,7 @@ def test_failing_notebook_is_named_and_kept(twin):
     assert f"cell {number}: ValueError: on purpose" in re.sub("<[^>]+>", "", front.read_text())
 
     path.write_bytes(whole)
-    done = twin.run("--profile", "smoke")
+    done = twin.run("--profile", "smoke", "02_data")
     assert done.returncode == 0, done.stderr
     assert execute.failure(executed) is None
     assert "This notebook failed" not in front.read_text()

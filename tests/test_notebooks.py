@@ -154,6 +154,11 @@ def test_plain_papermill_and_plain_snakemake_do(workbook_copy, tmp_path):
     jobs = dict(re.findall(r"(?m)^(\w+) +(\d+)$", done.stdout))
     assert jobs["notebook"] == str(len(exhibits.resolve([], "world"))) and jobs["collect"] == "1"
     assert not (workbook_copy.smoke / "settings.json").exists()  # nothing ran
+    (part,) = re.findall(r"(?m)^(snakemake .*profile=laptop -- [^ ]+)", readme)
+    done = subprocess.run([*part.split(), "--dry-run"], cwd=root, **how)
+    assert done.returncode == 0, done.stderr
+    jobs = dict(re.findall(r"(?m)^(\w+) +(\d+)$", done.stdout))
+    assert jobs["notebook"] == "1" and "11_chan_ablations.done" in done.stdout
     asked = ["snakemake", "--cores", "1", "--config", "data=world", "set={'chan_steps': 3}"]
     done = subprocess.run([*asked, "--", "data.json"], cwd=root, **how)
     assert done.returncode == 0, done.stderr

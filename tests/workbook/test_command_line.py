@@ -45,6 +45,18 @@ def test_an_archive_of_data_is_unpacked_into_a_folder(copy, tmp_path):
     assert (tmp_path / "data/Images/a.jpg").read_bytes() == b"a"
 
 
+TWICE = [  # an option, and two values that it can't both have
+    ("--profile", "smoke", "laptop"),
+    ("--data", "world", "coco=data"),
+    ("--seeds", "1", "2"),
+    ("--jobs", "1", "2"),
+    ("--device", "cpu", "cuda"),
+    ("--gpu-jobs", "1", "2"),
+    ("--spread", "arm", "seed"),
+    ("--executor", "slurm", "kubernetes"),
+]
+
+
 @pytest.mark.parametrize(
     "arguments, words",
     [
@@ -60,6 +72,11 @@ def test_an_archive_of_data_is_unpacked_into_a_folder(copy, tmp_path):
         (["--data", "flickr8k"], ["flickr8k"]),
         (["--data", "zzz"], ["zzz", "world"]),
         (["--seeds", "0"], ["--seeds", "from 1 to 1000"]),
+        (["--seeds", "100000000"], ["--seeds", "from 1 to 1000"]),
+        *(
+            (f"{name} {a} {name} {b}".split(), [name, f"{a} and {b} are both given"])
+            for name, a, b in TWICE
+        ),
         (
             ["--profile", "smoke", "--set", "dev_images=15", "--dry-run"],
             [

@@ -1,6 +1,7 @@
 """What components need of photographs, before any work starts; benchmarks that a user brings."""
 
 import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -355,3 +356,11 @@ def test_the_detector_is_trained_on_w_and_looks_at_the_others(monkeypatch):
     assert inputs.detected(book, "W") == ("W", None)
     for domain in "AB":
         assert inputs.detected(book, domain) == (domain, ("W", None))
+
+
+def test_a_pipe_among_a_treebanks_files_is_refused(tmp_path):
+    """Reading it would never end."""
+    (tmp_path / "en_dev.conllu").write_text("1\ta\n")
+    os.mkfifo(tmp_path / "en_train.conllu")
+    said = check.problem("parser", made("world", parser=str(tmp_path)), "world")
+    assert "en_train.conllu: a named pipe" in said and "expected a treebank's file" in said

@@ -10,9 +10,11 @@ WORDS = {"gsl_noise_index": ("drawn",)}  # what a setting says that names files,
 
 
 def held(name: str, value: str, profile, data: str) -> str:
-    """Hash of what the files hold that are for some data."""
-    kind = data.partition("=")[0]
-    return contents.together(sorted(Path(value).expanduser().glob(f"{kind}_*.npy")))
+    """Hash of what the files hold that runs on some data read; others may lie beside them."""
+    kind, folder = data.partition("=")[0], Path(value).expanduser()
+    rates = sorted(set().union(*map(catalogue.rates, catalogue.EXHIBITS)))
+    files = [folder / f"{kind}_{rate}.npy" for rate in rates]
+    return contents.together([file for file in files if file.is_file()])
 
 
 def problem(name: str, profile, data: str, exhibits: Sequence[str] = ()) -> str:

@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
+from alignbook.datasets import conllu, files
 from alignbook.errors import DataError
 
 WITHOUT = {
@@ -36,6 +37,12 @@ def _parser(value: str, data: str) -> str:
 
     if value == "captions":
         return "only the world's captions come with parses; " + WITHOUT["parser"]
+    for split in ("train", "dev"):
+        for path in Path(value).expanduser().glob(f"*{split}*.conllu"):
+            try:
+                files.check_regular(path)
+            except OSError as error:
+                return f"{path}: {error.strerror}, expected a treebank's file; {conllu.REMEDY}"
     return parser.problem(value)
 
 
