@@ -129,7 +129,7 @@ EXHIBITS = {
         "43_gsl_identification", _arms(*METHODS[:3], *LABELS, soon=_RULES, one=_RULES)
     ),
     "gsl-switches": Exhibit(  # ours: no table
-        "40_gsl", _arms(*SWITCHES, soon=("gsl", "noisy-out"), one=SWITCHES)
+        "40_gsl", _arms(*SWITCHES, soon=("gsl",), photographed=("noisy-out",), one=SWITCHES)
     ),
 }
 NOTEBOOKS = {
