@@ -36,7 +36,11 @@ MUTANTS = [
     *_of(
         "papers/gsl/settings.py",
         "test_stale.py",
-        ("noise of other data", 'folder / f"{kind}_{rate}.npy"', 'folder / f"flickr8k_{rate}.npy"'),
+        (
+            "noise of other data",
+            'files = [folder / f"{kind}_{rate}.npy"',
+            'files = [folder / f"flickr8k_{rate}.npy"',
+        ),
         ("noise that isn't there", "for file in files if file.is_file()]", "for file in files]"),
     ),
     *_of(

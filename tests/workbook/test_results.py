@@ -265,8 +265,8 @@ def test_the_budget_follows_from_the_profiles():
     assert laptop.core_seconds.sum() <= 5400  # 45 minutes on two cores
     photographs = kept[(kept.profile == "laptop") & (kept.data == "flickr8k")]
     bought = photographs.exhibit.str.endswith("-seeds")
-    # 114 minutes on two cores after extraction, and 19 more for seeds where they may decide a claim
-    assert photographs[~bought].core_seconds.sum() <= 13_700
+    # 115 minutes on two cores after extraction, and 19 more for seeds where they may decide a claim
+    assert photographs[~bought].core_seconds.sum() <= 13_800
     assert photographs[bought].core_seconds.sum() <= 2300
     overnight = kept[kept.profile == "overnight"].groupby("data").core_seconds.sum()
     assert {*overnight.index} == {"world", "flickr8k"}
