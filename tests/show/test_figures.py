@@ -8,6 +8,8 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+import seaborn
+import seaborn.objects
 from alignbook.papers.chan import show
 from alignbook.papers.covalign.show import maps_figure
 from alignbook.papers.gsl import identified
@@ -319,6 +321,32 @@ def test_maps_of_arms_share_one_scale_of_colours():
     figure, data = show.sheet(dataset, words, codings, boxes)
     assert colour_limits(figure.axes[1:3]) == {(0, 100)}
     assert list(data["best share"]) == [100, 60]
+
+
+def test_dots_forests_and_matrices_are_seaborns_in_the_houses_style(monkeypatch):
+    drawn = []
+
+    def spy(holder, name):
+        own = getattr(holder, name)
+
+        def spied(*given, **named):
+            drawn.append(name)
+            return own(*given, **named)
+
+        monkeypatch.setattr(holder, name, spied)
+
+    spy(seaborn.objects.Plot, "on")
+    spy(seaborn, "heatmap")
+    matrix = pd.DataFrame([[1.0, 0.5], [0.5, 1.0]])
+    made = [
+        figures.dots(DOTS, "t", "n"),
+        figures.forest(FOREST, "t", "points", "n"),
+        figures.matrices({"one": matrix}, "t", "n"),
+    ]
+    assert drawn == ["on", "on", "heatmap"]
+    for figure in made:
+        spines = figure.axes[0].spines
+        assert not spines["top"].get_visible() and not spines["right"].get_visible()
 
 
 def test_controls_far_off_stand_at_the_edge_and_the_others_set_the_axis():
