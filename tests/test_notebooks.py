@@ -155,7 +155,8 @@ def test_plain_papermill_and_plain_snakemake_do(workbook_copy, tmp_path):
     assert jobs["notebook"] == str(len(exhibits.resolve([], "world"))) and jobs["collect"] == "1"
     assert not (workbook_copy.smoke / "settings.json").exists()  # nothing ran
     (part,) = re.findall(r"(?m)^(snakemake .*profile=laptop -- [^ ]+)", readme)
-    done = subprocess.run([*part.split(), "--dry-run"], cwd=root, **how)
+    first, *others = part.split()
+    done = subprocess.run([first, "--dry-run", *others], cwd=root, **how)
     assert done.returncode == 0, done.stderr
     jobs = dict(re.findall(r"(?m)^(\w+) +(\d+)$", done.stdout))
     assert jobs["notebook"] == "1" and "11_chan_ablations.done" in done.stdout

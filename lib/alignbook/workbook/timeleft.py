@@ -10,7 +10,7 @@ import csv
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
-from statistics import NormalDist
+from statistics import NormalDist, median
 
 from alignbook import ROOT
 from alignbook.core.names import slug
@@ -38,6 +38,7 @@ TOWERS, PHOTOGRAPHS = 0.05, 8000
 # moments are then right within three tenths; 70 % where the first chapter alone takes 1.6 × its plan.
 STUBBORN = 0.46
 WRONG = 3.0  # times that a kind of jobs is further from its plan than all are
+FOUND = 2.5  # times that a job is sooner done than usual which found more stored than it told of
 VARY = 0.5  # the standard deviation of a job's time, as a logarithm
 LAST = tuple(name for name, book in exhibits.NOTEBOOKS.items() if book.last)
 
@@ -319,15 +320,15 @@ def _bought(names) -> set[str]:
 
 def _corrections(plan: Plan, graph: Graph, shares: dict[int, float], now: float):
     """A function from a job to its seconds: planned, times what its kind was seen to take."""
-    taken = {}
+    taken, usual = {}, _usual(plan, graph)
     for job in [*graph.finished, *graph.running.values()]:
         share = 1.0 if job.seconds is not None else shares[id(job)]
         if share:
             seconds = job.seconds if job.seconds is not None else now - job.began
             spent, planned, count = taken.get(kind(job.words), (0.0, 0.0, 0.0))
             new = share * plan.new(job.words, job.kept)
-            if job.seconds is not None and seconds < new * plan.seconds(job.words) / WRONG:
-                continue  # it found more stored than it told of
+            if job.seconds is not None and seconds < new * plan.seconds(job.words) * usual / FOUND:
+                continue
             planned += new * plan.seconds(job.words)
             taken[kind(job.words)] = spent + seconds, planned, count + new
     spent, planned = (sum(each[i] for each in taken.values()) for i in (0, 1))
@@ -343,6 +344,12 @@ def _corrections(plan: Plan, graph: Graph, shares: dict[int, float], now: float)
         return plan.seconds(words) * min(max(factor, overall / WRONG), overall * WRONG)
 
     return correct
+
+
+def _usual(plan: Plan, graph: Graph) -> float:
+    """What jobs took of their plan, in the middle; 1 at most."""
+    known = [(job.seconds, plan.seconds(job.words)) for job in graph.finished]
+    return min([1.0, median([seconds / planned for seconds, planned in known if planned] or [1.0])])
 
 
 def kind(words: list[str]) -> str:
