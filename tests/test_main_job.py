@@ -418,7 +418,7 @@ def test_killed_twice_without_a_network_it_goes_on_to_the_same_numbers(finished,
     (tmp_path / "home").mkdir()
     how = {"before": alone if cut else (), "HOME": str(tmp_path / "home")}
     copy = copy_workbook(tmp_path / "work book")
-    some = ("chan-T3", "comalign-F4")  # and those that they are shown with
+    some = ("chan-T3", "comalign-F4", "gsl-T1")  # and those that they are shown with
     kill_during(copy, "base", *some, **how)
     kill_during(copy, "whole", *some, **how)
     base = times(copy)["base.json"]

@@ -34,6 +34,15 @@ MUTANTS = [
         ),
     ),
     *_of(
+        "workbook/named_files.py",
+        "test_stale.py",
+        (
+            "what can't be read counts as gone",
+            "except (DataError, FileNotFoundError, NotADirectoryError):",
+            "except (DataError, OSError):",
+        ),
+    ),
+    *_of(
         "papers/gsl/settings.py",
         "test_stale.py",
         (

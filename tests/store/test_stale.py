@@ -499,3 +499,19 @@ def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="not a regular file.*pipe"):
         contents.sha256([tmp_path / "pipe"])
+
+
+@pytest.mark.parametrize("error, known", [(FileNotFoundError, True), (PermissionError, False)])
+def test_a_file_that_can_not_be_read_is_refused_and_one_that_is_not_there_is_empty(
+    error, known, monkeypatch
+):
+    def fails(*_):
+        raise error(13, "Permission denied", "noise/world_0.4.npy")
+
+    monkeypatch.setattr(named_files, "_hash", fails)
+    settings = {"profile": "smoke", "data": "world", "set": {"gsl_noise_index": "noise"}}
+    if known:
+        assert checks.read_from(settings)["files"] == {"gsl_noise_index": ""}
+        return
+    with pytest.raises(checks.Refused, match="noise/world_0.4.npy: Permission denied, expected"):
+        checks.read_from(settings)

@@ -30,6 +30,11 @@ def files(profile, data: str) -> dict[str, str]:
     dict
         Of settings that name files alone. A model's hash has its label before it, which stands in
         results.
+
+    Raises
+    ------
+    DataError
+        A file is there and can't be read: whether it was swapped would stay unknown.
     """
     found = {}
     for name, words in WORDS.items():
@@ -37,8 +42,11 @@ def files(profile, data: str) -> dict[str, str]:
         if value not in words and (name != "base" or ":" in value):
             try:
                 found[name] = _hash(name, value, profile, data)
-            except (DataError, OSError):
+            except (DataError, FileNotFoundError, NotADirectoryError):
                 found[name] = ""
+            except OSError as error:
+                told = f"{error.filename or value}: {error.strerror}"
+                raise DataError(f"{told}, expected a file that can be read") from None
     return found
 
 
