@@ -348,7 +348,7 @@ def test_a_tuning_seed_sees_dev_and_a_reporting_seed_test(fitted):
     tuned = fitted(1000)
     assert 0 < tuned.found["dev RSUM"] < 600 and "test RSUM" not in tuned.found
     assert tuned.asked[-1][:, 0, 0].tolist() == [12, 13, 14, 15, 16]
-    assert report.look(4) == 600 and report.asked[-1][:, 0, 0].tolist() == [12]  # a third of dev
+    assert 0 < report.look(4) < 600 and report.asked[-1][:, 0, 0].tolist() == [12, 13, 14, 15, 16]
 
 
 def test_a_split_is_compared_a_thousand_captions_at_a_time(monkeypatch):

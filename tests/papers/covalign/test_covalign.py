@@ -682,10 +682,10 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, monkeypatch):
         one, other = (np.load(tmp_path / folder / f"{name}.npy") for folder in "ab")
         assert np.array_equal(one, other)
     matcher = covalign.load(stored(tmp_path / "a", small(**TRAINED)), *inputs)
-    four, _ = covalign.evaluate(matcher, inputs[0], "dev", 4)  # of twelve, one in three
+    twelve, _ = covalign.evaluate(matcher, inputs[0], "dev")
     looks = np.load(tmp_path / "a/dev.npy")
     assert looks[:, 0].tolist() == [0, 1, 2, 3, 4]
-    assert looks[-1, 1] == retrieval.evaluate(four, 5).rsum
+    assert looks[-1, 1] == retrieval.evaluate(twelve, 5).rsum
 
 
 def test_an_arm_is_measured_as_its_best_look_at_dev_saw_it(tmp_path, monkeypatch):

@@ -228,7 +228,7 @@ SMOKE = dict(
 # images do it more good than more passes.
 LAPTOP = SMOKE | dict(
     gsl_images=800,
-    gsl_dev_images=100,
+    gsl_dev_images=200,
     gsl_test_images=200,
     gsl_sim_dim=16,
     gsl_batch=24,
@@ -237,9 +237,7 @@ LAPTOP = SMOKE | dict(
     gsl_epoch_steps=30,
 )
 # As many passes over more images; by SAF still, at a third of the price of SGR, which the paper has [A].
-OVERNIGHT = LAPTOP | dict(
-    gsl_images=1300, gsl_dev_images=200, gsl_test_images=500, gsl_epoch_steps=48, gsl_trials=3
-)
+OVERNIGHT = LAPTOP | dict(gsl_images=1300, gsl_test_images=500, gsl_epoch_steps=48, gsl_trials=3)
 GPU = LAPTOP | dict(
     gsl_similarity="sgr",
     gsl_images=0,

@@ -90,13 +90,16 @@ def course(posterior, labels, noisy: np.ndarray, delta: float, scores: torch.Ten
         found["noise found"] = 100 * _mean(posterior[:, noisy] <= delta)
     found["label, clean"] = _mean(labels[:, ~noisy])
     found["label, noisy"] = _mean(labels[:, noisy])
-    own = torch.eye(len(scores), dtype=torch.bool).repeat_interleave(each, dim=1)
-    others = scores[~own].double()
-    found["own score"], found["other scores"] = (
-        float(scores[own].double().mean()),
-        float(others.mean()),
-    )
-    found["spread"] = float(others.std(correction=0))
+    n = len(scores)
+    own = scores.unflatten(1, (n, each)).diagonal()  # (each, n)
+
+    def of_others(value):  # in parts: of a large dev the scores take gigabytes
+        whole = sum(value(part.double()).sum() for part in scores.split(256))
+        return float((whole - value(own.double()).sum()) / (each * n * (n - 1)))
+
+    found["own score"] = float(own.double().mean())
+    mean = found["other scores"] = of_others(lambda x: x)
+    found["spread"] = max(of_others(lambda x: (x - mean) ** 2), 0.0) ** 0.5
     return np.array(list(found.values()))
 
 
