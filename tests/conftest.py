@@ -1,12 +1,14 @@
 """What the tests share: real data, copies of the workbook, and the smoke run made once."""
 
 import fcntl
+import functools
 import os
 import shutil
 import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ import yardstick
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = ROOT / ".cache/tests"
 KEPT: list = []  # the lock of a test that is timed, for the next one
+STARTED = ExitStack()  # what ends with the tests
 KILLED: dict[str, tuple] = {}  # of the mutants tried: their state, and the test that failed
 
 
@@ -108,7 +111,8 @@ def pytest_runtest_logreport(report) -> None:
 
 
 def pytest_sessionfinish(session) -> None:
-    """Write down what killed the mutants, if that was asked for."""
+    """End what was started; write down what killed the mutants, if that was asked for."""
+    STARTED.close()
     if KILLED and "ALIGNBOOK_MUTANTS" in os.environ and not hasattr(session.config, "workerinput"):
         import test_mutants
 
@@ -170,6 +174,18 @@ def listens(port: int) -> bool:
         return tried.connect_ex(("127.0.0.1", port)) == 0
 
 
+@functools.cache
+def warm_already() -> dict[str, str]:
+    """An environment in which a start's jobs begin warm: one of a single notebook spends half its
+    time on loading packages.
+    """
+    from alignbook.workbook import warm
+
+    STARTED.enter_context(warm.keep())
+    place = os.environ.pop(warm.VARIABLE, "")  # of who asks for it alone
+    return {warm.VARIABLE: place} if place else {}
+
+
 class Copy:
     """A copy of the workbook that runs in the environment the tests run in."""
 
@@ -194,6 +210,12 @@ class Copy:
             text=True,
             timeout=1800,
         )
+
+    def compute(self, *arguments: str):
+        """Run the smoke profile to its end without a report; fail if it does."""
+        done = self.run("--profile", "smoke", "--no-report", *arguments, **warm_already())
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+        return done
 
     def start(self, *arguments: str, before: tuple[str, ...] = (), **environment: str):
         """Start run_all.sh and return at once."""

@@ -268,6 +268,14 @@ def test_nor_of_another_choice_of_modules(package, later):
     assert fingerprint.code_hash(OWN, counts=lambda module: True) == every
 
 
+def test_all_that_is_imported_is_kept_by_a_name_of_its_own(package, later, monkeypatch):
+    every, trained = fingerprint.code_hash(OWN, counts=bool), fingerprint.code_hash(OWN)
+    assert every != trained and sorted(kept().values()) == sorted([every, trained])
+    forget()
+    monkeypatch.setattr(fingerprint, "modules_behind", None)  # nothing is read
+    assert (fingerprint.code_hash(OWN), fingerprint.code_hash(OWN, counts=bool)) == (trained, every)
+
+
 def test_without_a_place_to_keep_it_a_hash_is_the_same(package, later, monkeypatch):
     first = fingerprint.code_hash(OWN)
     forget()

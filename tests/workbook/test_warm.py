@@ -300,6 +300,16 @@ def test_where_no_socket_can_be_made_jobs_begin_as_ever(tmp_path, monkeypatch, c
     assert "without packages loaded beforehand: [Errno 2]" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_who_is_kept_warm_already_starts_nothing(kept, there, tmp_path, monkeypatch):
+    place = kept[warm.VARIABLE] if there else str(tmp_path / "gone/warm")
+    monkeypatch.setenv(warm.VARIABLE, place)
+    with warm.keep():
+        assert (os.environ[warm.VARIABLE] == place) is there
+    assert os.environ.get(warm.VARIABLE) == (place if there else None)
+    assert processes(kept[warm.VARIABLE])  # it goes on
+
+
 def processes(place: str) -> list[int]:
     """Those that were started for a socket at this place."""
     found = []
@@ -327,11 +337,12 @@ def test_nothing_is_left_when_the_one_who_keeps_is_killed(folder, tmp_path, load
     """Within two seconds, also while the packages are being loaded; the folder's name is long."""
     below = tmp_path / ("x" * 120)
     below.mkdir()
+    environment = {name: each for name, each in os.environ.items() if name != warm.VARIABLE}
     one = subprocess.Popen(
         [sys.executable, "-c", KEEPS],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "TMPDIR": str(below)},
+        env={**environment, "TMPDIR": str(below)},
     )
     place = one.stdout.readline().strip()
     if loaded:

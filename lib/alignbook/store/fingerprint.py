@@ -70,15 +70,16 @@ def code_hash(*modules: str, counts=trains) -> str:
     >>> code_hash("alignbook.workbook.lifeline") == code_hash("alignbook.workbook.lifeline")
     True
     """
-    asked, looks = " ".join(modules), _looks()
-    known = contents.load(KNOWN).get(looks, {}) if counts is trains else {}
+    named = {trains: "", bool: " and all"}.get(counts)  # others are not told of
+    asked, looks = f"{' '.join(modules)}{named}", _looks()
+    known = {} if named is None else contents.load(KNOWN).get(looks, {})
     if asked in known:
         return known[asked]
     digest = hashlib.sha256()
     for name in modules_behind(*modules, counts=counts):
         digest.update(f"{name}\n{_read(name)[0]}\n".encode())
     found = digest.hexdigest()
-    if counts is trains:
+    if named is not None:
         _keep(asked, found, looks)
     return found
 

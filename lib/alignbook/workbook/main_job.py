@@ -84,7 +84,7 @@ def run(asked: argparse.Namespace) -> int:
         try:
             for number, each in enumerate(rounds, 1):
                 part = f"round {number} of {len(rounds)}" if len(rounds) > 1 else ""
-                code = walk(each, notebooks, asked.spread, cores, part, place)
+                code = walk(each, notebooks, asked.spread, cores, part, place, not asked.no_report)
                 telling.tell_results(each, time.monotonic() - started)
                 if curves:
                     write_curves(folders.results_folder(each))
@@ -177,6 +177,7 @@ def walk(
     cores: int,
     part: str = "",
     place: cluster.Place = cluster.HERE,
+    report: bool = True,
 ) -> int:
     """Let Snakemake compute what is missing, write the report; returns the exit code."""
     from alignbook.workbook import salvage
@@ -208,7 +209,7 @@ def walk(
                 code = walker.finish(
                     command,
                     seen,
-                    settings if settings["profile"] == "smoke" else None,
+                    settings if report and settings["profile"] == "smoke" else None,
                     partial(place.stop, log=log),
                 )
             idle = not code and not seen.graph.total
@@ -221,7 +222,8 @@ def walk(
         elif idle:
             print("nothing to compute: everything is up to date")
         seen.doing = "the report"
-        return walker.write_report(settings, seen) or (1 if code else 0)  # of what there is
+        wrong = report and walker.write_report(settings, seen)  # of what there is
+        return wrong or int(code != 0)
 
 
 def dry_run(

@@ -72,9 +72,10 @@ BEGUN = b"begun"
 def keep():
     """While this lasts, processes that are asked for in this environment begin warm.
 
-    Where there is no room for the socket, or no process more to be had, they begin as ever.
+    Who is in such an environment already goes on with what is kept there. Where there is no room for
+    the socket, or no process more to be had, they begin as ever.
     """
-    if sys.platform != "linux":
+    if sys.platform != "linux" or _is_kept():
         yield
         return
     from alignbook.store import (
@@ -123,6 +124,15 @@ def _reached(folder: str):
         yield f"/proc/self/fd/{descriptor}"
     finally:
         os.close(descriptor)
+
+
+def _is_kept() -> bool:
+    """Whether somebody listens already."""
+    try:
+        _line(os.environ[VARIABLE]).close()
+    except (KeyError, OSError):
+        return False
+    return True
 
 
 def _user(line: socket.socket) -> int:
