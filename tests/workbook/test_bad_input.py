@@ -11,9 +11,11 @@ call succeeds once the good input is back.
 
 import gzip
 import io
+import itertools
 import json
 import os
 import pickle
+import re
 import shlex
 import shutil
 import struct
@@ -610,6 +612,12 @@ def swap(one, other):
         (folder / "aside").rename(folder / other)
 
     return spoil
+
+
+def strange(octets):
+    """Captions of Latin letters, of which no word comes again."""
+    number = itertools.count()
+    return re.sub(rb"Caf.*", lambda _: f"word{next(number)}".encode(), octets)
 
 
 def each(*spoilers):
@@ -2974,6 +2982,14 @@ CASES = {
         Row(
             "the same picture twice in train",
             lambda folder: shutil.copy(folder / "Images/a.jpg", folder / "Images/b.jpg"),
+        ),
+        Row(
+            "no word comes again",
+            rewrite(TOKENS, strange),
+            TOKENS,
+            "no word stands four times in the 10 training captions",
+            "words that come again",
+            "give more captions",
         ),
         Row(
             "images too few to choose by",

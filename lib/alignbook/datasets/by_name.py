@@ -19,6 +19,7 @@ format read stands in ``Dataset.meta["reader"]``.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,13 +75,14 @@ class Asked(NamedTuple):
     settings: tuple[str, ...] | None = None  # those of the profile that are used, None: all
     made: int = 0  # regions an image that a base model makes of pictures, 0: not known
     first: Any = None  # the profile that is computed before that one
+    read: Callable[[list[str]], Any] | None = None  # captions → a vocabulary, with `words`
 
 
 def check(spec: str, asked: Asked | None = None) -> list[str]:
     """What stands in the way of using a data set; nothing is decoded, empty when all is well.
 
-    With what is asked also whether there are images and regions enough for it, room on the disk,
-    and no feature among those taken that no model can take.
+    With what is asked also whether there are images and regions enough for it, words to learn, room
+    on the disk, and no feature among those taken that no model can take.
     """
     try:
         name, folder = parse(spec)
@@ -90,7 +92,7 @@ def check(spec: str, asked: Asked | None = None) -> list[str]:
         return [str(error)]
     found = _read(name, folder, _limits(asked.profile) if asked else None)
     if asked and not found.problems:
-        found.problems += _too_few_found(found, asked)
+        found.problems += _too_few_found(found, asked) + _without_words(found, asked)
         if isinstance(found, Collection):
             found.check_apart()
     return shorten(found.problems)
@@ -134,6 +136,23 @@ def _too_few_found(found: Collection | precomp.Precomp, asked: Asked) -> list[st
             for problem in _too_few(place, there, stored, asked._replace(profile=asked.first))
         ]
     return problems
+
+
+def _without_words(found: Collection | precomp.Precomp, asked: Asked) -> list[str]:
+    """Whether the training captions have no word that a model would know."""
+    images = _limits(asked.profile)["train"] or None
+    if isinstance(found, precomp.Precomp):
+        place, each = found.folder, found.captions["train"]
+        captions = each[: images and images * prepared.CAPTIONS_PER_IMAGE]
+    else:
+        place, some = found.sources[0], found.splits["train"][:images]
+        captions = [text for path in some for text in found.captions[path]]
+    if not asked.read or asked.read(captions[:1000]).words or asked.read(captions).words:
+        return []
+    return [
+        f"{place}: no word stands four times in the {len(captions):,} training captions, expected "
+        "words that come again: all others are one and the same to the models; give more captions"
+    ]
 
 
 def _too_few(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from argparse import Namespace
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -142,6 +143,7 @@ def asked_of_data(
     asked: Namespace, kind: str, made: profiles.Profile, overrides: dict, notebooks: list[str]
 ) -> by_name.Asked:
     """What a start asks of its data, for the exhibits that need nothing else: others may be left out."""
+    from alignbook.core.vocabulary import Vocabulary
     from alignbook.datasets.by_name import Asked
 
     papers = {
@@ -162,7 +164,7 @@ def asked_of_data(
     if not asked.targets and made.name != "smoke":
         begun = folders.rehearsed({"data": asked.data, "profile": made.name})
         first = None if begun else profiles.get("smoke", kind)
-    return Asked(made, used, regions, first)
+    return Asked(made, used, regions, first, partial(Vocabulary.build, min_count=4))
 
 
 def check_data(spec: str, asked: by_name.Asked | None = None, option: str = "--data ") -> str:
