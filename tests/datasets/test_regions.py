@@ -81,6 +81,18 @@ def test_photographs_with_regions(folder, kind, monkeypatch):
     assert "2 an image" in made.meta["regions"] and f"regions.{kind}" in made.meta["regions"]
 
 
+def test_features_that_were_altered_are_read_again(folder, capsys):
+    regions.write(folder / "regions.npz", given([3, 2, 1, 4, 2]))
+    made = by_name.prepare(f"coco={folder}", Settings(), folder.parent / "made")
+    before = np.array(made.regions)
+    octets = bytearray((made.folder / "regions.npy").read_bytes())
+    octets[-3] ^= 64
+    (made.folder / "regions.npy").write_bytes(octets)
+    again = by_name.prepare(f"coco={folder}", Settings(), folder.parent / "made")
+    assert "regions.npy" in capsys.readouterr().err
+    assert np.array_equal(again.regions, before)
+
+
 def test_other_regions_are_prepared_anew(folder):
     folders, prints = set(), set()
     for counts in ([3, 2, 1, 4, 2], [3, 3, 1, 4, 3]):
