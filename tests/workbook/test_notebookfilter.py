@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from alignbook.workbook import notebookfilter
+from alignbook.workbook import command, notebookfilter
 from conftest import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -89,3 +89,14 @@ def test_a_folder_that_is_no_checkout_is_left_alone(clone, tmp_path):
             notebookfilter.put_in(folder)
     config = (clone / ".git/config").read_text()
     assert "nbstripout" not in config
+
+
+def test_the_command_says_what_it_set(clone, monkeypatch, capsys):
+    monkeypatch.setattr(notebookfilter.put_in, "__defaults__", (clone,))
+    for said in ("set.", "is set already."):
+        assert command.main(["filter"]) == 0
+        assert f"git config filter.nbstripout.clean: {said}" in capsys.readouterr().out
+    assert "nbstripout" in (clone / ".git/config").read_text()
+    shutil.rmtree(clone / ".git")
+    assert command.main(["filter"]) == 2
+    assert "no git checkout" in capsys.readouterr().err
