@@ -96,7 +96,10 @@ class Towers(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.dataset, self.run = data()
-        self.image, self.text = torch.nn.Linear(6, 6), torch.nn.Embedding.from_pretrained(VECTORS)
+        self.image, self.text = (
+            torch.nn.Linear(6, 6),
+            torch.nn.Embedding.from_pretrained(VECTORS.clone()),
+        )
         self.text.weight.requires_grad_()
 
     def patches(self, rows):
@@ -121,7 +124,7 @@ def of_gsl(folder):
     config = gsl.Config(
         **dict(regions=4, dim=8, sim_dim=4, batch=BATCH, epochs=2, epoch_steps=3, noise=0.3)
     )
-    with patch.object(two_networks, "word_vectors", lambda *given: (VECTORS, Words())):
+    with patch.object(two_networks, "word_vectors", lambda *given: (VECTORS.clone(), Words())):
         return config.compute([*data()], 0, folder, DEVICE)
 
 

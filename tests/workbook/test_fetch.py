@@ -38,6 +38,7 @@ class Served:
     ranged: bool = True  # whether it keeps to a range that is asked for
     version: str = '"1"'
     stall: float = 0.0
+    stated: str = ""  # the hash that the hub states
 
 
 def handler(served: Served):
@@ -280,57 +281,84 @@ def test_off_a_terminal_a_line_now_and_then(capsys, monkeypatch):
 # --- The model hub -------------------------------------------------------------------------------
 
 
-class Hub(BaseHTTPRequestHandler):
-    """Enough of the model hub: a file of a repository, by HEAD and GET, of one commit."""
+def hub_of(served: Served):
+    """Enough of the model hub: it states a file's hash and size, and leads to where it is stored."""
 
-    def log_message(self, *_):
-        pass
+    class Hub(BaseHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
 
-    def do_HEAD(self):
-        known = self.path.startswith("/org/model/resolve/main/w.bin")
-        self.send_response(200 if known else 404)
-        if not known:
-            self.send_header("X-Error-Code", "EntryNotFound")
-        self.send_header("X-Repo-Commit", "1" * 40)
-        self.send_header("ETag", f'"{HASH}"')
-        self.send_header("Content-Length", str(len(BODY) if known else 0))
-        self.end_headers()
-        return known
+        def do_HEAD(self):
+            known = self.path.startswith("/org/model/resolve/main/a.bin")
+            self.send_response(302 if known else 404)
+            if not known:
+                self.send_header("X-Error-Code", "EntryNotFound")
+            self.send_header("X-Repo-Commit", "1" * 40)
+            self.send_header("X-Linked-ETag", f'"{served.stated}"')
+            self.send_header("X-Linked-Size", str(len(BODY)))
+            self.send_header("Location", served.leads.get("hub", f"{served.url}/a.bin"))
+            self.send_header("Content-Length", "0")
+            self.end_headers()
 
-    def do_GET(self):
-        if self.do_HEAD():
-            self.wfile.write(BODY)
+        do_GET = do_HEAD
+
+    return Hub
 
 
 @pytest.fixture
-def hub(monkeypatch):
+def hub(server, monkeypatch):
+    """A model hub whose files lie on the server."""
     from huggingface_hub import constants
 
-    monkeypatch.setattr(transfer, "WAIT", 0.0)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}"
+    server.stated = HASH
+    hub = ThreadingHTTPServer(("127.0.0.1", 0), hub_of(server))
+    hub.daemon_threads = True
+    threading.Thread(target=hub.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{hub.server_port}"
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(constants, "ENDPOINT", url)
     monkeypatch.setattr(
         constants, "HUGGINGFACE_CO_URL_TEMPLATE", url + "/{repo_id}/resolve/{revision}/{filename}"
     )
-    yield url
-    server.shutdown(), server.server_close()
+    yield server
+    hub.shutdown(), hub.server_close()
 
 
-def test_a_file_of_the_hub(hub, tmp_path, capsys):
-    given = Source(size=len(BODY), hub="org/model", file="w.bin", name="here.bin", sha256=HASH)
-    found = transfer.bring(given, tmp_path)
-    assert found["source"] == "org/model/w.bin on the model hub" and found["sha256"] == HASH
+OF_HUB = Source(size=len(BODY), hub="org/model", file="a.bin", name="here.bin")
+
+
+def test_a_file_of_the_hub(hub, tmp_path):
+    found = transfer.bring(OF_HUB, tmp_path)
+    assert found["source"] == "org/model/a.bin on the model hub" and found["sha256"] == HASH
     assert (tmp_path / "here.bin").read_bytes() == BODY and left(tmp_path) == ["here.bin"]
 
 
+def test_a_cut_file_of_the_hub_goes_on_where_it_stopped(hub, tmp_path):
+    hub.cuts = [1000, 500]
+    transfer.bring(OF_HUB, tmp_path)
+    assert [each for _, each in hub.asked if each] == ["bytes=1000-", "bytes=1500-"]
+    assert (tmp_path / "here.bin").read_bytes() == BODY
+
+
+def test_the_hash_that_the_hub_states_has_to_be_right(hub, tmp_path):
+    hub.files["/a.bin"] = BODY[:-1] + b"x"
+    with pytest.raises(DataError, match=f"expected the published one, {HASH}"):
+        transfer.bring(OF_HUB, tmp_path)
+    assert left(tmp_path) == []
+    hub.stated = "0" * 40  # of a small file: git's own name, which says nothing here
+    assert transfer.bring(OF_HUB, tmp_path)["sha256"] != HASH
+
+
+def test_the_hub_does_not_lead_to_plain_http(hub, tmp_path):
+    hub.leads["hub"] = "http://example.org/a.bin"
+    with pytest.raises(DataError, match="leads to http://example.org, expected https"):
+        transfer.bring(OF_HUB, tmp_path)
+    assert hub.asked == [] and left(tmp_path) == []
+
+
 def test_a_file_that_the_hub_has_not(hub, tmp_path):
-    given = Source(size=1, hub="org/model", file="none.bin")
     with pytest.raises(DataError, match="the server says 404; try later, or put none.bin into"):
-        transfer.bring(given, tmp_path)
+        transfer.bring(Source(size=1, hub="org/model", file="none.bin"), tmp_path)
 
 
 # --- A thing of several files --------------------------------------------------------------------

@@ -1,16 +1,17 @@
 """One file from elsewhere: fetched on, verified, and only then given its name.
 
-`pooch` moves a file over HTTP, `huggingface_hub` one of the model hub. What is not theirs stands
-here: that a cut transfer goes on where it stopped, that no step leads to plain HTTP, and that
-nothing bears its name before its size and hash are right.
+`pooch` moves a file over HTTP; `huggingface_hub` says where one of the model hub lies and, of a
+large one, its hash. What is not theirs stands here: that a cut transfer goes on where it stopped,
+that no step leads to plain HTTP, and that nothing bears its name before its size and hash are right.
 """
 
 import errno
 import json
+import re
 import shutil
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -83,7 +84,8 @@ def bring(source: Source, folder: Path, seen: str = "", label: str = "") -> dict
     aside.parent.mkdir(parents=True, exist_ok=True)
     for turn in range(TRIES):
         try:
-            (_from_hub if source.hub else _over_http)(source, aside, label or source.called)
+            found = _of_hub(source) if source.hub else source
+            _over_http(found, aside, label or source.called)
             break
         except DataError:
             raise
@@ -98,10 +100,10 @@ def bring(source: Source, folder: Path, seen: str = "", label: str = "") -> dict
                     f"into {folder} by hand"
                 ) from error
             time.sleep(WAIT * 2**turn)
-    found = _verified(source, aside, seen)
+    came = _verified(replace(source, sha256=found.sha256), aside, seen)
     durable.replace(aside, folder / source.called)
     _forget(aside)
-    return found
+    return came
 
 
 def _is_final(error: OSError) -> bool:
@@ -188,23 +190,22 @@ def _check_scheme(url: str, start: str) -> None:
     )
 
 
-def _from_hub(source: Source, aside: Path, label: str) -> None:
-    """Fetch a file of the model hub, which resumes by itself."""
+def _of_hub(source: Source) -> Source:
+    """The same with its address, and with the hash that the hub states of a large file."""
     from httpx import HTTPError
-    from huggingface_hub import constants, hf_hub_download, utils
+    from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
 
     constants.HF_HUB_OFFLINE = False  # else nothing here asks the network
-    if not sys.stderr.isatty():
-        utils.disable_progress_bars()
-    _check_room(aside, source.size)
-    print(f"{label} …", flush=True)
-    own = aside.with_suffix(".hub")
+    url = hf_hub_url(source.hub, source.file)
+    _check_scheme(url, url)
     try:
-        Path(hf_hub_download(source.hub, source.file, local_dir=own)).replace(aside)
+        told = get_hf_file_metadata(url, token=False, timeout=CONNECT)
     except HTTPError as error:  # a cut connection is no OSError of httpx's
         if isinstance(error, OSError):
             raise
         raise ConnectionError(str(error)) from error
+    stated = re.fullmatch("[0-9a-f]{64}", told.etag or "")  # of a small file: git's own name
+    return replace(source, url=url, sha256=source.sha256 or (stated[0] if stated else ""))
 
 
 def _check_room(aside: Path, octets: float) -> None:
@@ -239,7 +240,6 @@ def _verified(source: Source, aside: Path, seen: str) -> dict:
 def _forget(aside: Path) -> None:
     """Remove what was known of a file on its way."""
     aside.with_suffix(".json").unlink(missing_ok=True)
-    shutil.rmtree(aside.with_suffix(".hub"), ignore_errors=True)
     if not any(aside.parent.iterdir()):
         aside.parent.rmdir()
 
