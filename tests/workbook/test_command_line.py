@@ -14,7 +14,17 @@ from pathlib import Path
 import pytest
 from alignbook.core.names import slug
 from alignbook.store import claims
-from alignbook.workbook import checks, command, exhibits, folders, graph, main_job, telling, walker
+from alignbook.workbook import (
+    chapters,
+    checks,
+    command,
+    exhibits,
+    folders,
+    graph,
+    main_job,
+    telling,
+    walker,
+)
 from alignbook.workbook.checks import Refused
 from conftest import ROOT, Copy, copy_workbook
 
@@ -229,6 +239,21 @@ def test_the_paper_profile_says_what_it_lacks(copy):
     elsewhere = copy.run("--profile", "paper", "--data", "coco_precomp=no/such", "chan")
     assert elsewhere.returncode == 2 and f"put into {copy.root}/no/such/" in elsewhere.stdout
     assert everything(copy.root) == before
+
+
+def test_the_paper_profile_takes_the_parser_that_was_fetched(monkeypatch, tmp_path):
+    (place,) = chapters.FETCHED.values()
+    (tmp_path / "data" / place).mkdir(parents=True)
+    monkeypatch.setattr(checks, "ROOT", tmp_path)
+    monkeypatch.setattr(checks, "check_source", lambda name, spec, *_: spec)
+    monkeypatch.setattr(chapters.settings_of("parser"), "problem", lambda *_: "")
+    for profile, told, parser in (
+        ("paper", {}, str(tmp_path / "data" / place)),
+        ("paper", {"parser": "other"}, "other"),
+        ("laptop", {}, None),
+    ):
+        checks.check_components([], ["20_comalign"], profile, "coco=/c", told)
+        assert told.get("parser") == parser
 
 
 def test_the_paper_profile_goes_on_with_what_is_there(monkeypatch, capsys):

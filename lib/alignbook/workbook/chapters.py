@@ -38,6 +38,8 @@ SETTINGS: "tuple[Settings, ...]" = (
 )
 # Settings that name the data to train on, and what the paper profile takes, by target.
 SOURCES = alignbook.papers.comalign.settings.SOURCES
+# Settings for which it takes what was fetched, by where that lies below data/.
+FETCHED = alignbook.papers.comalign.settings.FETCHED
 
 
 class Arms(Protocol):

@@ -214,6 +214,9 @@ def check_components(
     fields = set().union(*needs.values()) | set(exhibits.COMPONENTS) & set(overrides)
     if not fields and not {*chapters.SOURCES} & {*overrides}:
         return notebooks
+    for name, place in chapters.FETCHED.items():
+        if profile == "paper" and (ROOT / "data" / place).is_dir():
+            overrides.setdefault(name, str(ROOT / "data" / place))
     for name, usual in chapters.SOURCES.items():
         if profile == "paper" and kind in usual:
             overrides.setdefault(name, f"{usual[kind]}={ROOT / 'data' / usual[kind]}")

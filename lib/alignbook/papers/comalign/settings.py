@@ -12,6 +12,8 @@ WORDS = {
 }
 # The setting that names the data heads are trained on, and what the paper profile takes for a target.
 SOURCES = {"comalign_source": {"coco": "flickr30k"}}
+# What the paper profile takes from below data/ where it was fetched: the same by its folder.
+FETCHED = {"parser": "spacy/en_core_web_sm/en_core_web_sm-3.8.0"}
 
 
 def held(name: str, value: str, profile, data: str) -> str:
