@@ -41,6 +41,10 @@ if plain:
 
     onstart:  # not where the graph is only looked at
         write_settings(Path("settings.json"), said)
+elif workflow.remote_exec:  # a pod begins elsewhere than in the results folder
+
+    workdir: str(Path(workflow.configfiles[0]).parent)
+
 CHOSEN = config["notebooks"]  # names
 SHOWN = list(dict.fromkeys(  # exhibits
     name for notebook in CHOSEN for name in NOTEBOOKS[notebook].exhibits + NOTEBOOKS[notebook].reads

@@ -50,7 +50,7 @@ def on_cluster(root: Path, cluster):
     for before, after in (
         ("# slurm-status-command: squeue", "slurm-status-command: squeue"),  # no accounting here
         ("status-checks: 20", "status-checks: 2"),
-        ("retries: 1", "retries: 0"),
+        ("retries: 2", "retries: 0"),
     ):
         assert words.count(before) == 1
         words = words.replace(before, after)

@@ -177,6 +177,22 @@ def test_who_was_asleep_finds_out(folder):
     assert json.loads((folder / "run.2").read_text())  # still its new owner's
 
 
+def test_a_link_whose_answer_was_lost_was_made(folder, monkeypatch):
+    """As on NFS: the server made it, and says to the second asking that it is there."""
+    link = os.link
+
+    def lost(*given):
+        link(*given)
+        raise FileExistsError(17, "File exists")
+
+    monkeypatch.setattr(os, "link", lost)
+    with claims.claimed(folder, "run", wait=False) as claim:
+        claim.check()
+    monkeypatch.setattr(os, "link", link)
+    leave(folder, 2)
+    assert not claims._link(folder / "run.2")  # another's
+
+
 def test_of_many_one_is_first(folder):
     """Twenty threads at a dead owner's claim: each holds it once, never two at a time."""
     leave(folder, 7)

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 
 import pytest
 from alignbook import ROOT
@@ -83,6 +84,9 @@ def test_processes_that_train_together_ask_for_a_gpu_each():
     asked = asks.Asks(eight, "coco", "cuda")
     assert asked.of("arms", "comalign-TIII", "all")["gpu"] == 8
     assert asked.of("base")["gpu"] == 1 and asked.of("data")["gpu"] == 0
+    assert asked.of("arms", "comalign-TIII", "all")["nodes"] == 1  # all of them on one
+    assert asked.by(lambda wildcards: ["arms", "comalign-TIII", "all"])["nodes"]("") == 1
+    assert "nodes" not in PAPER.of("arms", "comalign-TIII", "all")
 
 
 def test_a_rule_with_wildcards_asks_for_the_same():
@@ -93,3 +97,10 @@ def test_a_rule_with_wildcards_asks_for_the_same():
 def test_larger_profiles_ask_for_more_memory():
     sizes = [asks.MEMORY[name] for name in profiles.NAMES]
     assert sizes == sorted(sizes) and len(sizes) == len(profiles.NAMES)
+
+
+def test_every_rule_says_what_it_asks_for():
+    words = (ROOT / "Snakefile").read_text(encoding="utf-8")
+    rules = re.split(r"(?m)^ *(?:rule|checkpoint)\b", words)[1:]
+    without = [rule.split(":")[0].strip() for rule in rules if "resources:" not in rule]
+    assert len(rules) > 8 and without == ["all"]

@@ -1,9 +1,11 @@
 """Where jobs run: what is asked of an executor, what is refused, what a timed job looks at."""
 
 import os
+import re
 import subprocess
 import sys
 from argparse import Namespace
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pandas as pd
@@ -72,6 +74,31 @@ def test_the_profiles_that_are_shipped_can_be_read(name):
     assert said["latency-wait"] == 60
 
 
+def test_pods_mount_the_project_and_begin_in_the_results_folder(monkeypatch):
+    """By its own settings the plugin shares no files. Tried with the plugin and a stand-in for a
+    cluster's API: pods began in a folder of their own, and refused without whose GPUs they lack.
+    """
+    plugin = SimpleNamespace(common_settings=Settings(True, True, True))
+    monkeypatch.setitem(sys.modules, "snakemake_executor_plugin_kubernetes", plugin)
+    done = cluster.Place("kubernetes").python().partition(cluster.SUBMITS)[2]
+    exec(done, {})
+    assert plugin.common_settings == Settings(False, False, True)
+    assert cluster.Place("slurm").python() == cluster.SUBMITS
+    said = yaml.safe_load((ROOT / "profiles/kubernetes/config.yaml").read_text())
+    assert said["default-resources"] == ["gpu_manufacturer='nvidia'", "scale=0"]
+    graph = (ROOT / "Snakefile").read_text()
+    assert re.search(r"elif workflow\.remote_exec:.*\n\n    workdir: .*configfiles\[0\]", graph)
+
+
+@dataclass
+class Settings:
+    """Of a plugin, as Snakemake knows it."""
+
+    implies_no_shared_fs: bool
+    job_deploy_sources: bool
+    non_local_exec: bool
+
+
 def test_what_submits_watches_the_lifeline_and_hands_it_on_to_nobody(tmp_path):
     from alignbook.workbook import lifeline
 
@@ -130,24 +157,35 @@ def test_whether_a_slurm_job_has_its_node_alone(tmp_path, monkeypatch, says, cpu
     assert alone.under_slurm("1") is answer
 
 
-def test_a_timed_job_refuses_where_others_may_be_at_work(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "timed, what", [(["benchmark"], "the kernels"), (["efficiency", "chan-F3"], "chan-F3")]
+)
+def test_a_timed_job_refuses_where_others_may_be_at_work(
+    tmp_path, monkeypatch, capsys, timed, what
+):
     measured = []
     book = SimpleNamespace(profile=SimpleNamespace(name="laptop"), out=tmp_path)
     monkeypatch.setattr(jobs.workbook, "load", lambda out: book)
     monkeypatch.setattr("alignbook.show.kernel_benchmark.measure", measured.append)
     monkeypatch.setattr("alignbook.show.kernel_benchmark.table", lambda book: pd.DataFrame())
+    monkeypatch.setattr("alignbook.workbook.results.arms", lambda book, exhibit: pd.DataFrame())
+    monkeypatch.setattr(
+        jobs.chapters.cost_of("chan-F3"),
+        "table",
+        lambda book, listed: measured.append(book) or pd.DataFrame(),
+    )
     for name in (alone.EXECUTOR, alone.SAID, "SLURM_JOB_ID"):
         monkeypatch.delenv(name, raising=False)
 
     def code() -> int:
         measured.clear()
-        return jobs.main(["benchmark", "--out", str(tmp_path)])
+        return jobs.main([*timed, "--out", str(tmp_path)])
 
     assert code() == 0 and measured  # on one machine
     monkeypatch.setenv(alone.EXECUTOR, "kubernetes")
     assert code() == 1 and not measured
     said = capsys.readouterr().err
-    for words in ("the kernels", "cannot be known", "profiles/kubernetes", "ALIGNBOOK_ALONE=yes"):
+    for words in (what, "cannot be known", "profiles/kubernetes", "ALIGNBOOK_ALONE=yes"):
         assert words in said
     monkeypatch.setenv(alone.SAID, "yes")
     assert code() == 0 and measured

@@ -13,6 +13,7 @@ import os
 import stat
 import sys
 import time
+import uuid
 from pathlib import Path
 
 from alignbook import ROOT
@@ -123,7 +124,7 @@ def store(known: Path, hashes: dict) -> None:
     They are not kept where there is no place for them: the disk is full, or no home is named.
     """
     with contextlib.suppress(OSError, home.NoHome):
-        aside = known.with_name(f".{known.name}.{os.getpid()}")
+        aside = known.with_name(f".{known.name}.{uuid.uuid4().hex}")
         known.parent.mkdir(parents=True, exist_ok=True)
         aside.write_text(json.dumps(hashes))
         os.replace(aside, known)

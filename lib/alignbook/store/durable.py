@@ -10,6 +10,7 @@ import hashlib
 import os
 import shutil
 import sys
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def write(path: Path, content: str | bytes, sealed: bool = False) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     if sealed:  # first: a seal without its file is nothing, a file without its seal is believed
         write(_seal_of(path), f"{hashlib.sha256(octets).hexdigest()}  {path.name}\n")
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         aside.write_bytes(octets)
         replace(aside, path)

@@ -20,6 +20,7 @@ LATE = 4  # times what is planned that a job may take
 # goes on from the last checkpoint.
 LEAST, MOST = 30, 24 * 60
 LISTED = 120  # minutes of a job of arms that others have trained: it lists, and measures some
+# How many seeds are bought nobody knows before: such a job asks for the most.
 
 
 @dataclass(frozen=True)
@@ -32,22 +33,24 @@ class Asks:
 
     def of(self, *words: str, trained: bool = False) -> dict[str, int]:
         """What a job asks for, by kind and names: mem_mb, runtime (minutes) and gpu: 0, or 1, or as
-        many as the profile's processes that train together.
+        many as the profile's processes that train together, which then share one node.
 
         `trained`: other jobs have done its trainings.
         """
         planned = LEAST + math.ceil(LATE * self._seconds(words) / 60)
-        return {
+        asked = {
             "mem_mb": MEMORY[self.profile.name],
-            "runtime": min(planned, LISTED if trained else MOST),
+            "runtime": MOST if words[0] == "seeds" else min(planned, LISTED if trained else MOST),
             "gpu": self._gpus(words[0]),
         }
+        together = self.profile.processes > 1 and gpus.used(self.device)
+        return asked | ({"nodes": 1} if together else {})
 
     def by(self, words: Callable) -> dict[str, Callable]:
         """The same where a rule knows kind and names from its wildcards."""
         return {
             name: lambda wildcards, name=name: self.of(*words(wildcards))[name]
-            for name in ("mem_mb", "runtime", "gpu")
+            for name in self.of("data")
         }
 
     def _gpus(self, kind: str) -> int:

@@ -39,6 +39,13 @@ for name in ("ALIGNBOOK_LIFELINE", "ALIGNBOOK_WARM"):
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """
 
+# Its plugin takes pods to share no files, and would deploy the project to each; here all mount it.
+MOUNTS = """\
+import dataclasses, snakemake_executor_plugin_kubernetes as plugin
+plugin.common_settings = dataclasses.replace(
+    plugin.common_settings, implies_no_shared_fs=False, job_deploy_sources=False)
+"""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -70,7 +77,8 @@ class Place:
 
     def python(self) -> str:
         """What the process that runs Snakemake does first."""
-        return SUBMITS if self.executor else ""
+        mounts = MOUNTS if self.executor == "kubernetes" else ""
+        return SUBMITS + mounts if self.executor else ""
 
     def stop(self, child: subprocess.Popen, log: Path) -> None:
         """End the Snakemake that writes a log, and everything it started, wherever it runs."""

@@ -5,6 +5,7 @@ Each leaves files under the results folder, written aside and renamed, and print
 
 import argparse
 import json
+import os
 import shlex
 import sys
 import time
@@ -34,6 +35,9 @@ def data(book: Workbook) -> None:
     """Make or read the data set; leave what it is in data.json."""
     began = time.monotonic()
     dataset = book.dataset()
+    if book.kind == "world" and alone.EXECUTOR in os.environ:
+        for domain in "BW":  # else several nodes might make them at once
+            book.dataset(domain)
     sizes = {split: len(rows) for split, rows in dataset.splits.items()}
     durable.write(
         book.out / "data.json",
