@@ -80,6 +80,30 @@ def test_a_name_that_is_not_utf8(root, capsys, arguments):
     assert not list((root / "results").iterdir())
 
 
+@pytest.mark.parametrize("how", ["there", "link"])
+def test_a_name_that_leads_where_it_is_not_utf8(root, capsys, monkeypatch, how):
+    folder = root.parent / os.fsdecode(b"\xff")
+    (folder / "coco").mkdir(parents=True)
+    (root.parent / "link").symlink_to(folder)
+    monkeypatch.chdir(folder if how == "there" else root.parent)
+    data = "coco=coco" if how == "there" else "coco=link"
+    assert r"/\xff" in (line := refused(capsys, "--data", data)) and "is not UTF-8" in line
+
+
+@pytest.mark.parametrize("name", ["results", "results/store", "data", ".cache"])
+def test_each_disk_has_to_have_room(root, capsys, monkeypatch, name):
+    (root / name).mkdir(parents=True, exist_ok=True)
+    usage = lambda place: SimpleNamespace(free=3e6 if place == root / name else 1e12)  # noqa: E731
+    monkeypatch.setattr(surroundings.shutil, "disk_usage", usage)
+    assert f"{root / name}: 3 MB free on its disk, expected 52 MB at least" in refused(capsys)
+    monkeypatch.setattr(
+        surroundings.shutil,
+        "disk_usage",
+        lambda place: SimpleNamespace(free=0.0 if place == root / name else 1e12),
+    )
+    assert surroundings.full() == [root / name]
+
+
 def test_a_project_folder_whose_name_is_not_utf8(root, capsys, monkeypatch):
     monkeypatch.setattr(surroundings, "ROOT", root / os.fsdecode(b"\xff"))
     assert r"/\xff: a name that is not UTF-8" in refused(capsys)

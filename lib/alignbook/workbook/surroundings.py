@@ -42,14 +42,14 @@ def told(error: OSError) -> str | None:
     return f"{readable(place)}: {error.strerror}; {REMEDIES[error.errno]}, then start again"
 
 
+def written() -> tuple[Path, ...]:
+    """Folders that the workbook writes to: each may lie on a disk of its own."""
+    return (ROOT / "results", ROOT / "results/store", ROOT / "data", ROOT / ".cache")
+
+
 def full(places: tuple[Path, ...] = ()) -> list[Path]:
     """Folders that the workbook writes to and that have no room left."""
-    places = places or (
-        ROOT / "results",
-        ROOT / "data",
-        ROOT / ".cache",
-        Path(tempfile.gettempdir()),
-    )
+    places = places or (*written(), Path(tempfile.gettempdir()))
     return [place for place in places if place.is_dir() and shutil.disk_usage(place).free < 1 << 20]
 
 
@@ -60,7 +60,7 @@ def readable(path: object) -> str:
 
 def problem(arguments: list[str] = ()) -> str | None:
     """What speaks against starting here with such arguments, and what to do; None if nothing does."""
-    for text in (str(ROOT), *arguments):
+    for text in (str(ROOT), *arguments, *map(_place, arguments)):
         if not is_utf8(text):
             return (
                 f"{readable(text)}: a name that is not UTF-8, which the files of a run cannot "
@@ -74,13 +74,19 @@ def problem(arguments: list[str] = ()) -> str | None:
             f"{ROOT / 'results/.locks'}: a file, expected the folder that keeps two runs apart: "
             "remove it, then start again"
         )
-    free = shutil.disk_usage(_there(ROOT / "results")).free
-    if free < LEAST:
-        return (
-            f"{ROOT / 'results'}: {free / 1e6:.0f} MB free on its disk, expected "
-            f"{LEAST / 1e6:.0f} MB at least: make room, then start again"
-        )
+    for folder in written():
+        if (free := shutil.disk_usage(_there(folder)).free) < LEAST:
+            return (
+                f"{folder}: {free / 1e6:.0f} MB free on its disk, expected "
+                f"{LEAST / 1e6:.0f} MB at least: make room, then start again"
+            )
     return None
+
+
+def _place(argument: str) -> str:
+    """Where a file or folder really lies that an argument names, behind the last "="."""
+    name = os.path.expanduser(argument.rpartition("=")[2])
+    return os.path.realpath(name) if name and os.path.lexists(name) else ""
 
 
 def is_utf8(text: str) -> bool:
