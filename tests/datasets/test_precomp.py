@@ -226,6 +226,25 @@ def test_every_row_is_looked_at_before_anything_is_made(
     by_name.prepare(f"precomp={folder}", Settings(train_images=1), folder.parent / "made")
 
 
+@pytest.mark.parametrize("step", [1, 5])
+def test_an_image_of_two_splits_is_found(folder, looked, monkeypatch, step):
+    monkeypatch.setattr(by_name, "FEWEST", 1)
+    asked = by_name.Asked(profiles.get("smoke", "precomp"), ())
+    assert by_name.check(f"precomp={folder}", asked) == []
+    arrays = made_features()
+    arrays["test"][1, 0] = arrays["train"][1, 0]
+    np.save(folder / "test_ims.npy", arrays["test"])
+    if step == 5:
+        repeat(folder, "train"), repeat(folder, "test")
+    (found,) = by_name.check(f"precomp={folder}", asked)
+    assert found.startswith(
+        f"{folder / 'test_ims.npy'}, image row {step}: the same features as image row {step} of "
+        "train_ims.npy (1 are in two splits), expected other pictures to be tested on"
+    )
+    fewer = asked._replace(profile=profiles.get("smoke", "precomp", {"train_images": "1"}))
+    assert by_name.check(f"precomp={folder}", fewer) == []
+
+
 def test_what_was_found_sound_is_not_looked_at_again(folder, looked, tmp_path):
     spec, sample = f"precomp={folder}", 2 + 1 + 2
     by_name.prepare(spec, Settings(), tmp_path / "made")

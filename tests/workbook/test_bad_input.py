@@ -614,6 +614,17 @@ def swap(one, other):
     return spoil
 
 
+def files_of(place, *names):
+    """Files that begin like JSON and are none, in a folder of their own."""
+
+    def spoil(folder):
+        (folder / place).mkdir(exist_ok=True)
+        for name in names:
+            (folder / place / name).write_text("{bad")
+
+    return spoil
+
+
 def strange(octets):
     """Captions of Latin letters, of which no word comes again."""
     number = itertools.count()
@@ -878,6 +889,8 @@ class Row(NamedTuple):
     late: bool = False
 
 
+PROBED = "--profile smoke --data flickr8k={folder} --set probes={folder} --set comalign_images=0"
+PROBED += " 21_comalign_compositional"
 TOKENS = "Flickr8k_text/Flickr8k.token.txt"
 TRAIN_COCO = "annotations/captions_train2017.json"
 TRAIN, DEV, TEST = (f"Flickr8k_text/Flickr_8k.{split}Images.txt" for split in SPLITS)
@@ -2922,6 +2935,56 @@ CASES = {
             "not found",
             "",
             "put there settings",
+        ),
+        Row(
+            "a ViT that is none",
+            each(
+                words("--set covalign_vit={folder}/vit"),
+                files_of("vit", "config.json", "preprocessor_config.json", "model.safetensors"),
+            ),
+            "vit/config.json",
+            "no JSON",
+            "",
+            "take the one that belongs to the weights",
+        ),
+        Row(
+            "boxes that are none",
+            each(
+                words("--profile smoke --set boxes={folder}/b.json 20_comalign"),
+                files_of(".", "b.json"),
+            ),
+            "b.json",
+            "JSON",
+            "",
+            "write the file again",
+        ),
+        Row(
+            "probes that are none",
+            each(words(PROBED), files_of("sugarcrepe", "add_att.json")),
+            "sugarcrepe/add_att.json",
+            "JSON",
+            "expected the table as it is published",
+            "take the file again",
+        ),
+        Row(
+            "probes that never end",
+            each(
+                words(PROBED),
+                files_of("sugarcrepe"),
+                lambda folder: os.mkfifo(folder / "sugarcrepe/add_att.json"),
+            ),
+            "sugarcrepe/add_att.json",
+            "named pipe",
+            "expected a regular file",
+        ),
+        Row(
+            "regions that never end",
+            lambda folder: os.mkfifo(folder / "regions.npz"),
+            "regions.npz",
+            "no regular file, expected one",
+        ),
+        Row(
+            "a batch of one", words("--set chan_batch=1"), "", "chan_batch=1", "expected 2 or more"
         ),
         Row(
             "a setting twice",

@@ -108,6 +108,11 @@ TWICE = [  # an option, and two values that it can't both have
         (["--set", "boxes=instances"], ["--set boxes=instances", "not known of world"]),
         (["--set", "probes=data"], ["--set probes=", "the world has probes of its own"]),
         (["--set", "comalign_source=coco=data"], ["comalign_source", "photographs"]),
+        (["--executor", ""], ["--executor: no name"]),
+        (
+            ["book", "--profile", "smoke", "--profile", "laptop"],
+            ["--profile", "smoke and laptop are both given"],
+        ),
         (["--device", "tpu"], ["unknown device 'tpu'", "cpu"]),
         (["--spread", "thin"], ["--spread"]),
         (["--prof", "smoke"], ["--prof"]),

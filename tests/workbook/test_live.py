@@ -595,7 +595,7 @@ def test_the_time_left_of_a_recorded_run_is_right_within_three_tenths(path, tmp_
     The files hold the jobs, when they began and how long they took, and what they told of
     themselves. From a third of the run to its very end nine of ten moments are right.
     """
-    assert path.stat().st_size <= 100_000
+    assert path.stat().st_size <= 100_000 and len(RECORDED) >= 3
     ran = json.loads(path.read_text())
     plan = dataclasses.replace(
         PLAN,

@@ -95,6 +95,8 @@ def check(spec: str, asked: Asked | None = None) -> list[str]:
         found.problems += _too_few_found(found, asked) + _without_words(found, asked)
         if isinstance(found, Collection):
             found.check_apart()
+        else:
+            found.check_apart(_limits(asked.profile))
     return shorten(found.problems)
 
 
@@ -263,6 +265,11 @@ def _read(
         found = flickr8k.read(folder)
     else:
         found = karpathy.read(folder, name)
+    for path in (folder / file for file in regions.FILES):
+        if path.exists() and not path.is_file():  # else it would count as none
+            found.problems.append(
+                f"{path}: no regular file, expected one; put region features there"
+            )
     found.regions = regions.find(folder)
     if found.regions and not found.problems:
         listed = [path for split in SPLITS for path in found.splits[split]]

@@ -31,7 +31,7 @@ import numpy as np
 
 from alignbook.datasets import sound
 from alignbook.datasets.files import check_regular, put
-from alignbook.datasets.photographs import caption_problem, read_lines, writable
+from alignbook.datasets.photographs import SAME_IN, caption_problem, read_lines, writable
 from alignbook.datasets.prepared import CAPTIONS_PER_IMAGE, SPLITS, progress
 from alignbook.errors import DataError
 from alignbook.store import contents, durable
@@ -98,6 +98,35 @@ class Precomp:
             look = partial(self._wrong, split, len(self.names[split][: limits.get(split) or None]))
             if problem := sound.once(self._part(split, limits), self.steps[split], look):
                 self.problems.append(f"{path}, image row {problem}; {REMEDY}")
+
+    def check_apart(self, limits: dict[str, int]) -> None:
+        """Note an image of dev or test whose first region is, octet by octet, that of another split's.
+
+        Official splits may hold a few.
+        """
+        parts = [self._part(split, limits) for split in self.files]
+        how = "apart", contents.together(parts), [*self.steps.values()]
+        if problem := sound.once(parts[-1], how, partial(self._alike, limits)):
+            self.problems.append(problem)
+
+    def _alike(self, limits: dict[str, int]):
+        seen: dict[bytes, tuple[str, int]] = {}
+        across = []
+        for split, path in self.files.items():
+            images, step = len(self.names[split][: limits.get(split) or None]), self.steps[split]
+            first = np.load(path, mmap_mode="r", allow_pickle=False)[: images * step : step, 0]
+            for row, features in enumerate(progress(first, len(first), f"images of {path.name}")):
+                content = hashlib.blake2b(features.tobytes(), digest_size=16).digest()
+                before = seen.setdefault(content, (split, row * step))
+                if before[0] != split:
+                    across.append((f"{path}, image row {row * step}", *before))
+        if len(across) > min(len(self.names[split]) for split in ("dev", "test")) // SAME_IN:
+            place, split, row = across[0]
+            yield (
+                f"{place}: the same features as image row {row} of {self.files[split].name} "
+                f"({len(across):,} are in two splits), expected other pictures to be tested on than "
+                f"those trained on; {REMEDY}"
+            )
 
     def _part(self, split: str, limits: dict[str, int]) -> Path | tuple[Path, int]:
         """The file of a split, or so many bytes from its start: those that are taken."""

@@ -111,6 +111,8 @@ def end(child: subprocess.Popen) -> None:
 
 def chosen(asked: argparse.Namespace) -> Place:
     """The place that a command line asks for; `Refused` if its plugin is not there."""
+    if asked.executor == "":
+        raise Refused("--executor: no name, expected a plugin's such as slurm; or leave it out")
     name = asked.executor or ""
     if name and name not in installed():
         package = (PLUGIN + name).replace("_", "-")

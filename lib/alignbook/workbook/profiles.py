@@ -36,7 +36,7 @@ class Profile(*(each.Sizes for each in CATALOGUES)):
     base: str  # a base model of the data, or a pretrained one of your own
     base_epochs: int = Field(ge=1, le=100_000)
     base_seeds: int = Field(ge=1, le=1000)  # of the table of base models
-    base_batch: int = Field(ge=1, le=1_000_000)
+    base_batch: int = Field(ge=2, le=1_000_000)
     bert: str  # captions: pretrained on them; minilm, as it is; or a name or folder of weights
     bert_steps: int = Field(ge=1, le=1_000_000_000)
     precision: Literal["float32", "tf32", "bf16"]  # of training, part of what its runs are keyed by

@@ -27,6 +27,8 @@ INPUTS = ("settings.json", "starts.json", "runs.csv")  # besides the notebooks
 
 def asked_for(command: str, description: str, arguments: list[str]) -> argparse.Namespace:
     """The folder, profile and data that a command on one results folder names."""
+    from alignbook.workbook.command import Once
+
     parser = argparse.ArgumentParser(
         prog=f"run_all.sh {command}", allow_abbrev=False, description=description
     )
@@ -39,12 +41,17 @@ def asked_for(command: str, description: str, arguments: list[str]) -> argparse.
     )
     parser.add_argument(
         "--profile",
+        action=Once,
         metavar="P",
         choices=profiles.NAMES,
         help=f"{' | '.join(profiles.NAMES)} (default: the newest results)",
     )
     parser.add_argument(
-        "--data", metavar="D", default="", help="world, flickr8k, … (default: the newest results)"
+        "--data",
+        action=Once,
+        metavar="D",
+        default="",
+        help="world, flickr8k, … (default: the newest results)",
     )
     return parser.parse_args(arguments)
 

@@ -48,7 +48,8 @@ def test_what_is_lacking_is_said_with_its_remedy(data, field, value, words):
 
 
 def test_grids_and_files_are_boxes(tmp_path):
-    (tmp_path / "found.json").write_text("[]")
+    told = {"image": "a.jpg", "boxes": [[0, 0, 2, 2]], "labels": ["dog"], "scores": [0.5]}
+    (tmp_path / "found.json").write_text(json.dumps([told]))
     (tmp_path / "yolo.pt").write_bytes(b"weights")
     for value in ("grid", str(tmp_path / "found.json"), str(tmp_path / "yolo.pt")):
         assert check.problem("boxes", made("flickr8k", boxes=value), "flickr8k") == ""

@@ -153,7 +153,7 @@ class Sizes:
     chan_images: int = Field(ge=0, le=10_000_000)  # training images, 0 for all
     chan_steps: int = Field(ge=1, le=1_000_000_000)  # optimiser steps of a reported training
     chan_trial_share: float = Field(gt=0, le=1)  # of those steps, which a trial takes
-    chan_batch: int = Field(ge=1, le=1_000_000)  # images of a batch, one caption of each
+    chan_batch: int = Field(ge=2, le=1_000_000)  # images of a batch, one caption of each
     chan_dim: int = Field(ge=1, le=100_000, multiple_of=4)  # d, which the heads of attention share
     chan_regions: int = Field(ge=1, le=10_000)  # K, regions of an image
     chan_learning_rate: float = Field(gt=0, lt=1e9)  # of AdamW

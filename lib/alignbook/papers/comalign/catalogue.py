@@ -213,7 +213,7 @@ class Sizes:
     parser: str  # captions (the world's own parses), a pipeline, a treebank, or none
     comalign_images: int = Field(ge=0, le=10_000_000)  # training images, 0 for all
     comalign_steps: int = Field(ge=1, le=1_000_000_000)  # optimiser steps of the heads
-    comalign_batch: int = Field(ge=1, le=1_000_000)  # images of a batch, one caption of each
+    comalign_batch: int = Field(ge=2, le=1_000_000)  # images of a batch, one caption of each
     comalign_learning_rate: float = Field(gt=0, lt=1e9)  # of AdamW
     comalign_trials: int = Field(ge=1, le=1000)  # learning rates that dev decides between
     comalign_source: str  # the data that heads are trained on; empty: the same

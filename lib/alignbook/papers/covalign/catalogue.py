@@ -166,7 +166,7 @@ class Sizes:
     covalign_layers: int = Field(ge=1, le=1000)  # of the queries
     covalign_images: int = Field(ge=0, le=10_000_000)  # training images, 0 for all
     covalign_steps: int = Field(ge=1, le=1_000_000_000)  # optimiser steps of a training
-    covalign_batch: int = Field(ge=1, le=1_000_000)  # images of a batch, one caption of each
+    covalign_batch: int = Field(ge=2, le=1_000_000)  # images of a batch, one caption of each
     covalign_learning_rate: float = Field(gt=0, lt=1e9)  # of Adam
     covalign_trials: int = Field(ge=1, le=1000)  # settings that dev decides between
     covalign_dev_images: int = Field(ge=0, le=10_000_000)  # images measured of dev, 0 for all

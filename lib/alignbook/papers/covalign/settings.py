@@ -20,7 +20,7 @@ def problem(name: str, profile, data: str, exhibits: Sequence[str] = ()) -> str:
     from alignbook.papers.covalign import two_towers
 
     try:
-        two_towers.ViT(profile.covalign_vit).files
+        two_towers.ViT(profile.covalign_vit).load(profile.size)
     except ValueError as error:
         return str(error)
     return ""

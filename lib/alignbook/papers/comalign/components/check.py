@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-from alignbook.datasets import conllu, files
+from alignbook.datasets import conllu, files, regions
 from alignbook.errors import DataError
 
 WITHOUT = {
@@ -13,6 +13,7 @@ WITHOUT = {
     "probes": "no benchmarks: --set probes=DIR takes a folder that holds sugarcrepe/, aro/ or "
     "svo_probes/, as published",
 }
+PROBES = "expected the table as it is published; take the file again"
 ULTRALYTICS = (
     "a detector needs ultralytics (AGPL-3.0), which is not installed: pip install "
     "ultralytics, or --set boxes=gold in the world and boxes=grid elsewhere"
@@ -57,7 +58,9 @@ def _boxes(value: str, data: str) -> str:
             return ULTRALYTICS
         detector.Weights(value).path
     elif value.endswith(".json"):
-        return "" if Path(value).is_file() else f"no such file; {WITHOUT['boxes']}"
+        if not Path(value).is_file():
+            return f"no such file; {WITHOUT['boxes']}"
+        regions.read_detections(Path(value))
     elif value not in (("grid", "gold") if name == "world" else ("grid",)):
         return f"not known of {name}; {WITHOUT['boxes']}"
     return ""
@@ -68,5 +71,11 @@ def _probes(value: str, data: str) -> str:
 
     if data == "world":
         return "the world has probes of its own; leave it out"
-    probes.Brought(Path(value)).files
+    for path in probes.Brought(Path(value)).files:
+        try:
+            files.check_regular(path)
+        except OSError as error:
+            return f"{path}: {error.strerror}, expected a regular file; put the benchmark's there"
+        if path.suffix == ".json":
+            files.load_json(path, dict if path.parent.name == "sugarcrepe" else list, PROBES)
     return ""
