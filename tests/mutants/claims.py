@@ -16,11 +16,8 @@ MUTANTS = [
             "if False:\n            os.utime",
         ),
         ("who was asleep does not find out", "!= self.number:", "< self.number:"),
-        (
-            "all are first",
-            "except FileExistsError:\n        return False",
-            "except FileExistsError:\n        return True",
-        ),
+        ("all are first", "return aside.stat().st_nlink == 2", "return True"),
+        ("a lost answer is a no", "return aside.stat().st_nlink == 2", "return False"),
         (
             "without waiting the silent are followed",
             "        if not wait and (here or not look):\n            return False",

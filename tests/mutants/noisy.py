@@ -468,13 +468,14 @@ MUTANTS = [
         ),
         (
             "course: own captions one after another",
-            "repeat_interleave(each, dim=1)",
-            "repeat(1, each)",
+            "scores.unflatten(1, (n, each)).diagonal()",
+            "scores.unflatten(1, (each, n)).diagonal(dim1=0, dim2=2)",
         ),
+        ("course: the last part alone", "in scores.split(256))", "in scores.split(2)[-1:])"),
         (
             "course: the spread of all scores",
-            "others.std(correction=0)",
-            "scores.double().std(correction=0)",
+            "max(of_others(lambda x: (x - mean) ** 2), 0.0) ** 0.5",
+            "float(scores.double().std(correction=0))",
         ),
         (
             "a run's course: a division before the first",
