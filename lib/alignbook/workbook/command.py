@@ -178,11 +178,7 @@ def parser() -> argparse.ArgumentParser:
         help="what a rule asks for, such as base:mem_mb=8000; may be given more than once",
     )
     option("--dry-run", action="store_true", help="list what would run, and why; compute nothing")
-    option(
-        "--no-report",
-        action="store_true",
-        help="leave the report as it is, which takes ten seconds; ./run_all.sh book makes it",
-    )
+    option("--no-report", action="store_true", help="leave the report as it is: book makes it")
     return whole
 
 
