@@ -224,12 +224,23 @@ install_environment() {
   echo "environment ready after $((SECONDS - started)) s"
 }
 
+# A line every half a minute, until it is ended or this start is.
+tell_the_time() {
+  while sleep 25 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+    echo "… still installing, $((SECONDS - started)) s"
+  done
+}
+
 # The lock's packages into environment $1; whether PyTorch loads then.
 install_needed() {
+  local told installed=yes
   needed_packages >"$cache/needed.lock"
+  tell_the_time &
+  told=$!
   "$uv" pip install --quiet --python "$1/bin/python" --require-hashes --no-deps \
-    --compile-bytecode -r "$cache/needed.lock" ||
-    fail "the packages could not be installed; start again to go on$2"
+    --compile-bytecode -r "$cache/needed.lock" || installed=no
+  { kill "$told" && wait "$told"; } 2>/dev/null || true
+  [ $installed = yes ] || fail "the packages could not be installed; start again to go on$2"
   "$1/bin/python" -m alignbook.workbook.placeholders
 }
 

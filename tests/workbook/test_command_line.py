@@ -3,10 +3,12 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import threading
+import time
 import tomllib
 import zipfile
 from pathlib import Path
@@ -599,6 +601,27 @@ def test_first_start_makes_the_environment_and_later_ones_leave_it(set_up):
     done = set_up.run("doctor")
     assert done.stdout == "handed over: -m alignbook doctor\n"
     assert len(set_up.calls()) == 3
+
+
+def test_a_long_set_up_is_not_silent(set_up):
+    script = set_up.root / "run_all.sh"
+    words = script.read_text()
+    assert words.count("sleep 25 ") == 1
+    script.write_text(words.replace("sleep 25 ", "sleep 0.4 "))
+    began = time.monotonic()
+    done = set_up.run(UV_SECONDS="1")
+    took = time.monotonic() - began
+    assert done.returncode == 0 and "Terminated" not in done.stderr, done.stderr
+    told = [
+        line for line in done.stdout.splitlines() if re.fullmatch("… still installing, . s", line)
+    ]
+    assert 2 <= len(told) <= 6
+    assert set_up.run().stdout == "handed over: -m alignbook\n"
+    script.write_text(words)
+    set_up.root.joinpath(".venv/.alignbook/requirements.lock").write_text("")
+    began = time.monotonic()
+    assert set_up.run().returncode == 0
+    assert time.monotonic() - began < took + 5  # nobody waits for what tells the time
 
 
 def test_changed_lock_makes_the_environment_anew(set_up):
