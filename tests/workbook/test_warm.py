@@ -1,5 +1,6 @@
 """Forks that begin with the packages loaded do what a process of their own does, and end as it does."""
 
+import ast
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ import time
 
 import pytest
 from alignbook.workbook import warm
+from conftest import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked")
 TOLD = """\
@@ -72,6 +74,17 @@ def test_a_fork_is_told_what_a_process_is_told(folder, kept):
     environment.pop(warm.VARIABLE)
     plain = json.loads(asked(folder, environment, "told", "--x", "y z").stdout)
     assert plain[:6] == found[:6] and plain[6] is False
+
+
+def test_modules_are_looked_for_where_the_one_who_asks_does(folder, kept, tmp_path):
+    """Not where the one who keeps did: a copy of the workbook runs its own library."""
+    elsewhere = tmp_path / "a copy"
+    elsewhere.mkdir()
+    (elsewhere / "there.py").write_text("import sys\nprint(sys.path)\n")
+    theirs = [str(elsewhere), str(ROOT / "lib")]
+    done = asked(folder, {**kept, "PYTHONPATH": os.pathsep.join(theirs)}, "there")
+    found = ast.literal_eval(done.stdout)
+    assert found[:3] == [str(folder), *theirs]
 
 
 def test_a_leader_s_fork_leads_a_session(folder, kept):

@@ -276,14 +276,24 @@ def _attend(line: socket.socket) -> dict:
     os._exit(0)
 
 
+def _python_path() -> list[str]:
+    """Where modules are looked for first, as the environment says."""
+    return [os.path.abspath(each) for each in os.environ.get("PYTHONPATH", "").split(":") if each]
+
+
 def _become(wanted: dict) -> None:
     """What `python -m` does, in the folder and environment of the one who asked."""
     if wanted["leads"]:
         os.setsid()
     os.chdir(wanted["folder"])
+    own = _python_path()
     os.environ.clear()
     os.environ.update(wanted["environment"])
-    sys.path.insert(0, wanted["folder"])
+    sys.path[:] = [
+        wanted["folder"],
+        *_python_path(),
+        *(each for each in sys.path if each not in own),
+    ]
     sys.argv = wanted["arguments"]
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)
