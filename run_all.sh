@@ -226,8 +226,10 @@ install_environment() {
 
 # A line every half a minute, until it is ended or this start is.
 tell_the_time() {
-  while sleep 25 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
-    echo "… still installing, $((SECONDS - started)) s"
+  local waited=0
+  while sleep 1 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+    waited=$((waited + 1))
+    [ $((waited % 25)) != 0 ] || echo "… still installing, $((SECONDS - started)) s"
   done
 }
 

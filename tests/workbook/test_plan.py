@@ -271,3 +271,17 @@ def test_the_page_has_the_table_of_today(made):
     assert first.renewed(page, first.said(made)) == page, (
         "the table is of another state: python -m alignbook.workbook.needs writes it anew"
     )
+
+
+def test_what_brings_the_hours_down_is_of_today_too(made):
+    page = " ".join((ROOT / "docs/at-scale.md").read_text(encoding="utf-8").split())
+    apart = [plan.trainings(name, one.data, one.profile) for name, one in made.items()]
+    once = [one.new for one in made.values()]
+    longest = max(plan.hours({key: each}) for some in once for key, each in some.items())
+    for said, hours in (
+        ("in float32, it would be {} hours", sum(map(plan.hours, apart))),
+        ("among them, it is {};", sum(map(plan.hours, once))),
+        ("with bf16 {}.", sum(plan.hours(each, "bf16") for each in once)),
+        ("takes {} hours in float32", longest),
+    ):
+        assert said.format(f"{hours:,.0f}") in page, (said, hours)

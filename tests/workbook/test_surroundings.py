@@ -93,14 +93,12 @@ def test_a_name_that_leads_where_it_is_not_utf8(root, capsys, monkeypatch, how):
 @pytest.mark.parametrize("name", ["results", "results/store", "data", ".cache"])
 def test_each_disk_has_to_have_room(root, capsys, monkeypatch, name):
     (root / name).mkdir(parents=True, exist_ok=True)
-    usage = lambda place: SimpleNamespace(free=3e6 if place == root / name else 1e12)  # noqa: E731
-    monkeypatch.setattr(surroundings.shutil, "disk_usage", usage)
-    assert f"{root / name}: 3 MB free on its disk, expected 52 MB at least" in refused(capsys)
+    free = dict.fromkeys(surroundings.written(), 1e12) | {root / name: 3e6}
     monkeypatch.setattr(
-        surroundings.shutil,
-        "disk_usage",
-        lambda place: SimpleNamespace(free=0.0 if place == root / name else 1e12),
+        surroundings.shutil, "disk_usage", lambda place: SimpleNamespace(free=free.get(place, 1e12))
     )
+    assert f"{root / name}: 3 MB free on its disk, expected 52 MB at least" in refused(capsys)
+    free[root / name] = 0.0
     assert surroundings.full() == [root / name]
 
 

@@ -20,7 +20,6 @@ LATE = 4  # times what is planned that a job may take
 # goes on from the last checkpoint.
 LEAST, MOST = 30, 24 * 60
 LISTED = 120  # minutes of a job of arms that others have trained: it lists, and measures some
-# How many seeds are bought nobody knows before: such a job asks for the most.
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,11 @@ class Asks:
         `trained`: other jobs have done its trainings.
         """
         planned = LEAST + math.ceil(LATE * self._seconds(words) / 60)
+        if words[0] == "seeds":  # nobody knows before how many are bought
+            planned = MOST
         asked = {
             "mem_mb": MEMORY[self.profile.name],
-            "runtime": MOST if words[0] == "seeds" else min(planned, LISTED if trained else MOST),
+            "runtime": min(planned, LISTED if trained else MOST),
             "gpu": self._gpus(words[0]),
         }
         together = self.profile.processes > 1 and gpus.used(self.device)
