@@ -16,7 +16,7 @@ from alignbook.store import contents
 from alignbook.store.fingerprint import code_hash, key
 from alignbook.workbook import asks, beside, chapters, named_files, profiles, trainings
 from alignbook.workbook.checks import check
-from alignbook.workbook.exhibits import EXHIBITS, NOTEBOOKS, arms as arms_of, jobs, paper
+from alignbook.workbook.exhibits import EXHIBITS, NOTEBOOKS, arms as arms_of, buyers, jobs, paper
 from alignbook.workbook.folders import results_folder, write_settings
 
 # Under an executor Snakemake reads this file again where the job runs: so the job knows of it, and
@@ -284,24 +284,46 @@ for each in (bought(SHOWN) if BUYS else []):
     whose = Path(each).stem
     theirs = [name for name in SHOWN if paper(name) == whose and arms(name)]
 
+    buys = dict(
+        settings=SETTINGS,
+        code=code_hash("alignbook.workbook.buying", "alignbook.workbook.results",
+                       counts=lambda name: name.startswith("alignbook.evidence")),
+        files=contents.together([file for file in PRINTED if f"/{whose}/" in file]),
+        paper=whose,
+        exhibits=" ".join(theirs),
+    )
+
+    rule:
+        name:
+            f"buy_{whose}"
+        input:
+            [file for name in theirs for file in arms(name)],
+        output:
+            touch(f"seeds/{whose}-{{buyer}}.bought"),
+        params:
+            **buys,
+        threads: PROFILE.processes
+        resources:
+            **asked.of("buy", whose, "0", *theirs),
+        priority: 100  # a paper's seeds are bought one look after another
+        shell:
+            "OMP_NUM_THREADS=1 " + JOB
+            + " buy {params.paper} {wildcards.buyer} {params.exhibits} --out ."
+
     rule:
         name:
             f"seeds_{whose}"
         input:
             [file for name in theirs for file in arms(name)],
+            [f"seeds/{whose}-{buyer}.bought" for buyer in buyers(SPREAD)],
         output:
             each,
         params:
-            settings=SETTINGS,
-            code=code_hash("alignbook.workbook.buying", "alignbook.workbook.results",
-                           counts=lambda name: name.startswith("alignbook.evidence")),
-            files=contents.together([file for file in PRINTED if f"/{whose}/" in file]),
-            paper=whose,
-            exhibits=" ".join(theirs),
+            **buys,
         threads: PROFILE.processes
         resources:
             **asked.of("seeds", whose, *theirs),
-        priority: 100  # a paper's seeds are bought one look after another
+        priority: 100
         shell:
             "OMP_NUM_THREADS=1 " + JOB + " seeds {params.paper} {params.exhibits} --out ."
 

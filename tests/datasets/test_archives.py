@@ -10,6 +10,7 @@ import pytest
 from alignbook.datasets import archives
 from alignbook.datasets.archives import unpack
 from alignbook.errors import DataError
+from alignbook.store import durable
 
 FILES = {"x/a.txt": b"1" * 600, "b.bin": os.urandom(3000), "x/y/c": b""}
 MODES = {"plain.tar": "w", "small.tgz": "w:gz", "small.tar.bz2": "w:bz2", "small.tar.xz": "w:xz"}
@@ -186,7 +187,8 @@ def test_what_is_there_is_never_overwritten(tmp_path):
 
 
 def test_what_a_killed_unpacking_left_is_swept(tmp_path):
-    left = tmp_path / ".making-999999999-into"
+    own = durable.aside(tmp_path / "into")
+    left = own.with_name(own.name.replace(str(os.getpid()), "999999999"))
     left.mkdir()
     unpack(plain(tmp_path / "a.tar"), tmp_path / "into")
     assert not left.exists()

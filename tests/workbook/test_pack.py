@@ -825,7 +825,7 @@ def test_a_disk_that_fills_up_leaves_nothing(root, tmp_path, monkeypatch, capsys
     monkeypatch.setattr(pack_archive, "open", full, raising=False)
     assert pack.main(["unpack", str(path)]) == 2
     assert "No space left on device: make room" in capsys.readouterr().err
-    assert not list((root / "results/store").glob(".unpacking-*"))
+    assert not list((root / "results/store").glob(".making-*"))
 
 
 def test_a_failed_pack_leaves_no_file(root, tmp_path, monkeypatch):
@@ -838,9 +838,10 @@ def test_a_failed_pack_leaves_no_file(root, tmp_path, monkeypatch):
 
 
 def test_leftovers_of_a_killed_unpacking_are_removed(root, tmp_path):
-    dead = tmp_path / "store/.unpacking-999999999"
+    own = durable.aside(tmp_path / "store/pack").name
+    dead = tmp_path / "store" / own.replace(str(os.getpid()), "999999999")
     (dead / ARM).mkdir(parents=True)
-    other = tmp_path / f"store/.unpacking-{os.getppid()}"  # at work
+    other = tmp_path / "store" / own.replace(str(os.getpid()), str(os.getppid()))  # at work
     other.mkdir()
     pack_archive.read(packed(root), tmp_path / "store")
     assert not dead.exists() and other.exists()

@@ -4,7 +4,6 @@ Everything behind it reads these files: regions of the methods, patches and word
 and the vectors of wholes of which the base model learns its maps.
 """
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +11,8 @@ import numpy as np
 import torch
 
 from alignbook.backbones import bert, packaged, region_features
-from alignbook.store import durable, progress
+from alignbook.store import progress
+from alignbook.store.shelf import Shelf
 
 AT_ONCE, SAID_AT_ONCE = 64, 512  # images and captions
 SIDE = packaged.PIXELS // 32  # cells of the last map, either way
@@ -42,31 +42,6 @@ class Captions:
         return captions(self, inputs[0], folder, device)
 
 
-class Shelf:
-    """Arrays in a folder, filled from the front; what is filled outlasts a kill.
-
-    Parameters
-    ----------
-    name : of the part, in `checkpoint.<name>`, which holds how many rows are done.
-    shapes : {file: (dtype, shape)}.
-    """
-
-    def __init__(self, folder: Path, name: str, shapes: dict):
-        self.note = folder / f"checkpoint.{name}"
-        self.done = json.loads(self.note.read_text()) if self.note.exists() else 0
-        mode = "r+" if self.done else "w+"
-        self.arrays = {
-            file: np.lib.format.open_memmap(folder / f"{file}.npy", mode, dtype, shape)
-            for file, (dtype, shape) in shapes.items()
-        }
-
-    def keep(self, done: int) -> None:
-        """Note that so many rows are filled, once they are on the disk."""
-        for array in self.arrays.values():
-            array.flush()
-        durable.write(self.note, str(done))
-
-
 @torch.inference_mode()
 def images(dataset, folder: Path, device: str) -> dict:
     """All N pictures, from where a start was interrupted.
@@ -84,16 +59,19 @@ def images(dataset, folder: Path, device: str) -> dict:
         "patches": (half, (n, 4 * cells, packaged.PATCH_WIDTH)),
     }
     shelf = Shelf(folder, "images", shapes)
-    for start in range(shelf.done, n, AT_ONCE):
+    for start in range(0, n, AT_ONCE):
         rows = np.arange(start, min(start + AT_ONCE, n))
+        if shelf.holds(features=rows, patches=rows, order=rows):
+            continue
         fine, last = tower(tower.pixels(dataset.images[rows]).to(device))
         regions = last.flatten(2).mT
         order = region_features.saliency(regions).argsort(dim=1, descending=True, stable=True)
         chosen = regions.gather(1, order[..., None].expand_as(regions))
-        shelf.arrays["features"][rows] = _half(chosen, f"regions of images {start}…")
-        shelf.arrays["patches"][rows] = _half(fine.flatten(2).mT, f"patches of images {start}…")
-        shelf.arrays["order"][rows] = order.cpu().numpy()
-        shelf.keep(int(rows[-1]) + 1)
+        shelf.fill(
+            features=_half(chosen, f"regions of images {start}…"),
+            patches=_half(fine.flatten(2).mT, f"patches of images {start}…"),
+            order=order.cpu().numpy(),
+        )
         progress.show(f"towers over {dataset.name}'s images", int(rows[-1]) + 1, n)
     width = packaged.REGION_WIDTH
     return {"images": n, "regions": cells, "width": width, "side": SIDE, "grid": [2 * SIDE] * 2}
@@ -110,7 +88,7 @@ def captions(config: Captions, dataset, folder: Path, device: str) -> dict:
     model, pieces = packaged.text_tower()
     model.to(device)
     ids, lengths = pieces.encode(dataset.captions, config.context)
-    _, whole = pieces.encode(dataset.captions, pieces.positions)
+    _, uncut = pieces.encode(dataset.captions, pieces.positions)
     ends, m = lengths.numpy().cumsum(), len(ids)
     np.save(folder / "ends.npy", ends)
     shapes = {
@@ -118,19 +96,21 @@ def captions(config: Captions, dataset, folder: Path, device: str) -> dict:
         "captions": (np.float16, (m, packaged.WORD_WIDTH)),
     }
     shelf, by_length = Shelf(folder, "captions", shapes), lengths.argsort(stable=True)
-    for start in range(shelf.done, m, SAID_AT_ONCE):
+    for start in range(0, m, SAID_AT_ONCE):
         numbers = by_length[start : start + SAID_AT_ONCE]
         own = lengths[numbers]
-        states = bert.last_layer(model, ids[numbers, : int(own.max())].to(device), own).cpu()
-        real = torch.arange(states.shape[1]) < own[:, None]
+        longest = torch.arange(int(own.max()))
+        real = longest < own[:, None]
         firsts = ends[numbers] - own.numpy()
-        places = (firsts[:, None] + np.arange(states.shape[1]))[real.numpy()]
+        places = (firsts[:, None] + longest.numpy())[real.numpy()]
+        if shelf.holds(words=places, captions=numbers.numpy()):
+            continue
+        states = bert.last_layer(model, ids[numbers, : len(longest)].to(device), own).cpu()
         what = f"words of caption {int(numbers[0])}…"
-        shelf.arrays["words"][places] = _half(states[real], what)
-        shelf.arrays["captions"][numbers.numpy()] = _half(packaged.mean_words(states, own), what)
-        shelf.keep(min(start + SAID_AT_ONCE, m))
+        whole = _half(packaged.mean_words(states, own), what)
+        shelf.fill(words=_half(states[real], what), captions=whole)
         progress.show(f"words of {dataset.name}'s captions", min(start + SAID_AT_ONCE, m), m)
-    return {"captions": m, "words": int(ends[-1]), "captions cut": int((whole > lengths).sum())}
+    return {"captions": m, "words": int(ends[-1]), "captions cut": int((uncut > lengths).sum())}
 
 
 def _half(tokens: torch.Tensor, what: str) -> np.ndarray:

@@ -19,7 +19,6 @@ import zipfile
 import zlib
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from alignbook.datasets.prepared import sweep
 from alignbook.errors import DataError
 from alignbook.store import durable
 
@@ -82,8 +81,8 @@ def unpack(archive: Path, folder: Path, most: int = MOST) -> list[str]:
         with _open(archive) as opened:
             names = _check(archive, opened, most, folder)
             folder.parent.mkdir(parents=True, exist_ok=True)
-            sweep(folder.parent)
-            aside = folder.parent / f".making-{os.getpid()}-{folder.name}"
+            durable.sweep(folder.parent)
+            aside = durable.aside(folder)
             aside.mkdir()
             _extract(opened, aside)
         durable.replace(aside, folder)

@@ -18,15 +18,7 @@ from stat import S_ISREG
 import numpy as np
 
 from alignbook.datasets.files import check_regular
-from alignbook.datasets.prepared import (
-    FORMATS,
-    MOST_PIXELS,
-    SPLITS,
-    Dataset,
-    is_whole,
-    progress,
-    sweep,
-)
+from alignbook.datasets.prepared import FORMATS, MOST_PIXELS, SPLITS, Dataset, is_whole, progress
 from alignbook.errors import DataError
 from alignbook.store import contents, durable, fingerprint, verbatim
 
@@ -185,8 +177,8 @@ def _write(place: Path, folder: Path, names: list[str], size: int, mark: str) ->
     """Decode aside, in a sibling of the folder, then move it into place."""
     from PIL import Image
 
-    sweep(place.parent)
-    aside = place.parent / f".making-{os.getpid()}-{place.name}"
+    durable.sweep(place.parent)
+    aside = durable.aside(place)
     aside.mkdir()
     Image.init()  # all formats at once, here: not by several threads
     pool = ThreadPoolExecutor(min(os.cpu_count() or 1, 8))

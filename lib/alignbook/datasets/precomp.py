@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -213,7 +212,7 @@ def write(
                 f"({len(names[split])}, K, D): one row an image"
             )
         path = folder / f"{split}_ims.npy"
-        aside = path.with_name(f".making-{os.getpid()}-{path.name}")
+        aside = durable.aside(path)
         try:
             rows = np.lib.format.open_memmap(aside, "w+", np.float32, shape)
             for start in range(0, len(rows), 256):

@@ -275,7 +275,7 @@ def write(
     """
     name, size, splits, captions = contents
     folder.parent.mkdir(parents=True, exist_ok=True)
-    sweep(folder.parent)
+    durable.sweep(folder.parent)
     names = [each for split in SPLITS for each in splits[split]]
     needed, free = len(names) * size * size * 3 + extra, shutil.disk_usage(folder.parent).free
     if needed > free:
@@ -283,7 +283,7 @@ def write(
             f"{folder.parent}: {free // 10**6:,} MB free, expected {needed // 10**6:,} MB for "
             f"{len(names):,} images at {size} pixels: make room or take a smaller profile"
         )
-    aside = folder.parent / f".making-{os.getpid()}-{folder.name}"
+    aside = durable.aside(folder)
     aside.mkdir()
     try:
         images = None
@@ -454,21 +454,6 @@ def _said(items, total: int, what: str):
         if time.monotonic() > last + contents.QUIET:
             last = time.monotonic()
             print(f"  {done:,} of {total:,} {what}", file=sys.stderr, flush=True)
-
-
-def sweep(root: Path) -> None:
-    """Remove half-made folders whose process is gone, or had the number this process has now."""
-    for left in root.glob(".making-[0-9]*"):
-        process = int(left.name.split("-")[1])
-        try:
-            if process != os.getpid():
-                os.kill(process, 0)
-                continue
-        except ProcessLookupError:
-            pass
-        except PermissionError:  # another user's process: alive
-            continue
-        shutil.rmtree(left, ignore_errors=True)
 
 
 def _dump(path: Path, value) -> bytes:

@@ -14,7 +14,6 @@ photographs, or its file name alone.
 from __future__ import annotations
 
 import math
-import os
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -113,7 +112,7 @@ def write(path: Path, regions: Regions) -> None:
     for _ in _look(path, regions, [regions.features]):
         pass
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".making-{os.getpid()}-{path.name}")
+    aside = durable.aside(path)
     try:
         if path.suffix == ".npz":
             with open(aside, "wb") as file:

@@ -6,18 +6,22 @@ kept beside it (`write` with `sealed`), behind its end (`seal`) or in a list (`d
 set aside rather than removed.
 """
 
+import contextlib
 import hashlib
 import os
+import re
 import shutil
 import sys
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from alignbook.store import contents
+from alignbook.store import claims, contents
 
 THREADS = 8  # that bring files to the disk: together these are three times as fast as one by one
 SEAL = 32  # bytes of a SHA-256
+DAY = 86400.0  # seconds, after which what another machine left aside is nobody's
 
 
 def write(path: Path, content: str | bytes, sealed: bool = False) -> None:
@@ -43,6 +47,45 @@ def replace(aside: Path, path: Path) -> None:
     settle(aside)
     os.replace(aside, path)
     _settle_one(Path(path).parent)
+
+
+def aside(path: Path) -> Path:
+    """A name beside a file or folder for making it, by which `sweep` knows this process."""
+    return path.with_name(f".making-{_machine()}-{os.getpid()}-{path.name}")
+
+
+def _machine() -> str:
+    return hashlib.sha256(claims.host().encode()).hexdigest()[:8]
+
+
+def sweep(folder: Path) -> None:
+    """Remove what was made aside and whose process is gone, or had the number of this one.
+
+    Whether a process of another machine lives can't be seen: what it makes aside goes after a day
+    without a change.
+    """
+    for left in folder.glob(".making-*"):
+        told = re.match(r"\.making-([0-9a-f]{8})-(\d+)-", left.name)
+        if told and (_is_left(int(told[2])) if told[1] == _machine() else _is_old(left)):
+            with contextlib.suppress(FileNotFoundError):  # another process was first
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
+def _is_left(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except PermissionError:  # another user's process: alive
+        return False
+    return process == os.getpid()
+
+
+def _is_old(path: Path) -> bool:
+    try:
+        return max(each.stat().st_mtime for each in [path, *path.rglob("*")]) < time.time() - DAY
+    except FileNotFoundError:  # it is being finished
+        return False
 
 
 def settle(path: Path) -> None:

@@ -19,7 +19,9 @@ LATE = 4  # times what is planned that a job may take
 # Minutes that any job may take, and that none may ask for: who is ended then is started again, and
 # goes on from the last checkpoint.
 LEAST, MOST = 30, 24 * 60
-LISTED = 120  # minutes of a job of arms that others have trained: it lists, and measures some
+LISTED = (
+    120  # minutes of a job whose arms or seeds others have trained: it lists, and measures some
+)
 
 
 @dataclass(frozen=True)
@@ -37,11 +39,12 @@ class Asks:
         `trained`: other jobs have done its trainings.
         """
         planned = LEAST + math.ceil(LATE * self._seconds(words) / 60)
-        if words[0] == "seeds":  # nobody knows before how many are bought
+        if words[0] == "buy":  # nobody knows before how many are bought
             planned = MOST
+        trained = trained or words[0] == "seeds"
         asked = {
             "mem_mb": MEMORY[self.profile.name],
-            "runtime": min(planned, LISTED if trained else MOST),
+            "runtime": LISTED if trained else min(planned, MOST),
             "gpu": self._gpus(words[0]),
         }
         together = self.profile.processes > 1 and gpus.used(self.device)

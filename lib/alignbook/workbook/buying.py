@@ -1,16 +1,19 @@
 """Seeds are bought where they decide: looks at a paper's claims after 3, 5, 8 and 12 of them.
 
 Each look asks `evidence.sequential` which arms' next seeds could still decide a claim, and trains
-those alone. What was bought is a file of the results folder; the arms' own lists are those of the
-first look.
+those alone. Several jobs buy for a paper at once: each goes through the same looks, and trains what
+none of the others is at work on. What was bought is a file of the results folder; the arms' own lists
+are those of the first look.
 """
+
+import contextlib
 
 import pandas as pd
 
 from alignbook.core.names import row_and_target
 from alignbook.evidence import claims, learnt, sequential
 from alignbook.evidence.exhibit import is_short
-from alignbook.workbook import exhibits, results
+from alignbook.workbook import exhibits, results, trainings
 
 
 def buy(book, paper: str, names: list[str]) -> pd.DataFrame:
@@ -25,11 +28,23 @@ def buy(book, paper: str, names: list[str]) -> pd.DataFrame:
     seeds: dict[tuple[str, str], int] = {}
     first = listed = _listed(book, names, seeds)
     while more := _more(book, chosen, listed, seeds):
+        _train(book, more, seeds)
         seeds |= more
         listed = _listed(book, names, seeds)
     known = {*zip(first.exhibit, first.arm, first.role, first.seed)}
     all_ = zip(listed.exhibit, listed.arm, listed.role, listed.seed)
     return listed[[which not in known for which in all_]]
+
+
+def _train(book, more: dict, before: dict) -> None:
+    """Train the seeds of a look but those that another process is at work on."""
+    for (exhibit, arm), count in sorted(more.items()):
+        first = len(trainings.seeds(exhibit, arm, book.profile))
+        new = range(before.get((exhibit, arm), first), count)
+        for one in trainings.of_arm(exhibit, arm, book.profile, book.kind, new).values():
+            if one.role == trainings.REPORT:
+                with contextlib.suppress(BlockingIOError):
+                    results.train(book, one, wait=False)
 
 
 def _listed(book, names: list[str], seeds: dict) -> pd.DataFrame:

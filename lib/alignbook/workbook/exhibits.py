@@ -112,6 +112,14 @@ def jobs(exhibit: str, data: str, profile=None, spread: str = "arm") -> list[tup
     return [tuple(group) for group in groups.values()]
 
 
+def buyers(spread: str) -> range:
+    """The numbers of the jobs that together buy seeds for a paper: on a cluster each has its node.
+
+    They do not depend on the number of cores: else a start with another number would find jobs left.
+    """
+    return range(8 if spread == "seed" else 2)
+
+
 def lacking(exhibit: str, data: str, profile) -> list[str]:
     """The settings that say "none" for something the exhibit needs on these data.
 

@@ -19,7 +19,8 @@ from alignbook.workbook.alone import EXECUTOR
 DRIVER = Path("/proc/driver/nvidia/gpus")
 VISIBLE, JOBS = "CUDA_VISIBLE_DEVICES", "ALIGNBOOK_GPU_JOBS"
 WITHOUT = ("data", "collect")  # kinds of jobs that need none
-TOGETHER = ("arms", "whole", "training", "seeds")  # that train on several processes if asked to
+# Kinds that train on several processes if asked to.
+TOGETHER = ("arms", "whole", "training", "buy", "seeds")
 
 
 def here() -> list[str]:

@@ -128,8 +128,8 @@ def title(words: list[str]) -> str:
     ('notebook 02_data', 'chan-T3 hard')
     >>> title(["training", "chan-T3", "hard", "trial", "0"])
     'chan-T3 hard, trial 0'
-    >>> title(["seeds", "chan", "chan-T3"])
-    'chan, more seeds'
+    >>> title(["buy", "chan", "0", "chan-T3"]), title(["seeds", "chan", "chan-T3"])
+    ('chan, more seeds (1)', 'chan, all seeds')
     >>> title(["whole", "arms/chan-T3/hard.csv", "arms/chan-T3/soft.csv"])
     'chan, 2 arms'
     """
@@ -138,7 +138,9 @@ def title(words: list[str]) -> str:
         chapter = Path(names[0]).parent.name.partition("-")[0]
         return f"{chapter}, {len(names)} arm{'s' * (len(names) > 1)}"
     if kind == "seeds":
-        return f"{names[0]}, more seeds"
+        return f"{names[0]}, all seeds"
+    if kind == "buy":
+        return f"{names[0]}, more seeds ({int(names[1]) + 1})"
     if kind == "training":
         exhibit, arm, role, number = names
         return f"{exhibit} {arm}, {'seed' if role == 'report' else role} {number}"

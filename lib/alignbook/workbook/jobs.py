@@ -116,8 +116,17 @@ def training(book: Workbook, exhibit: str, name: str, role: str, number: str) ->
     say(f"{title(['training', exhibit, name, role, number])}{said}", began)
 
 
+def buy(book: Workbook, paper: str, number: str, *names: str) -> None:
+    """Train, with others of its kind, the seeds that decide a paper's claims on some exhibits."""
+    from alignbook.workbook import buying
+
+    began = time.monotonic()
+    bought = buying.buy(book, paper, list(names))
+    say(f"{title(['buy', paper, number])}, {len(bought)} runs among all", began)
+
+
 def seeds(book: Workbook, paper: str, *names: str) -> None:
-    """Buy seeds for a paper's claims on some exhibits; leave the list of their runs."""
+    """List the runs of the seeds that were bought for a paper's claims on some exhibits."""
     import pandas as pd
 
     from alignbook.workbook import buying, results
@@ -225,10 +234,8 @@ def say(what: str, began: float, expected: float | None = None) -> None:
     print(f"  {took}  {verbatim.line(what)}{hint}", flush=True)
 
 
-KINDS = {
-    job.__name__: job
-    for job in (data, base, whole, arms, training, seeds, efficiency, benchmark, notebook, collect)
-}
+JOBS = (data, base, whole, arms, training, buy, seeds, efficiency, benchmark, notebook, collect)
+KINDS = {job.__name__: job for job in JOBS}
 
 
 def wanted(kind: str, out: Path) -> tuple[str, int]:

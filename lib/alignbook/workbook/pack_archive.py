@@ -77,7 +77,7 @@ def write(target: Path, manifest: dict, store: Path) -> None:
             f"{target.parent}: {megabytes(free)} free, up to {megabytes(needed)} "
             "needed: make room, or name a file on another disk"
         )
-    aside = target.with_name(f".{target.name}.{os.getpid()}")
+    aside = durable.aside(target)
     text = json.dumps(manifest, indent=1).encode()
     try:
         with (
@@ -131,8 +131,8 @@ def read(path: Path, store: Path) -> tuple[dict, list[str]]:
         with Bounded(gzip.open(path), path) as file, tarfile.open(fileobj=file, mode="r:") as tar:
             manifest = _read_manifest(path, tar)
             store.mkdir(exist_ok=True)
-            _sweep(store)
-            aside = store / f".unpacking-{os.getpid()}"
+            durable.sweep(store)
+            aside = durable.aside(store / "pack")
             needed, free = size(manifest), shutil.disk_usage(store).free
             if needed > free:
                 raise DataError(
@@ -282,18 +282,6 @@ def _content(file: Path) -> object:
         }
     with open(file, "rb") as octets:
         return hashlib.file_digest(octets, "sha256").digest()
-
-
-def _sweep(store: Path) -> None:
-    """Remove what an unpacking left that was killed."""
-    for left in store.glob(".unpacking-*"):
-        if not left.name.removeprefix(".unpacking-").isdecimal():
-            continue
-        with contextlib.suppress(PermissionError):  # another user's process: alive
-            try:
-                os.kill(int(left.name.rpartition("-")[2]), 0)
-            except (ProcessLookupError, OverflowError):
-                shutil.rmtree(left, ignore_errors=True)
 
 
 def version_here(name: str) -> str:

@@ -68,9 +68,9 @@ def _chosen(book, exhibit: str, name: str) -> tuple:
     return chosen, [(seed, run) for (_, seed), run in zip(wanted, tried)]
 
 
-def train(book, one: trainings.Training) -> runs.Run:
+def train(book, one: trainings.Training, wait: bool = True) -> runs.Run:
     """One training of an arm, which `arm` will find stored. A reporting seed's comes after the
-    trials: what dev chooses is asked of them.
+    trials: what dev chooses is asked of them. `wait` is that of `runs.get`.
     """
     chapter = chapters.arms_of(one.exhibit)
     which = one.exhibit, one.arm
@@ -80,7 +80,7 @@ def train(book, one: trainings.Training) -> runs.Run:
     else:
         (config, _), seed = _chosen(book, *which), one.number
         inputs = chapter.inputs(book, *which)
-    return runs.get(config, seed, inputs, **book.trained)
+    return runs.get(config, seed, inputs, wait=wait, **book.trained)
 
 
 def arms(book, exhibit: str, seeds: dict[tuple[str, str], int] | None = None) -> pd.DataFrame:

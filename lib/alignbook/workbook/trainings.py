@@ -50,9 +50,11 @@ def seeds(exhibit: str, name: str, profile: Profile) -> range:
     return range(1 if single else profile.seeds)
 
 
-def of_arm(exhibit: str, name: str, profile: Profile, data: str) -> dict[str, Training]:
+def of_arm(
+    exhibit: str, name: str, profile: Profile, data: str, reported: range | None = None
+) -> dict[str, Training]:
     """Trainings of an arm on a kind of data by what they are known by: two arms that know one by the
-    same show the same run.
+    same show the same run. `reported` are its reporting seeds, by default those of the first look.
 
     None of an arm that trains nothing, and none of base models: each has a job of its own.
     """
@@ -70,9 +72,9 @@ def of_arm(exhibit: str, name: str, profile: Profile, data: str) -> dict[str, Tr
         for number, (config, seed) in enumerate(tried)
         if own.steps(config)
     }
-    reported = repr(replace(candidates[0], **changes)), repr(tried)
+    shown = repr(replace(candidates[0], **changes)), repr(tried)
     if own.steps(replace(candidates[0], **changes)):
-        for seed in seeds(exhibit, name, profile):
-            name_of = key("report", *reported, seed, repr(place))
+        for seed in seeds(exhibit, name, profile) if reported is None else reported:
+            name_of = key("report", *shown, seed, repr(place))
             found[name_of] = Training(exhibit, name, REPORT, seed)
     return found

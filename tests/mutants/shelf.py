@@ -1,0 +1,44 @@
+"""Wrong versions of what is filled batch by batch and of what is made aside."""
+
+MUTANTS = [
+    (name, f"store/{file}.py", snippet, replacement, f"test_{file}.py")
+    for file, name, snippet, replacement in [
+        ("shelf", "shelf: begins anew", "if not note.exists():", "if True:"),
+        (
+            "shelf",
+            "shelf: forgets what was filled",
+            'mode = "r+" if self.hashes',
+            'mode = "r+" if 0',
+        ),
+        ("shelf", "shelf: any batch is as it was", "known == [self._hash()]", "True"),
+        ("shelf", "shelf: the first hash for all", "self.hashes[self.at :][:1]", "self.hashes[:1]"),
+        ("shelf", "shelf: what is behind stays", "del self.hashes[self.at :]", "pass"),
+        (
+            "shelf",
+            "shelf: the note is believed",
+            "if durable.is_sound(note) else [note]",
+            "if 1 else []",
+        ),
+        ("shelf", "shelf: any shape fits", "and found.shape == shape", ""),
+        ("durable", "aside: one name on all machines", "-{_machine()}-{os", "-0123abcd-{os"),
+        ("durable", "aside: another machine's numbers", "if told[1] == _machine()", "if True"),
+        (
+            "durable",
+            "aside: another machine's at once",
+            "< time.time() - DAY",
+            "< time.time() + DAY",
+        ),
+        (
+            "durable",
+            "aside: the folder's time alone",
+            'for each in [path, *path.rglob("*")])',
+            "for each in [path])",
+        ),
+        (
+            "durable",
+            "aside: one's own number lives",
+            "return process == os.getpid()",
+            "return False",
+        ),
+    ]
+]
