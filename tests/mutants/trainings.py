@@ -19,8 +19,8 @@ MUTANTS = (
             ),
             (
                 "of all seeds one",
-                'key("report", *reported, seed, repr(place))',
-                'key("report", *reported, repr(place))',
+                'key("report", *shown, seed, repr(place))',
+                'key("report", *shown, repr(place))',
             ),
             ("domains are one", 'if data == "world" else ""', 'if data == "nowhere" else ""'),
         ]

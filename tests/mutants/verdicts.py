@@ -574,6 +574,26 @@ MUTANTS = [
         ("each column has a choice", "weights.get(arm, 0.0) + slope", "slope"),
     ),
     *_of(
+        "workbook/buying.py",
+        "test_buying.py",
+        (
+            "buyers wait for one another",
+            "results.train(book, one, wait=False)",
+            "results.train(book, one)",
+        ),
+        (
+            "the first look is trained again",
+            "book.profile))\n        new",
+            "book.profile)) * 0\n        new",
+        ),
+        ("trials again", "if one.role == trainings.REPORT:", "if True:"),
+        (
+            "what another is at work on ends a buyer",
+            "suppress(BlockingIOError)",
+            "suppress(KeyError)",
+        ),
+    ),
+    *_of(
         "workbook/results.py",
         "test_buying.py",
         ("what did not train is chosen", ".mask(idle & ~none)", ""),

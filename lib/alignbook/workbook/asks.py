@@ -39,12 +39,11 @@ class Asks:
         `trained`: other jobs have done its trainings.
         """
         planned = LEAST + math.ceil(LATE * self._seconds(words) / 60)
-        if words[0] == "buy":  # nobody knows before how many are bought
-            planned = MOST
-        trained = trained or words[0] == "seeds"
+        # Nobody knows before how many seeds are bought.
+        planned = {"buy": MOST, "seeds": LISTED}.get(words[0], planned)
         asked = {
             "mem_mb": MEMORY[self.profile.name],
-            "runtime": LISTED if trained else min(planned, MOST),
+            "runtime": min(planned, LISTED if trained else MOST),
             "gpu": self._gpus(words[0]),
         }
         together = self.profile.processes > 1 and gpus.used(self.device)
