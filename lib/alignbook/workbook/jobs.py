@@ -122,7 +122,7 @@ def buy(book: Workbook, paper: str, number: str, *names: str) -> None:
 
     began = time.monotonic()
     bought = buying.buy(book, paper, list(names))
-    say(f"{title(['buy', paper, number])}, {len(bought)} runs among all", began)
+    say(f"{title(['buy', paper, number])}: {len(bought)} runs are there, others' among them", began)
 
 
 def seeds(book: Workbook, paper: str, *names: str) -> None:
