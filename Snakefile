@@ -317,7 +317,7 @@ for each in (bought(SHOWN) if BUYS else []):
             [file for name in theirs for file in arms(name)],
             [f"seeds/{whose}-{buyer}.bought" for buyer in buyers(SPREAD)],
         output:
-            each,
+            update(each),  # a start of a part leaves the lines of the others
         params:
             **buys,
         threads: PROFILE.processes

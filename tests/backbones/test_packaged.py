@@ -166,6 +166,12 @@ def test_long_captions_are_counted_and_cut(tmp_path):
     assert found["captions cut"] == 1 and found["words"] == 10 + 4
 
 
+def test_nothing_of_the_shelf_stays_in_a_stored_run(made):
+    """What a pack would refuse: it takes no hidden file."""
+    for run in (made.seen, made.read):
+        assert not [name for name in run.record["files"] if "checkpoint" in name or name[0] == "."]
+
+
 def test_an_interrupted_extraction_goes_on(dataset, tmp_path, monkeypatch):
     monkeypatch.setattr(extraction, "AT_ONCE", 10)
     seen, forward = [], packaged.ImageTower.forward

@@ -587,11 +587,8 @@ MUTANTS = [
             "book.profile)) * 0\n        new",
         ),
         ("trials again", "if one.role == trainings.REPORT:", "if True:"),
-        (
-            "what another is at work on ends a buyer",
-            "suppress(BlockingIOError)",
-            "suppress(KeyError)",
-        ),
+        ("what another is at work on is left", "blocked.append(one)", "pass"),
+        ("all buyers wait in one order", "first = number % max(len(blocked), 1)", "first = 0"),
     ),
     *_of(
         "workbook/results.py",

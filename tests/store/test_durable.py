@@ -1,5 +1,6 @@
 """What was flipped, emptied, cut or lost is named, set aside and made again, with the same numbers."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -289,6 +290,24 @@ def test_a_list_that_names_a_damaged_run_is_made_again(out, capsys, name, damage
     assert not (runs.STORE / key).exists()
 
 
+def test_seeds_of_which_a_run_is_damaged_are_bought_again(out, capsys):
+    """By all of the paper's buyers: the job that lists them would train alone."""
+    run = runs.get(Toy(4), 0)
+    listed = f"exhibit,arm,role,seed,key\nchan-T3,hard,report,3,{run.key}\n"
+    durable.write(out / "seeds/chan.csv", listed, sealed=True)
+    marks = [out / f"seeds/{name}.bought" for name in ("chan-0", "chan-1", "gsl-0")]
+    for mark in marks:
+        mark.touch()
+    note(out, "seeds/chan.csv", *(f"seeds/{mark.name}" for mark in marks))
+    salvage.mend(out)
+    assert not capsys.readouterr().err and all(mark.exists() for mark in marks)
+    flip(run.folder / FILES[1])
+    another_process()
+    salvage.mend(out)
+    assert not (out / "seeds/chan.csv").exists() and all((out / file).exists() for file in MADE)
+    assert [mark.exists() for mark in marks] == [False, False, True]
+
+
 @pytest.mark.parametrize("damage", DAMAGE[1:], ids=lambda each: each.__name__)
 def test_what_snakemake_has_no_record_of_is_made_again(out, capsys, damage):
     """Without one it takes what is there for up to date, whatever the settings are."""
@@ -347,6 +366,40 @@ def test_prepared_data_that_a_start_finds_damaged(out, tmp_path, capsys):
     assert not (tmp_path / "data/world-1").exists()
 
 
+@pytest.mark.parametrize("stop", range(4))
+def test_a_sealed_file_is_sound_wherever_its_writer_is_killed(tmp_path, monkeypatch, stop):
+    """The old or the new one, never one with the other's seal."""
+    path, moves = tmp_path / "a.json", iter(range(9))
+    durable.write(path, "old", sealed=True)
+    replace = os.replace
+
+    def killed(*where):
+        if next(moves) == stop:
+            raise KeyboardInterrupt
+        replace(*where)
+
+    monkeypatch.setattr(durable.os, "replace", killed)
+    with contextlib.suppress(KeyboardInterrupt):
+        durable.write(path, "new", sealed=True)
+    assert path.read_text() == ("new" if stop else "old") and durable.is_sound(path)
+    monkeypatch.undo()
+    flip(path)
+    assert durable.is_sound(path) == (stop < 2)  # as long as there is no seal it is believed
+
+
+def test_a_file_that_is_written_while_it_is_looked_at_is_sound(tmp_path, monkeypatch):
+    path, read = tmp_path / "a.json", Path.read_bytes
+    durable.write(path, "old", sealed=True)
+
+    def late(self):
+        monkeypatch.undo()
+        durable.write(path, "new", sealed=True)
+        return read(self)
+
+    monkeypatch.setattr(Path, "read_bytes", late)
+    assert durable.is_sound(path) and path.read_text() == "new"
+
+
 # --- What is made aside ---------------------------------------------------------------------------
 
 
@@ -366,6 +419,19 @@ def test_what_the_dead_left_is_swept_and_the_living_are_let_be(tmp_path):
     file.touch()
     durable.sweep(tmp_path)
     assert {*tmp_path.iterdir()} == {lives, kept}
+
+
+def test_what_cannot_be_removed_ends_nothing(tmp_path, monkeypatch):
+    """Another user's, whose process is gone."""
+    left = left_by(tmp_path / "a", 999_999_999)
+    left.mkdir()
+
+    def refused(*_, **__):
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr(os, "rmdir", refused)
+    durable.sweep(tmp_path)
+    assert left.exists()
 
 
 def test_another_machines_number_says_nothing_here(tmp_path):

@@ -38,14 +38,15 @@ def test_what_is_not_whole_is_filled_again(tmp_path, capsys, name, damage):
     damage(tmp_path / name)
     again = fill(tmp_path)
     assert is_right(tmp_path) and again[-1] == 5
-    inside = name != "checkpoint.part" and damage == flip  # behind the array's header
-    (first,) = again[:1] if inside else [0]
-    assert again == list(range(first, 6))
+    assert again == list(range(again[0], 6))
     told = capsys.readouterr().err
-    if inside:
-        assert f"batch {first + 1} of 5 altered; it and all behind it are made again" in told
+    if "batch" in told:  # another byte of an array, or another digit of its hash
+        assert damage == flip
+        assert f"batch {again[0] + 1} of 5 altered; it and all behind it are made again" in told
     elif damage != lose or name != "checkpoint.part":
-        assert f"{name}: cut or altered; set aside, all of it is made again" in told
+        assert again[0] == 0 and f"{name}: cut or altered; set aside, all of it is made" in told
+    else:
+        assert again[0] == 0 and not told
 
 
 def test_the_batch_that_was_altered_and_those_behind_it(tmp_path):

@@ -41,10 +41,10 @@ def book(monkeypatch):
     monkeypatch.setattr(results, "arms", arms)
     monkeypatch.setattr(results, "gather", gather)
 
-    def train(asked, one, wait):
-        assert asked is own and one.role == "report" and not wait
-        own.trained.append((one.arm, one.number))
-        if one.number in own.others:
+    def train(asked, one, wait=True):
+        assert asked is own and one.role == "report"
+        own.trained.append((one.arm, one.number, wait))
+        if one.number in own.others and not wait:
             raise BlockingIOError("another process is at work on it")
 
     monkeypatch.setattr(results, "trials", lambda made: None)
@@ -76,14 +76,21 @@ def test_looks_go_on_until_nothing_is_wanted(book, monkeypatch):
     assert (profile, chosen, most) == ("laptop", primary, 12)
 
 
-def test_each_look_trains_its_new_seeds_and_waits_for_none(book, monkeypatch):
-    """What another buyer is at work on is left to it; the list is made, and waits, only then."""
-    book.others = (3, 4)
+def test_each_look_trains_its_new_seeds(book, monkeypatch):
     two = {("chan-T3", arm): 5 for arm in PAIR}
     bought(monkeypatch, book, [two, {("chan-T3", PAIR[0]): 8}, {}])
-    first, second = sorted(PAIR), [PAIR[0]]
-    expected = [(arm, seed) for arm in first for seed in (3, 4)]
-    assert book.trained == expected + [(arm, seed) for arm in second for seed in (5, 6, 7)]
+    expected = [(arm, seed, False) for arm in sorted(PAIR) for seed in (3, 4)]
+    assert book.trained == expected + [(PAIR[0], seed, False) for seed in (5, 6, 7)]
+
+
+@pytest.mark.parametrize("number, order", [(0, [4, 6]), (1, [6, 4]), (2, [4, 6])])
+def test_a_buyer_waits_for_others_once_nothing_is_left_to_train(book, number, order):
+    """Each in an order of its own: two don't take over the same training of a dead machine."""
+    book.others = (4, 6)
+    buying._train(book, {("chan-T3", PAIR[0]): 8}, {}, number)
+    tried, waited = book.trained[:5], book.trained[5:]
+    assert tried == [(PAIR[0], seed, False) for seed in range(3, 8)]
+    assert waited == [(PAIR[0], seed, True) for seed in order]
 
 
 def test_a_seed_of_a_later_look_is_known_as_those_of_the_first_are():

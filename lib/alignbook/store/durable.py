@@ -29,14 +29,16 @@ def write(path: Path, content: str | bytes, sealed: bool = False) -> None:
     path = Path(path)
     octets = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
-    if sealed:  # first: a seal without its file is nothing, a file without its seal is believed
-        write(_seal_of(path), f"{hashlib.sha256(octets).hexdigest()}  {path.name}\n")
+    if sealed:  # at no time a file with another's seal; without any it is believed
+        _seal_of(path).unlink(missing_ok=True)
     aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         aside.write_bytes(octets)
         replace(aside, path)
     finally:
         aside.unlink(missing_ok=True)
+    if sealed:
+        write(_seal_of(path), f"{hashlib.sha256(octets).hexdigest()}  {path.name}\n")
 
 
 def replace(aside: Path, path: Path) -> None:
@@ -61,14 +63,15 @@ def _machine() -> str:
 def sweep(folder: Path) -> None:
     """Remove what was made aside and whose process is gone, or had the number of this one.
 
-    Whether a process of another machine lives can't be seen: what it makes aside goes after a day
-    without a change.
+    Whether a process of another machine lives can't be seen, nor of this one before it was started
+    anew: what it made aside goes after a day without a change.
     """
     for left in folder.glob(".making-*"):
         told = re.match(r"\.making-([0-9a-f]{8})-(\d+)-", left.name)
         if told and (_is_left(int(told[2])) if told[1] == _machine() else _is_old(left)):
-            with contextlib.suppress(FileNotFoundError):  # another process was first
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            shutil.rmtree(left, ignore_errors=True)
+            with contextlib.suppress(OSError):  # it was a folder, or another user's
+                left.unlink()
 
 
 def _is_left(process: int) -> bool:
@@ -113,7 +116,10 @@ def is_sound(path: Path) -> bool:
         return True
     except (OSError, ValueError):
         return False
-    return expected[:1] == [hashlib.sha256(Path(path).read_bytes()).hexdigest()]
+    same = expected[:1] == [hashlib.sha256(Path(path).read_bytes()).hexdigest()]
+    if not same and (not _seal_of(path).exists() or _seal_of(path).read_text().split() != expected):
+        return is_sound(path)  # it was written meanwhile
+    return same
 
 
 def _seal_of(path: Path) -> Path:

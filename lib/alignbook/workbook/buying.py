@@ -6,8 +6,6 @@ none of the others is at work on. What was bought is a file of the results folde
 are those of the first look.
 """
 
-import contextlib
-
 import pandas as pd
 
 from alignbook.core.names import row_and_target
@@ -16,11 +14,12 @@ from alignbook.evidence.exhibit import is_short
 from alignbook.workbook import exhibits, results, trainings
 
 
-def buy(book, paper: str, names: list[str]) -> pd.DataFrame:
+def buy(book, paper: str, names: list[str], number: int = 0) -> pd.DataFrame:
     """The runs that are bought for a paper's claims on some of its exhibits, as `results.arm` lists
     them; those of the first look are not among them.
 
-    Before overnight seeds are bought for the paper's primary claim alone.
+    Before overnight seeds are bought for the paper's primary claim alone. `number` is that of a
+    buyer among those of the paper.
     """
     chosen = [each for each in claims.load() if each.paper == paper]
     if is_short(book.profile.name):
@@ -28,7 +27,7 @@ def buy(book, paper: str, names: list[str]) -> pd.DataFrame:
     seeds: dict[tuple[str, str], int] = {}
     first = listed = _listed(book, names, seeds)
     while more := _more(book, chosen, listed, seeds):
-        _train(book, more, seeds)
+        _train(book, more, seeds, number)
         seeds |= more
         listed = _listed(book, names, seeds)
     known = {*zip(first.exhibit, first.arm, first.role, first.seed)}
@@ -36,15 +35,23 @@ def buy(book, paper: str, names: list[str]) -> pd.DataFrame:
     return listed[[which not in known for which in all_]]
 
 
-def _train(book, more: dict, before: dict) -> None:
-    """Train the seeds of a look but those that another process is at work on."""
+def _train(book, more: dict, before: dict, number: int) -> None:
+    """Train the seeds of a look: first those that no other process is at work on, then those whose
+    process may have died on another machine, on which each buyer waits in an order of its own.
+    """
+    blocked = []
     for (exhibit, arm), count in sorted(more.items()):
         first = len(trainings.seeds(exhibit, arm, book.profile))
         new = range(before.get((exhibit, arm), first), count)
         for one in trainings.of_arm(exhibit, arm, book.profile, book.kind, new).values():
             if one.role == trainings.REPORT:
-                with contextlib.suppress(BlockingIOError):
+                try:
                     results.train(book, one, wait=False)
+                except BlockingIOError:
+                    blocked.append(one)
+    first = number % max(len(blocked), 1)
+    for one in blocked[first:] + blocked[:first]:
+        results.train(book, one)
 
 
 def _listed(book, names: list[str], seeds: dict) -> pd.DataFrame:

@@ -113,7 +113,8 @@ def jobs(exhibit: str, data: str, profile=None, spread: str = "arm") -> list[tup
 
 
 def buyers(spread: str) -> range:
-    """The numbers of the jobs that together buy seeds for a paper: on a cluster each has its node.
+    """The numbers of the jobs that together buy seeds for a paper; in `spread` "seed", which a cluster
+    has from overnight on, each may have a node of its own.
 
     They do not depend on the number of cores: else a start with another number would find jobs left.
     """

@@ -121,7 +121,7 @@ def buy(book: Workbook, paper: str, number: str, *names: str) -> None:
     from alignbook.workbook import buying
 
     began = time.monotonic()
-    bought = buying.buy(book, paper, list(names))
+    bought = buying.buy(book, paper, list(names), int(number))
     say(f"{title(['buy', paper, number])}: {len(bought)} runs are there, others' among them", began)
 
 

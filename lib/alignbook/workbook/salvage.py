@@ -69,6 +69,8 @@ def mend(out: Path) -> None:
             unknown += [file] * (not _stands_beside(file))
         elif bad := [key for key in _keys_in(file) if _is_lost(key)]:
             durable.set_aside(file, f"{file}: names run {bad[0]}")
+            for mark in file.parent.glob(f"{file.stem}-*.bought"):  # those share the work again
+                mark.unlink()
     for file in unknown:
         file.unlink(missing_ok=True)
     if unknown:
@@ -102,11 +104,11 @@ def _is_lost(key: str) -> bool:
 
 
 def _keys_in(file: Path) -> list[str]:
-    """The runs that a file names: an arm's list, or base.json."""
+    """The runs that a file names: an arm's list, that of bought seeds, or base.json."""
     if file.name == "base.json":
         named = json.loads(file.read_bytes()).values()
         return [key for key in named if key and len(key) == 16]  # not a data set's fingerprint
-    if file.parent.parent.name != "arms":
+    if file.parent.parent.name != "arms" and file.parent.name != "seeds":
         return []
     with open(file, newline="", encoding="utf-8") as lines:
         return [row["key"] for row in csv.DictReader(lines)]
