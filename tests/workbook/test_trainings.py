@@ -32,7 +32,15 @@ def test_an_arm_s_trainings_by_hand():
 def test_what_trains_nothing_has_none():
     assert listed("comalign-TI", "clip → coco") == []
     assert listed("chan-T3", BASE_MODEL) == []
+
+
+def test_base_models_of_further_seeds_are_jobs_of_their_own():
+    night = profiles.get("overnight", overrides=SIZES)
     assert listed("base-models", "world-clip") == []
+    assert listed("base-models", "world-clip", night) == [("report", 1), ("report", 2)]
+    book = SimpleNamespace(measured=lambda name, seed: (name, seed))
+    two = trainings.Training("base-models", "world-clip", "report", 2)
+    assert results.train(book, two) == ("world-clip", 2)  # what the arm's own job asks for
 
 
 def test_one_candidate_is_not_tried():

@@ -56,9 +56,13 @@ def of_arm(
     """Trainings of an arm on a kind of data by what they are known by: two arms that know one by the
     same show the same run. `reported` are its reporting seeds, by default those of the first look.
 
-    None of an arm that trains nothing, and none of base models: each has a job of its own.
+    None of an arm that trains nothing. Of base models those of further seeds: of the first the arm's
+    own job takes care.
     """
-    if name == BASE_MODEL or exhibit == "base-models":
+    if exhibit == "base-models":
+        further = range(1, profile.base_seeds)
+        return {key("base", name, seed): Training(exhibit, name, REPORT, seed) for seed in further}
+    if name == BASE_MODEL:
         return {}
     if not exhibits.EXHIBITS[exhibit].arm(name).trained:
         return {}
