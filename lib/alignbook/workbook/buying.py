@@ -11,6 +11,7 @@ import pandas as pd
 from alignbook.core.names import row_and_target
 from alignbook.evidence import claims, learnt, sequential
 from alignbook.evidence.exhibit import is_short
+from alignbook.store import progress
 from alignbook.workbook import exhibits, results, trainings
 
 
@@ -39,16 +40,19 @@ def _train(book, more: dict, before: dict, number: int) -> None:
     """Train the seeds of a look: first those that no other process is at work on, then those whose
     process may have died on another machine, on which each buyer waits in an order of its own.
     """
-    blocked = []
+    wanted, gone, blocked = [], 0, []
     for (exhibit, arm), count in sorted(more.items()):
         first = len(trainings.seeds(exhibit, arm, book.profile))
-        new = range(before.get((exhibit, arm), first), count)
-        for one in trainings.of_arm(exhibit, arm, book.profile, book.kind, new).values():
-            if one.role == trainings.REPORT:
-                try:
-                    results.train(book, one, wait=False)
-                except BlockingIOError:
-                    blocked.append(one)
+        have = before.get((exhibit, arm), first)
+        found = trainings.of_arm(exhibit, arm, book.profile, book.kind, range(have, count))
+        wanted += [one for one in found.values() if one.role == trainings.REPORT]
+        gone += have - first
+    for done, one in enumerate(wanted):
+        progress.part(gone + done, gone + len(wanted))
+        try:
+            results.train(book, one, wait=False)
+        except BlockingIOError:
+            blocked.append(one)
     first = number % max(len(blocked), 1)
     for one in blocked[first:] + blocked[:first]:
         results.train(book, one)

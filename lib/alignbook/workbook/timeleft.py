@@ -107,6 +107,8 @@ class Plan:
             done, kept = state["part"][0], state.get("kept", 0)
             parts = self._parts(words)
             return sum(parts[kept:done]) / sum(parts[kept:])
+        if words[0] == "buy" and state.get("part"):  # of all seeds up to the end of this look
+            return state["part"][0] / state["part"][1]
         return 0.0
 
     def waiting(self, graph: Graph) -> list[list[str]]:
@@ -359,7 +361,7 @@ def _usual(plan: Plan, graph: Graph) -> float:
 
 def kind(words: list[str]) -> str:
     """What jobs are compared with: those of a chapter, or of the same command."""
-    return chapter(words) if words[0] in ("arms", "whole", "training", "buy") else words[0]
+    return chapter(words) if words[0] in ("arms", "whole", "training") else words[0]
 
 
 def chapter(words: list[str]) -> str:
