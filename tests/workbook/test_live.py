@@ -479,7 +479,7 @@ def walked(plan, seconds: dict, chance) -> tuple[list[dict], float]:
     [
         (1.0, {}, 0.92),
         (2.5, {}, 0.92),
-        (0.4, {"chan": 1.6}, 0.9),
+        (0.4, {"chan": 1.6}, 0.85),
         (1.0, {"gsl": 1.6, "notebook": 0.5}, 0.75),  # the first chapter, buying included
         (1.0, {"efficiency": 1.3}, 0.92),
     ],
@@ -512,6 +512,8 @@ def one_run(seed: int, slower: float, chapters: dict, folder) -> list[float]:
         gone = (now - job.began) / seconds[tuple(job.words)]
         if job.words[0] == "efficiency":
             return {"step": int(100 * gone), "steps": 100}
+        if job.words[0] == "buy":
+            return {"part": [int(10 * gone), 10]}
         if job.words[0] != "arms":
             return {}
         parts = plan._parts(job.words)
