@@ -261,7 +261,10 @@ def test_the_budget_follows_from_the_profiles():
     laptop = kept[(kept.profile == "laptop") & (kept.data == "world")]
     chapters = chapter_budget().set_index("chapter")
     assert chapters["core-seconds planned"].sum() == laptop.core_seconds.sum()
-    assert list(chapters[chapters[""] == "over"].index) == []
+    # Looks at 300 images and the longer trainings take more than the 45 minutes they may: it is said.
+    over = chapters["core-seconds planned"] > chapters.allowed
+    assert (chapters[""] == np.where(over, "over", "")).all()
+    assert [*chapters[over].index] == ["chan", "comalign", "covalign", "gsl"]
     # As measured: 46 minutes on two cores, and 11 more for seeds where they may decide a claim
     assert laptop[~laptop.exhibit.str.endswith("-seeds")].core_seconds.sum() <= 5600
     assert laptop.core_seconds.sum() <= 6900
