@@ -49,6 +49,8 @@ def book(monkeypatch):
 
     monkeypatch.setattr(results, "trials", lambda made: None)
     monkeypatch.setattr(results, "train", train)
+    own.told = []
+    monkeypatch.setattr(buying.progress, "part", lambda *told: own.told.append(told))
     return own
 
 
@@ -81,6 +83,8 @@ def test_each_look_trains_its_new_seeds(book, monkeypatch):
     bought(monkeypatch, book, [two, {("chan-T3", PAIR[0]): 8}, {}])
     expected = [(arm, seed, False) for arm in sorted(PAIR) for seed in (3, 4)]
     assert book.trained == expected + [(PAIR[0], seed, False) for seed in (5, 6, 7)]
+    # how many are done of all up to the end of a look
+    assert book.told == [(0, 4), (1, 4), (2, 4), (3, 4), (2, 5), (3, 5), (4, 5)]
 
 
 @pytest.mark.parametrize("number, order", [(0, [4, 6]), (1, [6, 4]), (2, [4, 6])])
