@@ -249,6 +249,12 @@ def test_on_a_terminal_head_work_and_last_rows_are_drawn(view, clock):
         assert lines[0].startswith("1 of 5 · 1")
 
 
+def test_a_file_that_is_brought_up_to_date_is_called_by_its_name(tmp_path):
+    read = graph.Graph(tmp_path / "events")
+    read.take({**info(1, 0, "seeds", "chan"), "output": ["seeds/chan.csv (update)"]})
+    assert read.listed[0].made == ["seeds/chan.csv"]
+
+
 def test_a_terminal_made_narrower_keeps_nothing_of_the_view_before(view):
     view.happens(RUN, info(1, 0, "data"))
     text = io.StringIO()

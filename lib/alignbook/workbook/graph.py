@@ -80,7 +80,8 @@ class Graph:
             self.total = self.waiting.pop("total", 0) - self.waiting.pop("all", 0)
         elif what == "job_info" and event["output"]:
             words = command(event["shellcmd"]) or [event["rule_name"]]
-            job = Job(words, event["output"], event["reason"], when)
+            made = [name.removesuffix(" (update)") for name in event["output"]]
+            job = Job(words, made, event["reason"], when)
             self.waiting -= Counter([event["rule_name"]])
             self.running[event["jobid"]] = job
             self.listed.append(job)
