@@ -28,7 +28,7 @@ MUTANTS = [
             "_seal_of(path).unlink(missing_ok=True)\n    aside",
             "aside",
         ),
-        ("durable", "one look at a seal", "return is_sound(path)  #", "return False  #"),
+        ("durable", "one look at a seal", "!= expected and is_sound(path)", "is None"),
         (
             "durable",
             "aside: what can't be removed ends it",

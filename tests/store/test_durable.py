@@ -392,6 +392,8 @@ def test_a_file_that_is_written_while_it_is_looked_at_is_sound(tmp_path, monkeyp
     durable.write(path, "old", sealed=True)
 
     def late(self):
+        if self != path:  # its seal
+            return read(self)
         monkeypatch.undo()
         durable.write(path, "new", sealed=True)
         return read(self)

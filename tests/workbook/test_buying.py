@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from alignbook import ROOT
 from alignbook.evidence import claims, tuning_error
 from alignbook.store import durable, runs
 from alignbook.workbook import buying, jobs, profiles, results, trainings
@@ -143,6 +144,12 @@ def test_who_says_how_many_seeds_buys_none():
     assert profiles.get("laptop", overrides={"seeds": "4"}).seeds_most == 4
     assert profiles.get("laptop", overrides={"seeds": "5", "seeds_most": "9"}).seeds_most == 9
     assert profiles.get("smoke").seeds_most == profiles.get("smoke").seeds == 1
+
+
+def test_the_graph_keeps_the_list_of_an_earlier_start():
+    """Snakemake removes what a job makes before it begins, unless the rule says that it updates it."""
+    rule = (ROOT / "Snakefile").read_text(encoding="utf-8").partition('f"seeds_{whose}"')[2]
+    assert "\n            update(each)," in rule.partition("shell:")[0]
 
 
 @pytest.mark.parametrize("seeds, most", [(4, 9), (3, 20), (1, 12)])

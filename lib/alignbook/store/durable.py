@@ -110,16 +110,20 @@ def _settle_one(path: Path) -> None:
 
 def is_sound(path: Path) -> bool:
     """Whether a file is as `write` left it, if that left a seal; without one it is believed."""
-    try:
-        expected = _seal_of(path).read_text().split()
-    except (FileNotFoundError, NotADirectoryError):
+    expected = _seal(path)
+    if expected is None or expected == hashlib.sha256(Path(path).read_bytes()).hexdigest():
         return True
-    except (OSError, ValueError):
-        return False
-    same = expected[:1] == [hashlib.sha256(Path(path).read_bytes()).hexdigest()]
-    if not same and (not _seal_of(path).exists() or _seal_of(path).read_text().split() != expected):
-        return is_sound(path)  # it was written meanwhile
-    return same
+    return _seal(path) != expected and is_sound(path)  # another if it was written meanwhile
+
+
+def _seal(path: Path) -> str | None:
+    """The hash that a file's seal names, None without a seal."""
+    try:
+        return _seal_of(path).read_bytes().decode(errors="replace").partition(" ")[0]
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        return ""
 
 
 def _seal_of(path: Path) -> Path:

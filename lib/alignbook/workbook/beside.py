@@ -105,7 +105,8 @@ def said(verdict: pd.DataFrame) -> str:
                 f"No claim is decided on both {data[0]} ({one} decided) and {other} ({two} decided)."
             )
             continue
-        told = f"Decided on both {data[0]} and {other}: {len(both)} claims, "
+        count = f"{len(both)} claim{'s' * (len(both) > 1)}"
+        told = f"Decided on both {data[0]} and {other}: {count}, "
         told += f"{len(both) - len(apart)} alike."
         each = [
             f"{line.claim} ({line[data[0]]} on {data[0]}, {line[other]} on {other})"
