@@ -73,7 +73,7 @@ def test_alone_there_is_nothing_beside(results):
 def test_all_alike_is_said_without_a_list(results):
     out = results(world_laptop={"a": "reproduced"}, flickr8k_laptop={"a": "reproduced"})
     told = beside.said(beside.table(book(out)))
-    assert told.endswith("1 claims, 1 alike.") and "Not alike" not in told
+    assert told.endswith("1 claim, 1 alike.") and "Not alike" not in told
 
 
 def test_no_claim_decided_on_both_is_said_with_how_many_are_on_each(results):

@@ -80,7 +80,7 @@ def test_verdicts_are_counted_and_the_data_held_against_each_other(root):
     assert head == f"| verdict | {world} | {photographs} |"
     assert lines == ["| reproduced | 1 | 0 |", "| undecided | 1 | 1 |", "| contradicted | 0 | 1 |"]
     assert said == (
-        f"Decided on both {world} and {photographs}: 1 claims, 0 alike. Not alike: chan-hard-coding "
+        f"Decided on both {world} and {photographs}: 1 claim, 0 alike. Not alike: chan-hard-coding "
         f"(reproduced on {world}, contradicted on {photographs})."
     )
 

@@ -194,7 +194,7 @@ def test_the_command_lists_what_lies_outside(tmp_path, capsys):
     assert published.compare_main([str(here), "--reference", str(there)]) == 1
     told = capsys.readouterr().out
     assert "1 of 3 runs are of other code than the reference's, which is of version v7" in told
-    assert "1 claims have another verdict here" in told and "second" not in told
+    assert "another verdict here: 1 of the claims" in told and "second" not in told
     assert "first undecided reproduced" in " ".join(told.split())
     (there / "metrics.csv").write_text("a,b\n1,2\n")
     assert published.compare_main([str(here), "--reference", str(there)]) == 2

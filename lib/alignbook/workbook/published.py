@@ -154,7 +154,7 @@ def compare_main(arguments: list[str]) -> int:
         print(outside[columns].round(2).to_string(index=False))
     if len(verdicts):
         print(verdicts.to_string(index=False))
-        print(f"{len(verdicts)} claims have another verdict here")
+        print(f"another verdict here: {len(verdicts)} of the claims")
     print(
         f"{len(outside)} of {len(found)} numbers lie outside of where a rerun would lie "
         f"({LEVEL:.0%} for all of them together){apart}"
