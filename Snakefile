@@ -16,7 +16,8 @@ from alignbook.store import contents
 from alignbook.store.fingerprint import code_hash, key
 from alignbook.workbook import asks, beside, chapters, named_files, profiles, trainings
 from alignbook.workbook.checks import check
-from alignbook.workbook.exhibits import EXHIBITS, NOTEBOOKS, arms as arms_of, buyers, jobs, paper
+from alignbook.workbook.exhibits import (
+    EXHIBITS, NOTEBOOKS, arms as arms_of, begun, buyers, jobs, paper, with_seeds)
 from alignbook.workbook.folders import results_folder, write_settings
 
 # Under an executor Snakemake reads this file again where the job runs: so the job knows of it, and
@@ -54,9 +55,7 @@ TIMED = [name for name in EXHIBITS if EXHIBITS[name].timed]  # alone on the mach
 # By all cores of one machine; of a cluster by what its profile asks for (workbook/alone.py looks).
 TIMED_THREADS = 1 if config["profile"] == "smoke" or EXECUTOR else workflow.cores
 READ = ("chan-F3", "covalign-ladder", "gsl-T2")  # of them, those that other notebooks take times from
-PAPERS = chapters.PAPERS
 LEARNT = "alignbook.evidence.learnt"  # which dev may choose, and what a row is called
-BUYS = PROFILE.seeds_most > PROFILE.seeds
 SPREAD = config["spread"]
 asked = asks.Asks(PROFILE, KIND, config["device"])
 FROM_DATA = {"world-clip-large", "world-coca"}  # arms that don't wait for the profile's base model
@@ -96,8 +95,8 @@ def beforehand(some):
 
 def bought(names):
     """The lists of runs of more seeds that are bought for the claims on some exhibits."""
-    found = dict.fromkeys(paper(name) for name in names if name in SHOWN and arms(name))
-    return [f"seeds/{each}.csv" for each in found if each in chapters.PAPERS and BUYS]
+    some = with_seeds([name for name in names if name in SHOWN], KIND, PROFILE)
+    return [f"seeds/{each}.csv" for each in dict.fromkeys(map(paper, some))]
 
 
 def exhibit_code(exhibit, part="arms"):
@@ -236,9 +235,6 @@ if SPREAD == "chapter":
                 "OMP_NUM_THREADS=1 " + JOB + " whole {output:q} --out ."
 
 else:
-    # Of a paper the exhibits in their order, as data/budget.csv counts shared runs with the first; the
-    # papers from the last on, as its seeds take longest.
-    FIRST = sorted(EXHIBITS, key=lambda name: -PAPERS.index(paper(name)) if paper(name) in PAPERS else -99)
     for name in EXHIBITS:
         for number, some in enumerate(jobs(name, KIND, PROFILE, SPREAD)):
 
@@ -258,7 +254,7 @@ else:
                 threads: PROFILE.processes
                 resources:
                     **asked.of("arms", name, *some, trained=bool(trained(name, some))),
-                priority: 1 + len(FIRST) - FIRST.index(name)
+                priority: 1 + len(EXHIBITS) - begun().index(name)
                 shell:
                     "OMP_NUM_THREADS=1 " + JOB + " arms {params.exhibit} {params.arms:q} --out ."
 
@@ -280,9 +276,9 @@ rule training:
         "OMP_NUM_THREADS=1 " + JOB + " training {params.which:q} --out ."
 
 
-for each in (bought(SHOWN) if BUYS else []):
+for each in bought(SHOWN):
     whose = Path(each).stem
-    theirs = [name for name in SHOWN if paper(name) == whose and arms(name)]
+    theirs = [name for name in with_seeds(SHOWN, KIND, PROFILE) if paper(name) == whose]
 
     buys = dict(
         settings=SETTINGS,
@@ -305,7 +301,7 @@ for each in (bought(SHOWN) if BUYS else []):
         threads: PROFILE.processes
         resources:
             **asked.of("buy", whose, "0", *theirs),
-        priority: 100  # a paper's seeds are bought one look after another
+        priority: 100  # they answer its first claim, and are bought one look after another
         shell:
             "OMP_NUM_THREADS=1 " + JOB
             + " buy {params.paper} {wildcards.buyer} {params.exhibits} --out ."

@@ -586,6 +586,20 @@ MUTANTS = [
         ("what another is at work on is left", "blocked.append(one)", "pass"),
         ("all the seeds of a look are told as this one's", "gone += have - first", "gone += 0"),
         ("all buyers wait in one order", "first = number % max(len(blocked), 1)", "first = 0"),
+        (
+            "an answer is any claim's",
+            "_claims(paper, primary=True)",
+            "_claims(paper, primary=False)",
+        ),
+    ),
+    *_of(
+        "workbook/exhibits.py",
+        "test_exhibits.py",
+        ("primary ones are not first", "(name not in FIRST, papers", "(False, papers"),
+        ("papers from the first on", "for each in reversed(FIRST)]", "for each in FIRST]"),
+        ("every profile is long", "(long or name in FIRST)", "True"),
+        ("bought for what is not made", "and arms(name, data, profile)", ""),
+        ("who says how many buys", "profile.seeds_most <= profile.seeds", "False"),
     ),
     *_of(
         "workbook/results.py",

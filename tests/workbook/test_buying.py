@@ -9,7 +9,7 @@ import pytest
 from alignbook import ROOT
 from alignbook.evidence import claims, tuning_error
 from alignbook.store import durable, runs
-from alignbook.workbook import buying, jobs, profiles, results, trainings
+from alignbook.workbook import buying, exhibits, jobs, profiles, results, trainings
 
 PAIR = "visual-codebook", "cross-attention"
 
@@ -203,10 +203,32 @@ def test_readers_take_bought_runs_of_the_same_settings_and_code(out):
 def test_a_start_of_a_part_keeps_what_was_bought_for_others(tmp_path, monkeypatch, capsys):
     made = {"chan-T3": listed_of({"hard": 4}), "chan-T1": listed_of({}).iloc[:0]}
     monkeypatch.setattr(buying, "buy", lambda book, paper, names: made[names[0]])
+    monkeypatch.setattr(buying, "answers", lambda book, paper, names: [f"{paper}: {names[0]}"])
     book = SimpleNamespace(out=tmp_path)
     for name in ("chan-T3", "chan-T1", "chan-T3"):
         jobs.seeds(book, "chan", name)
         assert len(pd.read_csv(tmp_path / "seeds/chan.csv")) == 4
+        *_, said = capsys.readouterr().out.splitlines()
+        assert said.strip() == f"chan: {name}"  # the answer, below what was bought
+
+
+def test_an_answer_is_the_verdict_on_the_primary_claim(monkeypatch):
+    """Of twelve paired seeds one arm is better by 2 or 3; other claims of the paper are not asked."""
+    lines = [
+        ("chan-T3", arm, "RSUM", seed, 100.0 + seed + (2 + seed % 2) * (arm == PAIR[1]), "learnt")
+        for arm in (*PAIR, "textual-codebook")
+        for seed in range(12)
+    ]
+    columns = ["exhibit", "row", "column", "seed", "value", "learnt"]
+    made = {"metrics": pd.DataFrame(lines, columns=columns), "runs": None}
+    monkeypatch.setattr(results, "arms", lambda book, name: listed_of({arm: 12 for arm in PAIR}))
+    monkeypatch.setattr(results, "gather", lambda book, listed: made)
+    monkeypatch.setattr(results, "trials", lambda runs: None)
+    book = SimpleNamespace(profile=profiles.get("laptop"))
+    (said,) = buying.answers(book, "chan", ["chan-T3"])
+    question = exhibits.QUESTIONS["chan-hard-coding"]
+    assert said.startswith(f"CHAN: {question} contradicted: visual-codebook − cross-attention −")
+    assert said.endswith(", 12 seeds")
 
 
 def test_candidates_are_told_apart_by_their_settings():

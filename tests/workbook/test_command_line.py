@@ -221,6 +221,22 @@ def test_dry_run_spreads_trainings(copy):
     assert not [line for line in listed if "trained/chan-T3/visual-codebook/" in line]  # the same
 
 
+def test_seeds_wait_for_what_their_claim_rests_on_and_no_more(copy):
+    """The rules of a laptop run that come right before a rule."""
+    asked = [sys.executable, "-m", "snakemake", "--config", "profile=laptop", "--dag", "--cores=1"]
+    environment = copy.environment | {"PYTHONPATH": str(copy.root / "lib")}
+    done = subprocess.run(asked, cwd=copy.root, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rules = dict(re.findall(r'(?m)^\s*(\d+)\[label = "([^"]+)"', done.stdout))
+    before = {}
+    for first, then in re.findall(r"(?m)^\s*(\d+) -> (\d+)", done.stdout):
+        before.setdefault(rules[then].split("\\n")[0], set()).add(rules[first].split("\\n")[0])
+    for exhibit in exhibits.FIRST:
+        (prefix,) = {rule.rpartition("_")[0] for rule in before[f"buy_{exhibits.paper(exhibit)}"]}
+        assert prefix == f"arms_{exhibit.replace('-', '_')}"
+    assert {"seeds_gsl", "seeds_chan"} < before["collect"]
+
+
 def test_what_was_begun_goes_on_in_its_spread(tmp_path, monkeypatch):
     monkeypatch.setattr(folders, "ROOT", tmp_path)
     slurm, here = main_job.cluster.Place("slurm"), main_job.cluster.HERE

@@ -282,18 +282,19 @@ def test_planned_runs_by_hand(monkeypatch):
     """Two arms in small: what is tried, what is reported, what two exhibits share, what is bought."""
     profile = profiles.get("laptop", overrides={"chan_trials": "2", "chan_steps": "10"})
     made = {
-        "chan-T1": ("chan", "scan"),
+        "chan-T1": ("chan", "scan", "vse++"),
         "chan-T3": ("visual-codebook", "cross-attention", "visual-codebook-long", BASE_MODEL),
     }
     monkeypatch.setattr(exhibits, "arms", lambda name, data, profile=None: made.get(name, ()))
     found = budget.planned(profile, "world").set_index("exhibit")
-    # two arms of two candidates on three tuning seeds, half as long, and three reporting seeds
-    runs = 2 * (2 * 3 + 3)
-    assert tuple(found.loc["chan-T1"]) == (2, runs, 2 * (2 * 3 * 5 + 3 * 10) / runs)
-    # those are T3's runs, too; the control has one seed, and its trials are the arm's
-    assert tuple(found.loc["chan-T3"]) == (4, 1, 40)
+    # two arms of two candidates on three tuning seeds, half as long, and three reporting seeds; the
+    # control has one seed, and its trials are the arm's
+    runs = 2 * (2 * 3 + 3) + 1
+    assert tuple(found.loc["chan-T3"]) == (4, runs, (2 * (2 * 3 * 5 + 3 * 10) + 40) / runs)
+    # T3's jobs begin first, so that two of T1's arms find theirs; a third has its own
+    assert tuple(found.loc["chan-T1"]) == (3, 9, (2 * 3 * 5 + 3 * 10) / 9)
     assert tuple(found.loc["chan-seeds"]) == (2, 2 * 3, 10)  # from three seeds to six
-    assert list(found.index) == ["chan-T1", "chan-T3", "chan-seeds"]
+    assert list(found.index) == ["chan-T3", "chan-T1", "chan-seeds"]
 
 
 def test_a_table_of_two_test_sets_takes_the_columns_of_the_one_asked_for():

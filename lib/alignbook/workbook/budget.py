@@ -27,11 +27,11 @@ EXPECTED = 6  # reporting seeds of a claim that seeds are bought for, in the mea
 def planned(profile, data: str) -> pd.DataFrame:
     """Arms, runs and mean steps a run of each exhibit, and of the seeds that are bought for a paper.
 
-    A run that several exhibits show counts for the first of them. `<paper>-seeds` are the runs of
+    A run that several exhibits show counts for that whose jobs begin first. `<paper>-seeds` are the runs of
     the paper's primary claim from the first look to `EXPECTED` seeds.
     """
     seen, lines = set(), []
-    for exhibit in EXHIBITS:
+    for exhibit in exhibits.begun():
         names = exhibits.arms(exhibit, data, profile)
         new = {
             which: steps
@@ -123,7 +123,7 @@ def budget_table(book, timings: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     timings : as `results.gather` returns it. A run that several arms share counts once, for the
-        first exhibit of `EXHIBITS` it stands under, and the base model with the base models.
+        exhibit it stands under whose jobs begin first, and the base model with the base models.
 
     Returns
     -------
@@ -135,7 +135,9 @@ def budget_table(book, timings: pd.DataFrame) -> pd.DataFrame:
     planned = pd.read_csv(FILE)
     planned = planned[(planned.profile == book.profile.name) & (planned.data == book.kind)]
     own = timings[(timings.row != BASE_MODEL) | (timings.exhibit == "base-models")]
-    own = own.sort_values("exhibit", key=lambda each: each.map(list(EXHIBITS).index), kind="stable")
+    own = own.sort_values(
+        "exhibit", key=lambda each: each.map(exhibits.begun().index), kind="stable"
+    )
     found = (
         own.drop_duplicates("run")
         .groupby("exhibit", sort=False)

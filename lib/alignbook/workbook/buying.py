@@ -9,10 +9,10 @@ are those of the first look.
 import pandas as pd
 
 from alignbook.core.names import row_and_target
-from alignbook.evidence import claims, learnt, sequential
+from alignbook.evidence import claims, learnt, sequential, verdicts
 from alignbook.evidence.exhibit import is_short
 from alignbook.store import progress
-from alignbook.workbook import exhibits, results, trainings
+from alignbook.workbook import exhibits, results, start, trainings
 
 
 def buy(book, paper: str, names: list[str], number: int = 0) -> pd.DataFrame:
@@ -22,9 +22,7 @@ def buy(book, paper: str, names: list[str], number: int = 0) -> pd.DataFrame:
     Before overnight seeds are bought for the paper's primary claim alone. `number` is that of a
     buyer among those of the paper.
     """
-    chosen = [each for each in claims.load() if each.paper == paper]
-    if is_short(book.profile.name):
-        chosen = [each for each in chosen if each.primary]
+    chosen = _claims(paper, primary=is_short(book.profile.name))
     seeds: dict[tuple[str, str], int] = {}
     first = listed = _listed(book, names, seeds)
     while more := _more(book, chosen, listed, seeds):
@@ -34,6 +32,24 @@ def buy(book, paper: str, names: list[str], number: int = 0) -> pd.DataFrame:
     known = {*zip(first.exhibit, first.arm, first.role, first.seed)}
     all_ = zip(listed.exhibit, listed.arm, listed.role, listed.seed)
     return listed[[which not in known for which in all_]]
+
+
+def answers(book, paper: str, names: list[str]) -> list[str]:
+    """What the runs of some exhibits, bought ones among them, say of a paper's primary claim."""
+    found = results.gather(book, pd.concat([results.arms(book, name) for name in names]))
+    judged = verdicts.judge(
+        found["metrics"],
+        book.profile.name,
+        _claims(paper, primary=True),
+        trials=results.trials(found["runs"]),
+    )
+    return start.answers(*judged)
+
+
+def _claims(paper: str, primary: bool) -> list[claims.Claim]:
+    """A paper's claims, or its primary one alone."""
+    own = [each for each in claims.load() if each.paper == paper]
+    return [each for each in own if each.primary] if primary else own
 
 
 def _train(book, more: dict, before: dict, number: int) -> None:

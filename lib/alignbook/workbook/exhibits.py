@@ -1,13 +1,14 @@
 """All that the workbook shows, from the catalogues of its chapters: exhibits, arms, notebooks."""
 
 import difflib
+from collections.abc import Iterable
 
 import alignbook.papers.chan.catalogue
 import alignbook.papers.comalign.catalogue
 import alignbook.papers.covalign.catalogue
 import alignbook.papers.gsl.catalogue
 from alignbook.core.names import BASE_MODEL, row_and_target
-from alignbook.evidence.exhibit import Arm, Exhibit, Notebook
+from alignbook.evidence.exhibit import Arm, Exhibit, Notebook, is_short
 from alignbook.evidence.exhibit import arms as _arms
 
 CATALOGUES = (  # in the order of the chapters
@@ -44,6 +45,8 @@ ROWS = _all("ROWS")
 
 # The question of each paper that most readers come with, by the claim that answers it.
 QUESTIONS = _all("QUESTION")
+# The exhibits that these claims rest on.
+FIRST = tuple(each.FIRST for each in CATALOGUES)
 
 _SHORT = {"smoke": 2, "laptop": 5}
 NOTEBOOKS = {
@@ -70,6 +73,31 @@ def paper(exhibit: str) -> str:
     ('chan', 'base')
     """
     return exhibit.partition("-")[0]
+
+
+def begun() -> list[str]:
+    """All exhibits in the order in which their jobs begin: base models, which others start from, then
+    what the primary claims rest on, then all else. Papers from the last on, as its seeds take least.
+
+    >>> begun()[:3], begun()[5:7]
+    (['base-models', 'gsl-F1', 'covalign-T6'], ['gsl-switches', 'gsl-T1'])
+    """
+    papers = [paper(each) for each in reversed(FIRST)]
+    others = [name for name in EXHIBITS if paper(name) in papers]
+    others.sort(key=lambda name: (name not in FIRST, papers.index(paper(name))))
+    return [name for name in EXHIBITS if name not in others] + others
+
+
+def with_seeds(some: Iterable[str], data: str, profile) -> list[str]:
+    """Of some exhibits those that seeds are bought for: before overnight for primary claims alone."""
+    if profile.seeds_most <= profile.seeds:
+        return []
+    long = not is_short(profile.name)
+    return [
+        name
+        for name in some
+        if paper(name) != "base" and (long or name in FIRST) and arms(name, data, profile)
+    ]
 
 
 def arms(exhibit: str, data: str, profile=None) -> tuple[str, ...]:

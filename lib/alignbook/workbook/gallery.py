@@ -45,10 +45,7 @@ class Reference:
         some = self.contrasts[self.contrasts.claim == claim]
         if not len(some) or pd.isna(some.value.item()):
             return ""
-        first = some.iloc[0]
-        seeds = "one seed" if first.seeds == 1 else f"{first.seeds:.0f} seeds"
-        between = start.interval(first).replace("\\", "")
-        return f"{start.value(first)}{f' {between}' * (between != '–')}, {seeds}"
+        return start.found(some.iloc[0])
 
 
 def references(root: Path = REFERENCE) -> list[Reference]:
@@ -80,8 +77,7 @@ def _answer(one: Reference, claim: str) -> str:
     if not len(known):
         return "–"
     (row,) = known.itertuples()
-    lacks = start.doubts(row).rpartition("; ")[2] if row.verdict == "undecided" else ""
-    told = [f"**{row.verdict}**", one.found(claim), lacks]
+    told = [f"**{row.verdict}**", one.found(claim), start.lacks(row)]
     for _, line in again.read(one.folder).iterrows():
         if line.claim == claim:
             told.append(f"once more elsewhere: {again.read_with(line, *again.READ_AGAIN)}")

@@ -141,6 +141,8 @@ def seeds(book: Workbook, paper: str, *names: str) -> None:
     arms_ = len(bought.drop_duplicates(["exhibit", "arm"]))
     most = f", up to {bought.seed.max() + 1} seeds" if len(bought) else ""
     say(f"{paper}: {len(bought)} more runs of {arms_} arms{most}", began)
+    for answer in buying.answers(book, paper, list(names)) if ranks.rank() == 0 else ():
+        print(f"{' ' * 12}{verbatim.line(answer)}", flush=True)
 
 
 def notebook(book: Workbook, name: str) -> None:

@@ -85,7 +85,9 @@ def run(asked: argparse.Namespace) -> int:
             for number, each in enumerate(rounds, 1):
                 part = f"round {number} of {len(rounds)}" if len(rounds) > 1 else ""
                 code = walk(each, notebooks, asked.spread, cores, part, place, not asked.no_report)
-                telling.tell_results(each, time.monotonic() - started)
+                took = time.monotonic() - started
+                judged = not code and "90_claims" in notebooks
+                telling.tell_results(each, took, judged)
                 if curves:
                     write_curves(folders.results_folder(each))
                 if code:

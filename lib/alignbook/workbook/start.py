@@ -12,6 +12,7 @@ import pandas as pd
 from alignbook import ROOT
 from alignbook.evidence import learnt, statistics, verdicts
 from alignbook.evidence.claims import DECIMALS
+from alignbook.evidence.printed_tables import PAPERS
 from alignbook.show import tables
 from alignbook.workbook import beside, execute, exhibits, profiles
 
@@ -90,6 +91,37 @@ def in_short(book) -> str:
     if not lines:
         return "None of the main questions was computed."
     return tables.markdown(pd.DataFrame(lines).replace(r"\|", r"\\|", regex=True))
+
+
+def answers(claims: pd.DataFrame, contrasts: pd.DataFrame) -> list[str]:
+    """A line a main question for the terminal: its paper, the verdict, the first contrast.
+
+    Parameters
+    ----------
+    claims, contrasts : as `verdicts.judge` returns them. What was not judged is left out.
+    """
+    lines = []
+    for row in claims[
+        claims.claim.isin(exhibits.QUESTIONS) & claims.verdict.isin(SAID)
+    ].itertuples():
+        first = contrasts[contrasts.claim == row.claim].iloc[0]
+        paper = PAPERS[exhibits.paper(row.exhibit)]
+        question = exhibits.QUESTIONS[row.claim]
+        said = f"{row.verdict}: {first.contrast} {found(first)}"
+        lines.append("; ".join(filter(None, (f"{paper}: {question} {said}", lacks(row)))))
+    return lines
+
+
+def lacks(row) -> str:
+    """What weighs most against an undecided claim, "" where nothing is known."""
+    return doubts(row).rpartition("; ")[2] if row.verdict == "undecided" else ""
+
+
+def found(contrast) -> str:
+    """A contrast with its interval and its seeds."""
+    seeds = "one seed" if contrast.seeds == 1 else f"{contrast.seeds:.0f} seeds"
+    between = interval(contrast).replace("\\", "")
+    return f"{value(contrast)}{f' {between}' * (between != '–')}, {seeds}"
 
 
 def doubts(row) -> str:

@@ -34,8 +34,8 @@ def tell_graph(log: Path, graph: Graph) -> None:
     print(f"\nthe graph could not be walked; from {log}:\n{verbatim.lines(words)}", file=sys.stderr)
 
 
-def tell_results(settings: dict, seconds: float) -> None:
-    """Name the results of a round that ended."""
+def tell_results(settings: dict, seconds: float, judged: bool) -> None:
+    """Name the results of a round that ended, and the answers to the main questions if it judged claims."""
     out = folders.results_folder(settings)
     data = verbatim.line(settings["data"])
     print(f"\n{data}, {settings['profile']} profile: {clock(seconds)} in all")
@@ -49,6 +49,20 @@ def tell_results(settings: dict, seconds: float) -> None:
     ):
         if (out / name).exists():
             print(f"  {what + ':':20}{os.path.relpath(out / name)}")
+    for answer in answers(out) if judged else ():
+        print(f"  {verbatim.line(answer)}")
+
+
+def answers(out: Path) -> list[str]:
+    """The answers to the main questions, as notebook 90 left them in a results folder."""
+    if not (out / "claims.csv").exists():
+        return []
+    import pandas as pd
+
+    from alignbook.workbook import start
+
+    claims = pd.read_csv(out / "claims.csv", keep_default_na=False)
+    return start.answers(claims, pd.read_csv(out / "contrasts.csv"))
 
 
 def shorten(files: list[str]) -> str:

@@ -40,6 +40,7 @@ STUBBORN = 0.46
 WRONG = 3.0  # times that a kind of jobs is further from its plan than all are
 FOUND = 2.5  # times that a job is sooner done than usual which found more stored than it told of
 VARY = 0.5  # the standard deviation of a job's time, as a logarithm
+BEGUN = exhibits.begun()
 LAST = tuple(name for name, book in exhibits.NOTEBOOKS.items() if book.last)
 
 
@@ -139,7 +140,7 @@ class Plan:
         if rule.startswith(("buy_", "seeds_")):
             own_kind, _, whose = rule.partition("_")
             own = [name for name in shown if exhibits.paper(name) == whose]
-            made = [name for name in own if exhibits.arms(name, self.data, self.profile)]
+            made = exhibits.with_seeds(own, self.data, self.profile)
             if own_kind == "buy":
                 numbers = exhibits.buyers(self.spread)
                 return [["buy", whose, str(number), *made] for number in numbers]
@@ -272,14 +273,13 @@ def _walk(plan: Plan, running: list, waiting: list) -> float:
 def rank(words: list[str]) -> int:
     """Of jobs that are ready the least ranks begin first: the Snakefile's priorities.
 
-    >>> rank(["buy", "chan"]) < rank(["arms", "gsl-T1", "0.5"]) < rank(["arms", "chan-T1", "chan"])
+    >>> rank(["buy", "chan"]) < rank(["arms", "chan-T3", "max"]) < rank(["arms", "gsl-T1", "0.5"])
     True
     """
-    last = len(chapters.PAPERS)
     if words[0] in ("arms", "training"):
-        paper = chapter(words)
-        return -2 - (chapters.PAPERS.index(paper) if paper in chapters.PAPERS else last)
-    return {"buy": -3 - last, "seeds": -3 - last, "efficiency": -1}.get(words[0], 0)
+        return BEGUN.index(words[1]) - len(BEGUN) - 1
+    first = -len(BEGUN) - 2
+    return {"buy": first, "seeds": first, "efficiency": -1}.get(words[0], 0)
 
 
 def _alone(plan: Plan, words: list[str]) -> bool:
@@ -308,21 +308,22 @@ def needs(plan: Plan, words: list[str]) -> set[str]:
             "whole": {"base"},
             "buy": set(names[2:]),
             "seeds": {f"buy {name}" for name in names[:1]},
-            "efficiency": {*names, *_bought(names)},
-            "collect": {*exhibits.EXHIBITS, *_bought(exhibits.EXHIBITS)},
+            "efficiency": {*names, *_bought(plan, names)},
+            "collect": {*exhibits.EXHIBITS, *_bought(plan, exhibits.EXHIBITS)},
         }
         return known.get(kind, set())
     book = exhibits.NOTEBOOKS[names[0]]
     shown = {*book.exhibits, *book.reads}
-    found = {*book.needs, *shown, *_bought(shown), *(f"efficiency {name}" for name in shown)}
+    found = {*book.needs, *shown, *_bought(plan, shown), *(f"efficiency {name}" for name in shown)}
     if book.last:
         found |= {f"notebook {name}" for name in plan.notebooks if name not in LAST}
     return found | ({"benchmark"} if names[0] == "50_kernels" else set())
 
 
-def _bought(names) -> set[str]:
+def _bought(plan: Plan, names) -> set[str]:
     """Jobs that buy seeds for exhibits, in the words of `makes`."""
-    return {f"seeds {exhibits.paper(name)}" for name in names}
+    some = exhibits.with_seeds(names, plan.data, plan.profile)
+    return {f"seeds {exhibits.paper(name)}" for name in some}
 
 
 def _corrections(plan: Plan, graph: Graph, shares: dict[int, float], now: float):

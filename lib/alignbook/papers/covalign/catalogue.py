@@ -55,6 +55,7 @@ def _by_weight(*names: str) -> tuple[Arm, ...]:
 QUESTION = {
     "covalign-one-projection": "One projection for queries and patches, or two?"
 }  # of the report's front page, by claim
+FIRST = "covalign-T6"  # what that claim rests on, trained before the others
 
 PAGES = ("model", "two_towers")  # modules that the report's pages of the library show
 

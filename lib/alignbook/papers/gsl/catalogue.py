@@ -89,6 +89,7 @@ def _arms(
 QUESTION = {
     "gsl-against-ncr": "With 40 % of the captions wrong, does GSL retrieve better than NCR?"
 }  # of the report's front page, by claim
+FIRST = "gsl-F1"  # what that claim rests on, trained before the others
 
 PAGES = (
     "model",

@@ -1,0 +1,32 @@
+"""Which exhibits begin first, and for which of them seeds are bought."""
+
+from alignbook.evidence import claims
+from alignbook.workbook import chapters, exhibits, profiles, timeleft
+
+
+def test_what_the_primary_claims_rest_on_begins_first():
+    primary = {each.paper: each.exhibit for each in claims.load() if each.primary}
+    assert exhibits.FIRST == tuple(primary[paper] for paper in chapters.PAPERS)
+    order = exhibits.begun()
+    assert sorted(order) == sorted(exhibits.EXHIBITS)
+    assert order[0] == "base-models" and order[1:5] == list(reversed(exhibits.FIRST))
+    papers = [exhibits.paper(name) for name in order[5:]]
+    assert list(dict.fromkeys(papers)) == list(reversed(chapters.PAPERS))
+    assert papers == sorted(papers, key=[*reversed(chapters.PAPERS)].index)  # one after another
+    ranks = [timeleft.rank(["arms", name, "any"]) for name in order]
+    assert ranks == sorted(ranks) and len({*ranks}) == len(ranks)
+    assert timeleft.rank(["buy", "chan"]) < ranks[0] and ranks[-1] < timeleft.rank(["efficiency"])
+
+
+def test_before_overnight_seeds_are_bought_for_primary_claims_alone():
+    def bought(profile, data="world", **settings):
+        chosen = profiles.get(profile, data, overrides=settings)
+        return exhibits.with_seeds(exhibits.EXHIBITS, data, chosen)
+
+    assert (
+        sorted(bought("laptop")) == sorted(exhibits.FIRST) == sorted(bought("laptop", "flickr8k"))
+    )
+    long = bought("overnight")
+    assert {*exhibits.FIRST} < {*long} and "base-models" not in long
+    assert "chan-T1" in long and "chan-T1" not in bought("overnight", "flickr8k")  # not made there
+    assert bought("smoke") == bought("laptop", seeds="4") == []
