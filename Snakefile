@@ -14,7 +14,7 @@ from alignbook import ROOT
 from alignbook.core.names import row_and_target, slug
 from alignbook.store import contents
 from alignbook.store.fingerprint import code_hash, key
-from alignbook.workbook import asks, beside, chapters, named_files, profiles, trainings
+from alignbook.workbook import asks, beside, chapters, lent, named_files, profiles, trainings
 from alignbook.workbook.checks import check
 from alignbook.workbook.exhibits import (
     EXHIBITS, NOTEBOOKS, arms as arms_of, begun, buyers, jobs, paper, with_seeds)
@@ -52,8 +52,7 @@ SHOWN = list(dict.fromkeys(  # exhibits
 ))
 SOURCES = os.path.relpath(ROOT / "notebooks")  # relative: the project folder may be moved
 TIMED = [name for name in EXHIBITS if EXHIBITS[name].timed]  # alone on the machine
-# By all cores of one machine; of a cluster by what its profile asks for (workbook/alone.py looks).
-TIMED_THREADS = 1 if config["profile"] == "smoke" or EXECUTOR else workflow.cores
+ALONE = config["profile"] != "smoke" and not EXECUTOR  # of a cluster its profile asks for that
 READ = ("chan-F3", "covalign-ladder", "gsl-T2")  # of them, those that other notebooks take times from
 LEARNT = "alignbook.evidence.learnt"  # which dev may choose, and what a row is called
 SPREAD = config["spread"]
@@ -97,6 +96,11 @@ def bought(names):
     """The lists of runs of more seeds that are bought for the claims on some exhibits."""
     some = with_seeds([name for name in names if name in SHOWN], KIND, PROFILE)
     return [f"seeds/{each}.csv" for each in dict.fromkeys(map(paper, some))]
+
+
+def timed_threads(name):
+    """All cores for what is measured alone (workbook/alone.py looks), one where its times were lent."""
+    return workflow.cores if ALONE and not lent.ready(Path(), name) else 1
 
 
 def exhibit_code(exhibit, part="arms"):
@@ -332,7 +336,7 @@ rule efficiency:
     params:
         settings=SETTINGS,
         code=lambda wildcards: exhibit_code(wildcards.exhibit, "cost"),
-    threads: TIMED_THREADS
+    threads: lambda wildcards: timed_threads(f"efficiency/{wildcards.exhibit}")
     resources:
         **asked.by(lambda wildcards: ["efficiency", wildcards.exhibit]),
     priority: 1  # before notebooks: that of the claims waits for all of these
@@ -347,7 +351,7 @@ rule benchmark:
         small=config["profile"] == "smoke",
         code=code_hash("alignbook.core.kernels", "alignbook.core.similarity"),
         files=key(*(path.read_text("utf-8") for path in MEASURING)),
-    threads: TIMED_THREADS
+    threads: lambda wildcards: timed_threads("benchmarks/kernels")
     resources:
         **asked.of("benchmark"),
     shell:

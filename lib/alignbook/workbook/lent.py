@@ -23,6 +23,11 @@ def lend(out: Path, reference: Path) -> None:
             shutil.copyfile(file, ready)
 
 
+def ready(out: Path, name: str) -> list[Path]:
+    """The files of times that lie ready in a results folder, such as "efficiency/chan-F3"."""
+    return sorted((out / UNPACKED).glob(f"{name}*.csv"))
+
+
 def take(out: Path, name: str) -> bool:
     """Move times that lie ready, such as "efficiency/chan-F3", and those whose names begin so, to
     where they are read; whether there were any.
@@ -31,15 +36,14 @@ def take(out: Path, name: str) -> bool:
 
     from alignbook.show.run_tables import MEASURED_ON
 
-    ready = sorted((out / UNPACKED).glob(f"{name}*.csv"))
-    for file in ready:
-        found = pd.read_csv(file, dtype=str, keep_default_na=False)  # digits stay as they are
-        if MEASURED_ON not in found:
-            found[MEASURED_ON] = f"another machine, as published ({_machines(out / UNPACKED)})"
+    for file in (found := ready(out, name)):
+        times = pd.read_csv(file, dtype=str, keep_default_na=False)  # digits stay as they are
+        if MEASURED_ON not in times:
+            times[MEASURED_ON] = f"another machine, as published ({_machines(out / UNPACKED)})"
         target = out / file.relative_to(out / UNPACKED)
-        durable.write(target, found.to_csv(index=False), sealed=True)
+        durable.write(target, times.to_csv(index=False), sealed=True)
         file.unlink()
-    return bool(ready)
+    return bool(found)
 
 
 def _machines(published: Path) -> str:

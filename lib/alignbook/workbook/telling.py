@@ -49,8 +49,8 @@ def tell_results(settings: dict, seconds: float, judged: bool) -> None:
     ):
         if (out / name).exists():
             print(f"  {what + ':':20}{os.path.relpath(out / name)}")
-    for answer in answers(out) if judged else ():
-        print(f"  {verbatim.line(answer)}")
+    if judged and (found := answers(out)):
+        print("answers, with the 95 % interval over seeds:", *map(verbatim.line, found), sep="\n  ")
 
 
 def answers(out: Path) -> list[str]:
