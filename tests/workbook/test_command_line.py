@@ -249,6 +249,11 @@ def test_what_was_begun_goes_on_in_its_spread(tmp_path, monkeypatch):
     assert main_job.usual_spread(night, slurm) == "arm"
     (begun / "trained").mkdir()
     assert main_job.usual_spread(night, here) == "seed"
+    other = folders.results_folder(laptop) / folders.UNPACKED  # what a colleague computed
+    other.mkdir(parents=True)
+    assert main_job.usual_spread(laptop, here) == "arm"
+    (other / "about.json").touch()  # and what was published: nothing is trained
+    assert main_job.usual_spread(laptop, here) == "chapter"
 
 
 def test_the_paper_profile_says_what_it_lacks(copy):

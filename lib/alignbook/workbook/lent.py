@@ -23,6 +23,11 @@ def lend(out: Path, reference: Path) -> None:
             shutil.copyfile(file, ready)
 
 
+def published(out: Path) -> bool:
+    """Whether `unpack` brought the published runs of a results folder."""
+    return (out / UNPACKED / "about.json").exists()
+
+
 def ready(out: Path, name: str) -> list[Path]:
     """The files of times that lie ready in a results folder, such as "efficiency/chan-F3"."""
     return sorted((out / UNPACKED).glob(f"{name}*.csv"))

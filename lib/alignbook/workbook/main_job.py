@@ -24,6 +24,7 @@ from alignbook.workbook import (
     exhibits,
     folders,
     gpus,
+    lent,
     lifeline,
     live,
     surroundings,
@@ -264,9 +265,10 @@ def dry_run(
 
 def usual_spread(settings: dict, place: cluster.Place = cluster.HERE) -> str:
     """How arms are spread over jobs where nothing else is asked for: the shorter a training is
-    beside the start of a job, the more of them share one. What was begun goes on as it was.
+    beside the start of a job, the more of them share one. What was begun goes on as it was. Of the
+    published results that were unpacked nothing is trained.
     """
-    if settings["profile"] == "smoke":
+    if settings["profile"] == "smoke" or lent.published(folders.results_folder(settings)):
         return "chapter"
     out = folders.results_folder(settings)
     for begun, spread in (("trained", "seed"), ("arms", "arm")):
