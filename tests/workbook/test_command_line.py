@@ -541,6 +541,14 @@ def test_starts_are_noted_with_their_time_and_machine(tmp_path, monkeypatch):
     ]
 
 
+def test_a_machine_that_rounds_otherwise_is_another_one(monkeypatch):
+    for name in main_job.ROUNDING:
+        monkeypatch.delenv(name, raising=False)
+    plain = main_job.machine()
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default")
+    assert main_job.machine() == f"{plain}, ATEN_CPU_CAPABILITY=default"
+
+
 def test_what_only_the_world_has_is_not_made_for_every_data_set():
     assert exhibits.resolve(["kernels"]) == ["50_kernels"]
     only = {"50_kernels", "23_comalign_similarity"}

@@ -37,6 +37,9 @@ from alignbook.workbook.checks import Refused, changed, check, read_from, wants_
 from alignbook.workbook.exhibits import COMPONENTS
 from alignbook.workbook.graph import Graph
 
+# Settings of the matrix libraries by which a machine rounds otherwise, and is another one here.
+ROUNDING = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")
+
 
 def start(asked: argparse.Namespace) -> int:
     """Run the main job, or say why it is refused; returns the exit code."""
@@ -279,7 +282,8 @@ def usual_spread(settings: dict, place: cluster.Place = cluster.HERE) -> str:
 
 def machine(place: cluster.Place = cluster.HERE) -> str:
     """The machine as starts.json names it, or the cluster that is reached from it."""
-    here = f"{platform.system()} {platform.machine()}"
+    told = (f"{name}={os.environ[name]}" for name in ROUNDING if name in os.environ)
+    here = ", ".join([f"{platform.system()} {platform.machine()}", *told])
     return f"{place.executor} from {here}" if place.executor else here
 
 
