@@ -22,7 +22,7 @@ def run_of(loss, dev, trivial=4.0):
     arrays["rate"] = np.full(len(loss), 0.1)
     return SimpleNamespace(
         config={},
-        metrics={"trivial loss": trivial} if trivial else {},
+        metrics={} if trivial is None else {"trivial loss": trivial},
         array=arrays.__getitem__,
         has=arrays.__contains__,
         record={"inputs": []},
@@ -58,6 +58,14 @@ def test_points_are_block_means_by_the_trivial_level_and_looks_at_dev(stored):
 def test_a_run_without_a_trivial_level_has_its_looks_alone(stored):
     stored["a"].metrics.clear()
     own = curves.table(ARMS)[lambda points: points.arm == "hard"]
+    assert set(own[own.seed == 0].curve) == {"dev"}
+
+
+def test_a_trivial_level_of_zero_is_none(stored):
+    """The least of a smoke run's hardest margins may all be relaxed to nothing."""
+    stored["a"].metrics["trivial loss"] = 0.0
+    with np.errstate(all="raise"):
+        own = curves.table(ARMS)[lambda points: points.arm == "hard"]
     assert set(own[own.seed == 0].curve) == {"dev"}
 
 

@@ -69,7 +69,8 @@ def main(file: str, profile: str, *arguments: str) -> int:
     top = subprocess.Popen([str(root / "run_all.sh"), "--profile", profile, *arguments])
     told = watch(top, root / f"results/world-{profile}/.live")
     if not top.returncode:
-        spread = main_job.usual_spread({"profile": profile})
+        said = {"profile": profile, "data": "world", "seeds": None, "set": {}}
+        spread = main_job.usual_spread(said)
         how = {"profile": profile, "spread": spread, "cores": len(os.sched_getaffinity(0))}
         text = json.dumps(how | recording(*told))
         Path(file).write_text(text.replace('{"rule"', '\n{"rule"') + "\n")

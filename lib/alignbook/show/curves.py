@@ -49,7 +49,7 @@ def of_run(run: runs.Run) -> dict[str, np.ndarray]:
     """
     loss, rate, dev = (np.array(run.array(name), float) for name in ("loss", "rate", "dev"))
     steps = np.arange(1, len(loss) + 1)
-    share = loss / run.metrics.get("trivial loss", np.nan)
+    share = loss / (run.metrics.get("trivial loss") or np.nan)  # of no labels it is 0
     found = {
         name: np.stack([steps, values], 1)
         for name, values in (("loss", loss), ("rate", rate), ("share", share))
