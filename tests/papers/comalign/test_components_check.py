@@ -365,3 +365,12 @@ def test_a_pipe_among_a_treebanks_files_is_refused(tmp_path):
     os.mkfifo(tmp_path / "en_train.conllu")
     said = check.problem("parser", made("world", parser=str(tmp_path)), "world")
     assert "en_train.conllu: a named pipe" in said and "expected a treebank's file" in said
+
+
+@pytest.mark.parametrize("name", ["tokenizer", "tagger/model"])
+def test_a_pipe_among_a_pipelines_files_is_refused(name, tmp_path):
+    (tmp_path / "config.cfg").write_text("[nlp]")
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    os.mkfifo(tmp_path / name)
+    said = check.problem("parser", made("flickr8k", parser=str(tmp_path)), "flickr8k")
+    assert f"{name}: a named pipe" in said and "expected a pipeline's file" in said

@@ -34,16 +34,22 @@ def problem(field: str, profile, data: str) -> str:
 
 
 def _parser(value: str, data: str) -> str:
+    from alignbook.backbones import pipelines
     from alignbook.papers.comalign.components import parser
 
     if value == "captions":
         return "only the world's captions come with parses; " + WITHOUT["parser"]
-    for split in ("train", "dev"):
-        for path in Path(value).expanduser().glob(f"*{split}*.conllu"):
-            try:
-                files.check_regular(path)
-            except OSError as error:
-                return f"{path}: {error.strerror}, expected a treebank's file; {conllu.REMEDY}"
+    place = Path(value).expanduser()
+    of_treebank = [path for split in ("train", "dev") for path in place.glob(f"*{split}*.conllu")]
+    of_pipeline = place.rglob("*") if (place / pipelines.SETTINGS).is_file() else ()
+    for path in of_treebank or of_pipeline:
+        try:
+            files.check_regular(path)
+        except OSError as error:
+            what, remedy = "a pipeline's", "save the pipeline there again, by spaCy's to_disk"
+            if of_treebank:
+                what, remedy = "a treebank's", conllu.REMEDY
+            return f"{path}: {error.strerror}, expected {what} file; {remedy}"
     return parser.problem(value)
 
 
