@@ -349,6 +349,17 @@ def test_dots_forests_and_matrices_are_seaborns_in_the_houses_style(monkeypatch)
         assert not spines["top"].get_visible() and not spines["right"].get_visible()
 
 
+def test_what_only_the_paper_has_is_said_not_to_be_run():
+    """A heading has no number at all, and a row of ours may lack the paper's."""
+    paper = pd.DataFrame([("max", NAN, NAN, NAN, [], 311.7)], columns=DOTS.columns)
+    left, right = figures.dots(pd.concat([DOTS, paper]), "t", "n").axes
+    (said,) = [each for each in left.texts if each.get_text() == "not run"]
+    assert said.xy[1] == -3 and "not run" not in [each.get_text() for each in right.texts]
+    assert len(left.get_xticks())
+    left, right = figures.dots(paper, "t", "n").axes  # none of ours: no axis of made-up numbers
+    assert not len(left.get_xticks()) and len(right.get_xticks())
+
+
 def test_controls_far_off_stand_at_the_edge_and_the_others_set_the_axis():
     control = pd.DataFrame([("permuted", 9.0, 8.0, 10.0, [9.0], np.nan)], columns=DOTS.columns)
     lines = pd.concat([DOTS, control], ignore_index=True)

@@ -66,8 +66,8 @@ def both(tmp_path):
 def test_the_contrasts_of_both_and_their_distance_by_hand(both):
     (row,) = again.table(*both).to_dict("records")
     assert row["claim"] == "gsl-against-ncr" and row["contrast"] == "gsl-0.4 − ncr-0.4"
-    assert (row["seeds"], row["value"], row["reading"]) == (4, -7.5, "reversed")
-    assert (row["seeds again"], row["reading again"]) == (3, "open")
+    assert (row["seeds"], row["value"], row["reading"]) == (4, -7.5, "contradicted")
+    assert (row["seeds again"], row["reading again"]) == (3, "undecided")
     # Welch by hand: differences −10, −9, −8, −3 there and −1, 1, 4 here.
     first, second = np.array([-10.0, -9, -8, -3]), np.array([-1.0, 1, 4])
     parts = first.var(ddof=1) / 4, second.var(ddof=1) / 3
@@ -85,8 +85,8 @@ def test_what_is_surely_alike_or_not_published_is_kept_too(both):
     for verdict in ("contradicted", "did not train", "no difference"):
         whole.replace("undecided", verdict).to_csv(out / "claims.csv", index=False)
         (row,) = again.table(out, kept).to_dict("records")
-        read = "open" if verdict == "contradicted" else verdict
-        assert (row["reading"], row["reading again"]) == ("reversed", read)
+        read = "undecided" if verdict == "contradicted" else verdict
+        assert (row["reading"], row["reading again"]) == ("contradicted", read)
     lines = pd.read_csv(kept / "contrasts.csv")
     lines[lines.claim != "gsl-against-ncr"].to_csv(kept / "contrasts.csv", index=False)
     found = again.keep(out, kept)
@@ -109,10 +109,10 @@ def test_what_is_said(both):
     found = again.keep(out, kept)
     assert again.said(found) == (
         "Once more on Linux x86_64, 16 cores; PyTorch 2.1: 0 of 1 primary contrasts read alike. Not "
-        "alike: gsl-against-ncr (reversed with 4 seeds, open with 3). 0 of 1 differ by no more than "
-        "chance (95 %)."
+        "alike: gsl-against-ncr (contradicted with 4 seeds, undecided with 3). 0 of 1 differ by no "
+        "more than chance (95 %)."
     )
-    same = found.assign(**{"reading again": "reversed", "difference low": -0.0})
+    same = found.assign(**{"reading again": "contradicted", "difference low": -0.0})
     assert "1 of 1 primary contrasts read alike. 1 of 1 differ by no more" in again.said(same)
     pd.testing.assert_frame_equal(again.read(kept), found, rtol=1e-5, check_dtype=False)
     assert again.read(out).empty

@@ -11,9 +11,11 @@ from alignbook.workbook import exhibits, gallery
 from PIL import Image
 
 EDGE = "; chosen at the edge of what was tried: a (b)"
-CLAIMS = {  # by claim: exhibit, verdict; value, low, high and seeds of two contrasts
-    "chan-hard-coding": ("chan-T3", "reproduced", (2.04, 1.0, 3.0, 5), (9.0, 8.0, 10.0, 5)),
-    "comalign-clip": ("comalign-TI", "undecided", (-0.5, float("nan"), float("nan"), 1)),
+NAN = float("nan")
+FIRST = (9.0, 8.0, 10.0, 5, 0.01), (2.04, 1.0, 3.0, 5, 0.02), (NAN, NAN, NAN, 5, NAN)
+CLAIMS = {  # by claim: exhibit, verdict; value, low, high, seeds and p of contrasts
+    "chan-hard-coding": ("chan-T3", "reproduced", *FIRST),
+    "comalign-clip": ("comalign-TI", "undecided", (-0.5, NAN, NAN, 1, NAN)),
     "gsl-against-ncr": ("gsl-F1", "not run"),
 }
 
@@ -38,7 +40,7 @@ def root(tmp_path):
         columns = ["claim", "says", "exhibit", "verdict", "why", "needed"]
         pd.DataFrame(claims, columns=columns).to_csv(folder / "claims.csv", index=False)
         lines = [(key, "points", *x) for key, each in known.items() for x in each[2:]]
-        columns = ["claim", "unit", "value", "low", "high", "seeds"]
+        columns = ["claim", "unit", "value", "low", "high", "seeds", "p"]
         pd.DataFrame(lines, columns=columns).to_csv(folder / "contrasts.csv", index=False)
     for name in ("chan-T3", "chan-T3-training", "01-number-of-pictures"):
         image = tmp_path / f"results/reference/world-laptop/figures/{name}.png"
@@ -61,7 +63,7 @@ def test_answers_by_hand(root):
         "| question | on the synthetic world, laptop profile | on Flickr8k, laptop profile |"
     )
     asked = f"| *CHAN*: {exhibits.QUESTIONS['chan-hard-coding']} | "
-    assert chan == f"{asked}**reproduced**; +2.0 points [1.0, 3.0], 5 seeds | – |"
+    assert chan == f"{asked}**reproduced**; +2.0 points [1.0, 3.0], 5 seeds, the weakest of 2 | – |"
     assert comalign.endswith(
         "| **undecided**; −0.5 points, one seed; more than 200 seeds would be needed | – |"
     )
@@ -90,12 +92,27 @@ def test_page_and_readme_are_written_once(root):
     assert gallery.write(root) == []
     readme = (root / "README.md").read_text()
     assert readme.startswith("# a\n\n<!--") and readme.endswith("-->\n\nrest\n")
-    assert "old" not in readme and "**reproduced**; +2.0 points [1.0, 3.0], 5 seeds |" in readme
+    assert (
+        "old" not in readme
+        and "**reproduced**; +2.0 points [1.0, 3.0], 5 seeds, the weakest of 2 |" in readme
+    )
     page = (root / "docs/gallery.md").read_text()
     (row,) = [line for line in page.splitlines() if line.startswith("| chan-hard-coding")]
-    value = f"**reproduced** +2.0 points [1.0, 3.0], 5 seeds{EDGE}"
+    value = f"**reproduced** +2.0 points [1.0, 3.0], 5 seeds, the weakest of 2{EDGE}"
     assert row == rf"| chan-hard-coding \| said | {value} | – |"
     assert "undecided −0.5 points, one seed; more than 200 seeds would be needed | – |" in page
+    assert "| not run | – |" in page  # and where something was measured all the same
+    lines = pd.read_csv(root / "results/reference/world-laptop/contrasts.csv")
+    lines["claim"] = "gsl-against-ncr"
+    lines.to_csv(root / "results/reference/world-laptop/contrasts.csv", index=False)
+    gallery.write(root)
+    assert "| not run whole −0.5 points" in (root / "docs/gallery.md").read_text()
+    (one, _) = gallery.references(root / "results/reference")
+    assert one.found("gsl-against-ncr").endswith("one seed, the weakest of 3")  # no p, no certainty
+    one.claims["verdict"] = "contradicted"
+    assert one.found("gsl-against-ncr").endswith("one seed, the surest of 3")
+    one.contrasts = one.contrasts.dropna(subset="p")
+    assert one.found("gsl-against-ncr").startswith("+9.0 points")
     folder = "../results/reference/world-laptop"
     assert f"laptop profile]({folder}/figures/chan-T3.png)\n" in page
     assert (
@@ -109,8 +126,8 @@ def test_page_and_readme_are_written_once(root):
 def test_contrasts_from_elsewhere_stand_beside_the_published_ones(root):
     (one, _) = gallery.references(root / "results/reference")
     assert gallery._again(one) == ""
-    numbers = {"value": -2.04, "low": -3.0, "high": -1.0, "seeds": 5, "reading": "reversed"}
-    again = {"value": 0.5, "low": -1.0, "high": 2.0, "seeds": 3, "reading": "open"}
+    numbers = {"value": -2.04, "low": -3.0, "high": -1.0, "seeds": 5, "reading": "contradicted"}
+    again = {"value": 0.5, "low": -1.0, "high": 2.0, "seeds": 3, "reading": "undecided"}
     apart = {
         "difference": 2.54,
         "difference low": -0.1,
@@ -129,14 +146,14 @@ def test_contrasts_from_elsewhere_stand_beside_the_published_ones(root):
     )
     assert head == "| claim | the synthetic world, laptop profile | once more | apart by |"
     assert row == (
-        "| a | −2.0 [−3.0, −1.0], 5 seeds: reversed | 0.5 [−1.0, 2.0], 3 seeds: open | "
+        "| a | −2.0 [−3.0, −1.0], 5 seeds: contradicted | 0.5 [−1.0, 2.0], 3 seeds: undecided | "
         "2.5 [−0.1, 4.0] |"
     )
     pd.DataFrame([line | apart | {"claim": "comalign-clip"}]).to_csv(one.folder / "again.csv")
     gallery.write(root)
     assert said.replace(" a (", " comalign-clip (") in (root / "docs/gallery.md").read_text()
     readme = (root / "README.md").read_text()
-    assert readme.count("once more elsewhere: 0.5 [−1.0, 2.0], 3 seeds: open |") == 1
+    assert readme.count("once more elsewhere: 0.5 [−1.0, 2.0], 3 seeds: undecided |") == 1
     assert "more than 200 seeds would be needed; once more" in readme
 
 

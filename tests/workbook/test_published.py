@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import shutil
 import subprocess
 from types import SimpleNamespace
 
@@ -80,11 +81,16 @@ def out(tmp_path):
     for name in published.NUMBERS:
         metrics({"sum": [1.0, 2.0, 3.0]}).to_csv(out / f"{name}.csv", index=False)
     (out / "efficiency/chan-F3.csv").write_text("model,ms\nhard,2\n")
-    (out / "tables/chan-T3.md").write_text("| row | RSUM |\n")
-    (out / "tables/02-captions.md").write_text(r"| a \*dog runs over the green\_grass\. |")
+    rows = "| row | seeds |\n| :-- | ----: |\n| a | {} |\n"
+    (out / "tables/chan-T3.md").write_text(rows.format(3))
+    (out / "tables/chan-F4.md").write_text(rows.format(0))
+    shown = "| caption |\n| --- |\n" + r"| a \*dog runs over the green\_grass\. |"
+    (out / "tables/02-captions.md").write_text(shown)
     (out / "tables/44.md").write_text("a 0.03 · dog 0.10 · runs 0.30 · over 0.0 · the −0.1 · …")
     (out / "tables/explorer-captions.md").write_text("green grass")
-    (out / "tables/maps.md").write_text("| picture | phrase      |\n| 1 | green grass |\n")
+    (out / "tables/maps.md").write_text(
+        "| picture | phrase      |\n| --- | --- |\n| 1 | green grass |\n"
+    )
     for name in ("chan-T3", "02-pictures", "chan-F5", "chan-F4", "chan-F3"):
         said = PngImagePlugin.PngInfo()
         if name != "chan-F3":  # of an earlier version
@@ -94,6 +100,8 @@ def out(tmp_path):
         (out / f"figures/{name}.csv").write_text("x,y\n1,2\n")
     (out / "figures/chan-F5.csv").write_text("A dog runs over the green grass .,1\n")
     (out / "figures/chan-F4.csv").unlink()
+    shutil.copy(out / "figures/chan-T3.png", out / "figures/gsl-T1.png")
+    (out / "figures/gsl-T1.csv").write_text("label,mean,paper\nx,,1\n")
     said = {"profile": "laptop", "data": "flickr8k=/home/somebody/flickr8k", "seeds": None}
     said["set"] = {"bert": "/home/somebody/weights", "chan_steps": "5"}
     (out / "settings.json").write_text(json.dumps(said))
@@ -115,11 +123,13 @@ def test_numbers_tables_and_drawn_numbers_are_published(out, tmp_path):
     assert left == [
         "tables/02-captions.md: captions",
         "tables/44.md: captions",
+        "tables/chan-F4.md: no number of ours",
         "tables/explorer-captions.md: captions",
         "tables/maps.md: captions",
         "figures/02-pictures.png: pictures",
         "figures/chan-F3.png: pictures",
         "figures/chan-F5.png: captions",
+        "figures/gsl-T1.png: no number of ours",
     ]
     with Image.open(to / "figures/chan-T3.png") as image:
         assert image.size == (800, 178)
@@ -130,7 +140,9 @@ def test_numbers_tables_and_drawn_numbers_are_published(out, tmp_path):
 
 def test_of_the_world_pictures_are_published_too(out, tmp_path):
     to = tmp_path / "reference/world-laptop"
-    assert published.publish(out, to, False, CAPTIONS) == []
+    (out / "figures/gsl-T1.csv").write_text("label,mean,paper\nx,,1\ny,2,1\n")
+    left = published.publish(out, to, False, CAPTIONS)
+    assert left == ["tables/chan-F4.md: no number of ours"]
     assert (to / "figures/02-pictures.png").exists() and (to / "tables/02-captions.md").exists()
 
 

@@ -297,6 +297,25 @@ def test_planned_runs_by_hand(monkeypatch):
     assert list(found.index) == ["chan-T3", "chan-T1", "chan-seeds"]
 
 
+def test_what_deciding_takes_by_hand():
+    """Three seeds of ten are there, and a seed of both arms takes two hours and one."""
+    said = {"chan-hard-coding": "undecided", "gsl-against-ncr": "contradicted"}
+    verdict = pd.DataFrame(
+        {"claim": [*said], "verdict": [*said.values()], "seeds": [3, 5], "needed": [10.0, 4.0]}
+    )
+    lines = [
+        ("chan-T3", row, role, hours * 3600.0)
+        for row, hours in (("visual-codebook", 2), ("cross-attention", 1), ("max", 50))
+        for role in ("report", "report")
+    ]
+    lines.append(("chan-T3", "cross-attention", "trial", 9e9))
+    timings = pd.DataFrame(lines, columns=["exhibit", "row", "role", "training_seconds"])
+    found = budget.to_decide(verdict, timings)
+    assert found["chan-hard-coding"] == pytest.approx(7 * 3) and np.isnan(found["gsl-against-ncr"])
+    enough = budget.to_decide(verdict.assign(seeds=12), timings)
+    assert enough["chan-hard-coding"] == 0
+
+
 def test_a_table_of_two_test_sets_takes_the_columns_of_the_one_asked_for():
     values = metrics(rows=("chan",))
     both = pd.concat(

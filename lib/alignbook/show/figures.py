@@ -232,6 +232,11 @@ def dots(
             lines.reference, lines.y, s=52, marker="D", facecolors="none", edgecolors=ACCENT, lw=1.3
         )
     right.locator_params(axis="x", nbins=5)  # values close to each other have long labels
+    for each in lines[lines["mean"].isna() & lines.paper.notna()].itertuples():
+        place = dict(xycoords=("axes fraction", "data"), va="center", fontsize=7.5, color="#777777")
+        left.annotate("not run", (0.02, each.y), **place)
+    if lines["mean"].isna().all():
+        left.set_xticks([])
     _arrows(left, lines, lines.label.isin(beyond))
     return figure
 
@@ -335,7 +340,11 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str, places: 
         right.set_title("the paper prints no numbers", fontweight="normal")
     for name in [each for each in SHADES if (lines.reading == each).any()]:
         left.scatter([], [], color=SHADES[name], marker=SHAPES[name], s=30, label=name)
-    figure.legend(loc="upper right", ncols=3, fontsize=8, bbox_to_anchor=(1, 1.0))
+    if lines.query_low.notna().any():
+        left.plot([], [], color=INK, lw=0.9, label="over test images")
+    if len(axis_label) > 30:  # the panel is narrow, and the left one says it
+        right.set_xlabel("")
+    figure.legend(loc="lower right", ncols=4, fontsize=8)
     return figure
 
 

@@ -22,7 +22,9 @@ from alignbook.store import durable
 
 FILE = "again.csv"
 WHOLE = (NO_DIFFERENCE, DID_NOT_TRAIN)  # what a contrast reads as if its claim does, not by itself
-# Of contrasts.csv, for both. A contrast reads "holds", "reversed", "open", or as one of these.
+# A contrast by itself, as the verdict on a claim of one contrast.
+VERDICTS = {"holds": "reproduced", "reversed": "contradicted", "open": "undecided"}
+# Of contrasts.csv, for both. A contrast reads as one of these two lists has it.
 READ = ["seeds", "value", "low", "high", "reading"]
 READ_AGAIN = [f"{name} again" for name in READ]
 APART = ["difference", "difference low", "difference high"]
@@ -96,7 +98,7 @@ class _Numbers:
         if not len(own):
             return None
         found, verdict = own.iloc[0][READ].to_dict(), self.verdicts.get(claim)
-        return found | {"reading": verdict} if verdict in WHOLE else found
+        return found | {"reading": verdict if verdict in WHOLE else VERDICTS[found["reading"]]}
 
 
 def where(out: Path) -> str:
@@ -116,10 +118,10 @@ def read(published: Path) -> pd.DataFrame:
 def said(found: pd.DataFrame) -> str:
     """How many contrasts read alike, and how the others do, in words.
 
-    >>> said(pd.DataFrame({"claim": ["a", "b"], "reading": ["open", "holds"], "seeds": [9, 9],
-    ...     "reading again": ["open", "open"], "seeds again": [9, 3], "where": "X",
+    >>> said(pd.DataFrame({"claim": ["a", "b"], "reading": ["undecided", "reproduced"], "seeds": [9, 9],
+    ...     "reading again": ["undecided", "undecided"], "seeds again": [9, 3], "where": "X",
     ...     "difference low": [-1, 1], "difference high": [1, 2]}))
-    'Once more on X: 1 of 2 primary contrasts read alike. Not alike: b (holds with 9 seeds, open with 3). \
+    'Once more on X: 1 of 2 primary contrasts read alike. Not alike: b (reproduced with 9 seeds, undecided with 3). \
 1 of 2 differ by no more than chance (95 %).'
     """
     both = found.dropna(subset="reading")

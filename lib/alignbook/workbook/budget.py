@@ -160,6 +160,31 @@ def budget_table(book, timings: pd.DataFrame) -> pd.DataFrame:
     ).reset_index(drop=True)
 
 
+def to_decide(verdict: pd.DataFrame, timings: pd.DataFrame) -> pd.Series:
+    """Core-hours of training that the seeds take which would decide each undecided claim.
+
+    Parameters
+    ----------
+    verdict : as `verdicts.judge` returns it; timings : as `results.gather` does.
+
+    Returns
+    -------
+    Series by claim; NaN for any that is not undecided or whose seeds are not known.
+    """
+    reported = timings[timings.role == "report"]
+    seconds = reported.groupby(["exhibit", "row"]).training_seconds.mean()
+    a_seed = {
+        claim.id: sum(
+            seconds.get(arm, 0.0)
+            for arm in {(term.exhibit, term.row) for each in claim.contrasts for term in each.terms}
+        )
+        for claim in claims.load()
+    }
+    found = verdict[verdict.verdict == "undecided"].set_index("claim")
+    lacking = (found.needed - found.seeds).clip(lower=0)
+    return (lacking * found.index.map(a_seed) / 3600).reindex(verdict.claim)
+
+
 def chapter_budget() -> pd.DataFrame:
     """Core-seconds that the laptop profile's chapters plan in the world, and what they may take."""
     planned = pd.read_csv(FILE)

@@ -14,6 +14,7 @@ import pandas as pd
 from alignbook import ROOT
 from alignbook.core.names import PROFILES
 from alignbook.evidence.printed_tables import PAPERS
+from alignbook.evidence.verdicts import NOT_RUN
 from alignbook.store import durable
 from alignbook.workbook import again, beside, exhibits, start
 
@@ -32,7 +33,7 @@ class Reference:
         self.folder = folder
         self.about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
         self.claims = pd.read_csv(folder / "claims.csv", keep_default_na=False)
-        self.contrasts = pd.read_csv(folder / "contrasts.csv").drop_duplicates("claim")
+        self.contrasts = pd.read_csv(folder / "contrasts.csv")
 
     @property
     def label(self) -> str:
@@ -41,11 +42,16 @@ class Reference:
         return f"{NAMES.get(data, data)}, {self.about['profile']} profile"
 
     def found(self, claim: str) -> str:
-        """A claim's first contrast with its interval and its seeds, "" where there is none."""
-        some = self.contrasts[self.contrasts.claim == claim]
-        if not len(some) or pd.isna(some.value.item()):
+        """A claim's contrast with its interval and its seeds, "" where none is measured: of several the
+        one that is least sure, of a claim that is contradicted the surest.
+        """
+        some = self.contrasts[(self.contrasts.claim == claim) & self.contrasts.value.notna()]
+        if not len(some):
             return ""
-        return start.found(some.iloc[0])
+        against = "contradicted" in self.claims[self.claims.claim == claim].verdict.to_list()
+        some = some.sort_values("p", ascending=against, na_position="first", kind="stable")
+        which = "surest" if against else "weakest"
+        return start.found(some.iloc[0]) + f", the {which} of {len(some)}" * (len(some) > 1)
 
 
 def references(root: Path = REFERENCE) -> list[Reference]:
@@ -77,7 +83,7 @@ def _answer(one: Reference, claim: str) -> str:
     if not len(known):
         return "–"
     (row,) = known.itertuples()
-    told = [f"**{row.verdict}**", one.found(claim), start.lacks(row)]
+    told = [f"**{start.verdict_of(row)}**", one.found(claim), start.lacks(row)]
     for _, line in again.read(one.folder).iterrows():
         if line.claim == claim:
             told.append(f"once more elsewhere: {again.read_with(line, *again.READ_AGAIN)}")
@@ -167,7 +173,11 @@ def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
     for one in found:
         for row in one.claims[one.claims.exhibit.isin(shown)].itertuples():
             value = one.found(row.claim)
-            said = f"**{row.verdict}**" if row.verdict in beside.DECIDED else row.verdict
+            said = start.verdict_of(row)
+            if row.verdict in beside.DECIDED:
+                said = f"**{said}**"
+            elif row.verdict == NOT_RUN and value:
+                said = "not run whole"
             lines.setdefault(row.says, {})[one.label] = f"{said} {value}".strip() + start.doubts(
                 row
             )

@@ -279,6 +279,9 @@ def _copy(out: Path, to: Path, private: bool, said: set) -> Iterator[tuple[str, 
         if private and (_quotes(name, text) or not said.isdisjoint(windows(text))):
             yield name, "captions"
             continue
+        if name.startswith("tables/") and _without_ours(text):
+            yield name, "no number of ours"
+            continue
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         durable.write(to / name, text)
     (to / "figures").mkdir()
@@ -289,8 +292,25 @@ def _copy(out: Path, to: Path, private: bool, said: set) -> Iterator[tuple[str, 
             yield f"figures/{path.name}", "pictures"
         elif private and not said.isdisjoint(windows(drawn)):
             yield f"figures/{path.name}", "captions"
+        elif re.match("label,mean,", drawn) and pd.read_csv(numbers)["mean"].isna().all():
+            yield f"figures/{path.name}", "no number of ours"
         else:
             _shrink(path, to / "figures" / path.name)
+
+
+def _without_ours(table: str) -> bool:
+    r"""Whether a table in Markdown has no row, or none with a seed.
+
+    >>> _without_ours("| a \| b | seeds |\n| :- | ---: |\n| c | 0 |"), _without_ours("| a |\n| :- |")
+    (True, True)
+    >>> _without_ours("**a**\n\n| a | seeds |\n| :- | ---: |\n| c | 0 |\n| d | 3 |")
+    False
+    """
+    lines = [line for line in table.splitlines() if line.startswith("|")]
+    cells = [[each.strip() for each in re.split(r"(?<!\\)\|", line)] for line in lines]
+    if not cells or "seeds" not in cells[0]:
+        return 0 < len(cells) < 3
+    return all(row[cells[0].index("seeds")] == "0" for row in cells[2:])
 
 
 def _quotes(name: str, table: str) -> bool:

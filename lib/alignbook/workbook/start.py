@@ -4,6 +4,7 @@ import importlib.metadata
 import json
 import math
 import platform
+import re
 import time
 from pathlib import Path
 
@@ -12,13 +13,16 @@ import pandas as pd
 from alignbook import ROOT
 from alignbook.evidence import learnt, statistics, verdicts
 from alignbook.evidence.claims import DECIMALS
+from alignbook.evidence.families import NO_DIFFERENCE
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.show import tables
 from alignbook.workbook import beside, execute, exhibits, profiles
 
 MAP = "00_start_here"
 SAID = (*verdicts.JUDGED, learnt.DID_NOT_TRAIN)  # verdicts that are counted
-DOUBTS = ("not trained", "four times the steps", "still learning", "chosen at the edge")
+GATED = "the paper's primary contrast"  # begins why a claim that waits for it is undecided
+DOUBTS = (GATED, "every seed gave the same", "not trained")
+DOUBTS += ("four times the steps", "still learning", "chosen at the edge")
 PACKAGES = ("torch", "numpy", "open_clip_torch", "transformers", "timm", "spacy", "jupyterlab")
 
 
@@ -84,7 +88,7 @@ def in_short(book) -> str:
                     "value": value(first),
                     "over seeds": interval(first),
                     "over images": interval(first, "query_"),
-                    "the claim is": f"**{said.verdict}**{doubts(said)}",
+                    "the claim is": f"**{verdict_of(said)}**{doubts(said)}",
                 }
                 | {f"on {data}": _verdict(elsewhere, claim, data) for data in others}
             )
@@ -107,9 +111,20 @@ def answers(claims: pd.DataFrame, contrasts: pd.DataFrame) -> list[str]:
         first = contrasts[contrasts.claim == row.claim].iloc[0]
         paper = PAPERS[exhibits.paper(row.exhibit)]
         question = exhibits.QUESTIONS[row.claim]
-        said = f"{row.verdict}: {first.contrast} {found(first)}"
+        said = f"{verdict_of(row)}: {first.contrast} {found(first)}"
         lines.append("; ".join(filter(None, (f"{paper}: {question} {said}", lacks(row)))))
     return lines
+
+
+def verdict_of(row) -> str:
+    """A claim's verdict, with its band if it is that there is no difference.
+
+    >>> from types import SimpleNamespace as Row
+    >>> verdict_of(Row(verdict="no difference", why="surely within ±4.8 %, the band named beforehand"))
+    'no difference beyond ±4.8 %'
+    """
+    band = re.search("±[^,]+", row.why) if row.verdict == NO_DIFFERENCE else None
+    return f"{row.verdict} beyond {band[0]}" if band else row.verdict
 
 
 def lacks(row) -> str:
@@ -130,13 +145,15 @@ def doubts(row) -> str:
     >>> from types import SimpleNamespace as Row
     >>> doubts(Row(verdict="undecided", why="it points the other way", needed="15.0"))
     '; 15 seeds would decide it'
+    >>> doubts(Row(verdict="undecided", why=f"{GATED}, a, is open; its own corrected p is 1", needed="4.0"))
+    "; the paper's primary contrast, a, is open"
     >>> doubts(Row(verdict="reproduced", why="it holds; still learning: chan-T3 max", needed="3.0"))
     '; still learning: chan-T3 max'
     """
     if row.verdict not in verdicts.JUDGED:
         return ""
     said = [part for part in row.why.split("; ") if part.startswith(DOUBTS)]
-    if row.verdict == "undecided" and row.needed:
+    if row.verdict == "undecided" and row.needed and not row.why.startswith(GATED):
         count = float(row.needed)
         said.append(
             f"more than {statistics.MOST_SEEDS} seeds would be needed"

@@ -356,7 +356,7 @@ def coding(regions, words, temperature: float, scale: float):
     cosines = Grid("cosines s", shape, s, **labels)
     compared = replace(cosines, marked=s == hard)
     weights = Grid("weights ω", shape, omega, **labels, extra=True)
-    mixtures = Grid(r"attended $\hat{t}$", "(B₁, B₂, L, d)", attended, rows=of_words, extra=True)
+    mixtures = Grid("attended t̂", "(B₁, B₂, L, d)", attended, rows=of_words, extra=True)
     return draw(
         {
             "Hard coding: a word counts for as much as its best region": [
