@@ -1,5 +1,6 @@
 """Reference results: what lies outside of a rerun's interval, and what may be published."""
 
+import io
 import json
 import math
 import re
@@ -9,11 +10,13 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from alignbook.evidence import verdicts
 from alignbook.show import figures
 from alignbook.store import runs
-from alignbook.workbook import published
+from alignbook.workbook import chapters, published, results
 from PIL import Image, PngImagePlugin
 
+FOLDERS = sorted(published.REFERENCE.glob("[!.]*/"))
 T = 4.302653  # Student's t of 2 degrees of freedom at 97.5 %
 
 
@@ -199,8 +202,8 @@ def test_the_command_lists_what_lies_outside(tmp_path, capsys):
         columns = ["exhibit", "row", "role", "seed", "code"]
         pd.DataFrame(told, columns=columns).to_csv(folder / "runs.csv", index=False)
     (there / "about.json").write_text('{"version": "v7"}')
-    for folder, verdicts in ((here, "reproduced undecided not_run"), (there, "undecided " * 3)):
-        said = [each.replace("_", " ") for each in verdicts.split()]
+    for folder, verdicts_ in ((here, "reproduced undecided not_run"), (there, "undecided " * 3)):
+        said = [each.replace("_", " ") for each in verdicts_.split()]
         told = pd.DataFrame({"claim": ["first", "second", "third"], "verdict": said})
         told.to_csv(folder / "claims.csv", index=False)
     assert published.compare_main([str(here), "--reference", str(there)]) == 1
@@ -286,3 +289,21 @@ def test_the_version_counts_code_alone(tmp_path):
     assert re.fullmatch("[0-9a-f]{7,}", plain)
     (tmp_path / "lib/code.py").write_text("2")
     assert published.version(tmp_path) == f"{plain}-dirty"
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_means_contrasts_and_verdicts_follow_from_the_published_numbers(folder):
+    """What a reader can do without a store; intervals over images alone need each image's recalls."""
+    metrics = numbers = pd.read_csv(folder / "metrics.csv")
+    for name in ("chan-F3", "covalign-ladder", "gsl-T2"):
+        measured = pd.read_csv(folder / f"efficiency/{name}.csv")
+        numbers = chapters.cost_of(name).with_metrics(numbers, measured)
+    profile = json.loads((folder / "about.json").read_text())["profile"]
+    tried = results.trials(pd.read_csv(folder / "runs.csv"))
+    claims, contrasts = verdicts.judge(numbers, profile, trials=tried)
+    summary = results.summarise(metrics)
+    for name, made in (("summary", summary), ("claims", claims), ("contrasts", contrasts)):
+        told = pd.read_csv(folder / f"{name}.csv")
+        told = told.drop(columns=["query_low", "query_high"], errors="ignore")
+        made = pd.read_csv(io.StringIO(made[told.columns].to_csv(index=False)))
+        pd.testing.assert_frame_equal(made, told, rtol=1e-5, check_dtype=False)
