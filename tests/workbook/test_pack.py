@@ -888,6 +888,14 @@ def test_the_command_line_tells_what_to_do_next(root, tmp_path, monkeypatch, cap
     assert "./run_all.sh --profile smoke --device cpu" in said
 
 
+def test_a_class_is_not_handed_a_large_file_unawares(root, tmp_path, monkeypatch, capsys):
+    (root / "results/reference/world-laptop").mkdir(parents=True)
+    for name, most, told in (("a", 1e9, False), ("b", 9, True)):
+        monkeypatch.setattr(pack, "HANDED", most)
+        assert pack.main(["pack", str(tmp_path / f"{name}.tar.gz"), "--reference"]) == 0
+        assert ("that a class is handed: --data or --profile" in capsys.readouterr().out) == told
+
+
 def test_whose_runs_are_there_tries_nothing_in_small_first(root, tmp_path, monkeypatch):
     (root / "results/world-laptop/notebooks").mkdir()
     (root / "results/world-laptop/notebooks/00_start_here.done").touch()

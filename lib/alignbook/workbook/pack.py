@@ -18,6 +18,8 @@ from alignbook.store import fingerprint, verbatim
 from alignbook.workbook import folders, lent, pack_archive, pack_choice
 from alignbook.workbook.pack_manifest import megabytes, size
 
+HANDED = 200_000_000  # bytes of a file that a class is handed, at most
+
 
 def main(arguments: list[str]) -> int:
     """``pack FILE …`` or ``unpack FILE [DIR]``: the command line's part; returns the exit code."""
@@ -117,6 +119,11 @@ def pack(asked: argparse.Namespace) -> int:
         sep="\n",
         end="\n" if choice.left else "",
     )
+    if asked.reference and target.stat().st_size > HANDED:
+        print(
+            f"  larger than the {megabytes(HANDED)} that a class is handed: --data or --profile "
+            "chooses among the published results"
+        )
     if differences(manifest):
         print(
             "\nThe library or its packages changed since these runs were computed: the present "
