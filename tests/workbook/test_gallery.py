@@ -157,6 +157,32 @@ def test_contrasts_from_elsewhere_stand_beside_the_published_ones(root):
     assert "more than 200 seeds would be needed; once more" in readme
 
 
+def test_levels_by_hand(root):
+    found = gallery.references(root / "results/reference")
+    assert gallery._levels(found) == ""
+    columns = ["exhibit", "row", "column", "seeds", "mean", "low", "high"]
+    lines = [
+        ("chan-T3", "max", "RSUM", 1, 240.0, NAN, NAN),
+        ("gsl-F1", "ncr-0.4", "RSUM", 5, 230.04, 220.0, 240.0),
+        ("comalign-TI", "clip", "coco RSUM", 1, 240.0, NAN, NAN),
+        ("base-models", "world-clip", "RSUM", 1, 250.0, NAN, NAN),
+        ("chan-F4", "hard-4", "RSUM", 1, 250.0, NAN, NAN),
+    ]
+    pd.DataFrame(lines, columns=columns).to_csv(found[0].folder / "summary.csv", index=False)
+    lines = [("chan-T3", "sum", "RSUM", 1, 250.0, NAN, NAN)]
+    pd.DataFrame(lines, columns=columns).to_csv(found[1].folder / "summary.csv", index=False)
+    said, _, head, _, *rows = gallery._levels(found).splitlines()
+    assert said == gallery.LEVELS
+    assert head.startswith("| RSUM on test | arm | the synthetic world, laptop profile | Flickr8k")
+    assert rows == [
+        "| base-models | world-clip | 250.0, 1 seed | – |",
+        "| chan-T3 | max | 240.0, 1 seed | – |",
+        "| chan-T3 | sum | – | 250.0, 1 seed |",
+        "| comalign-TI | clip → coco | 240.0, 1 seed | – |",
+        "| gsl-F1 | ncr-0.4 | 230.0 [220.0, 240.0], 5 seeds | – |",
+    ]
+
+
 def test_of_a_data_set_the_largest_profile_is_the_last(root):
     folder = root / "results/reference"
     for name in ("world-overnight", ".world-laptop-new"):

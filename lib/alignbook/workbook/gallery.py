@@ -23,6 +23,10 @@ PAGE = "docs/gallery.md"
 MADE = "<!-- made by ./run_all.sh publish -->"
 BEGIN, END = "<!-- answers, made by ./run_all.sh publish -->", "<!-- end of the answers -->"
 NAMES = {"world": "the synthetic world", "flickr8k": "Flickr8k"}
+LEVELS = (
+    "Where they stand: six recalls in percent, summed, with the 95 % interval over seeds. Captions that "
+    "were permuted in training stand for chance."
+)
 CURVES = "-training"  # ends the name of a figure of loss and dev
 
 
@@ -117,6 +121,7 @@ def page(found: list[Reference], notebooks: Path = ROOT / "notebooks") -> str:
         "\n".join(f"- {one.label}: {_made(one)}" for one in found),
         _counted(found),
         *map(_again, found),
+        _levels(found),
     ]
     shown = {name: _files(name, texts, found) for name in texts}
     for name, text in texts.items():
@@ -155,6 +160,27 @@ def _again(one: Reference) -> str:
     ]
     head = ["claim", one.label, "once more", "apart by"]
     return f"{again.said(found)}\n\n{_table(head, rows)}"
+
+
+def _levels(found: list[Reference]) -> str:
+    """RSUM on test of the base models and of what the primary claims rest on, as a table."""
+    names, lines = ["base-models", *exhibits.FIRST], {}
+    for one in found:
+        file = one.folder / "summary.csv"
+        known = pd.read_csv(file) if file.exists() else pd.DataFrame(columns=["exhibit", "column"])
+        known = known[known.exhibit.isin(names) & known.column.str.endswith("RSUM")]
+        for row in known.sort_values("exhibit", key=lambda x: x.map(names.index)).itertuples():
+            target = row.column.removesuffix("RSUM").strip()
+            arm = f"{row.row} → {target}" if target else row.row
+            between = f" [{row.low:.1f}, {row.high:.1f}]" * (row.seeds > 1)
+            level = f"{row.mean:.1f}{between}, {row.seeds} seed{'s' * (row.seeds > 1)}"
+            lines.setdefault((row.exhibit, arm), {})[one.label] = level
+    head = ["RSUM on test", "arm", *(one.label for one in found)]
+    rows = [
+        [*which, *(lines[which].get(one.label, "–") for one in found)]
+        for which in sorted(lines, key=lambda which: names.index(which[0]))
+    ]
+    return "\n\n".join((LEVELS, _table(head, rows))) if rows else ""
 
 
 def _made(one: Reference) -> str:
