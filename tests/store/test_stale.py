@@ -7,10 +7,12 @@ import json
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from alignbook import ROOT
+from alignbook.backbones import bert, pretrained
 from alignbook.datasets import by_name, karpathy, noise_index, precomp
 from alignbook.store import contents, fingerprint, runs
 from alignbook.workbook import checks, folders, main_job, named_files, profiles, workbook
@@ -311,6 +313,26 @@ def test_a_place_counts_from_where_one_stands(tmp_path, monkeypatch):
         "bert": "bert-base-uncased",
         "probes": "none",
     }
+
+
+def test_a_model_or_data_set_counts_from_where_one_stands(tmp_path, monkeypatch):
+    for name in ("weights", "coco"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    nothing = SimpleNamespace(problems=lambda *_: [], image_size=(224, 224))
+    monkeypatch.setattr(by_name, "check", lambda spec, asked: [])
+    monkeypatch.setattr(bert, "Pretrained", lambda spec: nothing)
+    monkeypatch.setattr(pretrained, "problems", nothing.problems)
+    monkeypatch.setattr(pretrained, "parse", lambda spec: nothing)
+    assert checks.check_data("coco=coco") == f"coco={tmp_path}/coco"
+    assert checks.check_bert("weights") == f"{tmp_path}/weights"
+    assert checks.check_bert("bert-base-uncased") == "bert-base-uncased"
+    for form in ("checkpoint", "huggingface", "openclip"):
+        assert checks.check_base(f"{form}:weights") == (f"{form}:{tmp_path}/weights", 224)
+    assert checks.check_base("openclip:ViT-B-32/openai")[0] == "openclip:ViT-B-32/openai"
+    made = profiles.get("smoke", "flickr8k")
+    told = checks.check_source("comalign_source", "coco=coco", "flickr8k", made)
+    assert told == f"coco={tmp_path}/coco"
 
 
 def test_a_part_made_with_other_files_goes_to_a_folder_of_its_own(tmp_path, monkeypatch, capsys):

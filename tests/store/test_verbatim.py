@@ -16,6 +16,7 @@ import pytest
 from alignbook.datasets import by_name, karpathy
 from alignbook.errors import DataError
 from alignbook.papers.gsl import retrieved
+from alignbook.papers.gsl import show as gsl
 from alignbook.show import datasheet, figures, tables
 from alignbook.store import verbatim
 from alignbook.workbook import checks, execute, jobs, pack, report, report_notebooks, start
@@ -244,7 +245,7 @@ def test_figures_show_text(drawn, tmp_path):
 
 
 def test_retrieved_captions_are_text(dataset, tmp_path):
-    """What notebook 44 shows, with and without pictures, and 02."""
+    """What notebook 44 shows, with and without pictures, and 02 and 40."""
     found = pd.DataFrame(
         [(0, "<b>$m$", k + 1, not k, 0.5, each, 0, each) for k, each in enumerate(FEW)],
         columns=["query", "method", "rank", "right", "score", "caption", "found", "asked"],
@@ -257,6 +258,9 @@ def test_retrieved_captions_are_text(dataset, tmp_path):
             figures.save(draw(found, pictured, CAPTIONS[3]), tmp_path, "f")
     figures.save(datasheet.picture_sheet(dataset, "test", 1), tmp_path, "f")
     assert datasheet.splits_table(dataset).pictures.tolist() == [2, 2, 1]
+    wrong = pd.DataFrame({"its picture": [0], "attached to": [1], "text": CAPTIONS[3]})
+    figures.save(gsl.wrong_pictures(dataset, wrong), tmp_path, "f")
+    assert r"$\frac{" in Image.open(tmp_path / "figures/f.png").info["Description"]
 
 
 # --- The terminal --------------------------------------------------------------------------------
