@@ -330,6 +330,9 @@ def test_a_model_or_data_set_counts_from_where_one_stands(tmp_path, monkeypatch)
     for form in ("checkpoint", "huggingface", "openclip"):
         assert checks.check_base(f"{form}:weights") == (f"{form}:{tmp_path}/weights", 224)
     assert checks.check_base("openclip:ViT-B-32/openai")[0] == "openclip:ViT-B-32/openai"
+    monkeypatch.setattr(
+        checks.chapters, "settings_of", lambda _: SimpleNamespace(problem=lambda *_: "")
+    )
     made = profiles.get("smoke", "flickr8k")
     told = checks.check_source("comalign_source", "coco=coco", "flickr8k", made)
     assert told == f"coco={tmp_path}/coco"

@@ -258,7 +258,8 @@ def test_retrieved_captions_are_text(dataset, tmp_path):
             figures.save(draw(found, pictured, CAPTIONS[3]), tmp_path, "f")
     figures.save(datasheet.picture_sheet(dataset, "test", 1), tmp_path, "f")
     assert datasheet.splits_table(dataset).pictures.tolist() == [2, 2, 1]
-    wrong = pd.DataFrame({"its picture": [0], "attached to": [1], "text": CAPTIONS[3]})
+    formula = next(each for each in CAPTIONS if "frac" in each)
+    wrong = pd.DataFrame({"its picture": [0], "attached to": [1], "text": formula})
     figures.save(gsl.wrong_pictures(dataset, wrong), tmp_path, "f")
     assert r"$\frac{" in Image.open(tmp_path / "figures/f.png").info["Description"]
 
