@@ -431,7 +431,7 @@ def test_a_star_stands_before_what_is_said_of_ours():
     table = tables.beside_paper(results.summarise(idle), printed, rows)
     assert list(table["", "row"]) == ["SCAN * ‡"]
     drawn = run_tables.dot_lines(idle, printed, rows)
-    assert list(drawn.label) == ["BUTD + BiGRU", "SCAN *"] and drawn.paper[1] == 465.0
+    assert list(drawn.label) == ["BUTD + BiGRU", "SCAN * ‡"] and drawn.paper[1] == 465.0
 
 
 def test_variants_stand_where_they_are_printed():

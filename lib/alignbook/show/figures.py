@@ -20,6 +20,7 @@ from alignbook.store import verbatim
 # Okabe and Ito's palette: distinct for every common kind of colour vision.
 INK, OURS, PAPER, ACCENT = "#222222", "#0072B2", "#D55E00", "#009E73"
 ON_SCREEN, IN_PRINT = 110, 160  # dots an inch
+NOTED = 17.5  # characters of a note in an inch
 CONTENT = "Content"  # what a PNG says of itself: "numbers" or "pictures"
 
 
@@ -234,9 +235,11 @@ def dots(
     right.locator_params(axis="x", nbins=5)  # values close to each other have long labels
     for each in lines[lines["mean"].isna() & lines.paper.notna()].itertuples():
         place = dict(xycoords=("axes fraction", "data"), va="center", fontsize=7.5, color="#777777")
+        place["bbox"] = dict(facecolor="white", lw=0, pad=0.6)
         left.annotate("not run", (0.02, each.y), **place)
-    if lines["mean"].isna().all():
-        left.set_xticks([])
+    for axis, shown in ((left, lines["mean"]), (right, lines.paper)):
+        if shown.isna().all():
+            axis.set_xticks([])
     _arrows(left, lines, lines.label.isin(beyond))
     return figure
 
@@ -288,8 +291,10 @@ def _beside_the_paper(ours, lines, size, wide, title: str, note: str, label: str
     for text, heading in zip(left.get_yticklabels(), lines.value.isna() & lines.paper.isna()):
         text.set_fontweight("bold" if heading else "normal")
     left.set_title(title), right.set_title("the paper's table")
-    figure.text(0.01, 0.005, note, fontsize=8, color="#555555")
-    figure.set_layout_engine("tight", rect=(0, 0.03, 1, 0.97))
+    note = textwrap.wrap(note, round(NOTED * figure.get_figwidth()))
+    figure.text(0.01, 0.005, "\n".join(note), fontsize=8, color="#555555")
+    below = 0.03 + 0.15 * (len(note) - 1) / figure.get_figheight()
+    figure.set_layout_engine("tight", rect=(0, below, 1, 0.97))
     return figure, left, right
 
 

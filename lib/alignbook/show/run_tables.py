@@ -85,13 +85,16 @@ def dot_lines(
     reference: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """One column of every line of a table for `figures.dots`, with a heading above each group:
-    its name, or `heading` where it has none. The print's stars stand behind labels. Rows that nobody
-    has a number for are left out. `reference` is that of `tables.beside_paper`.
+    its name, or `heading` where it has none. The print's stars stand behind labels, and the marks of
+    what did not train or was still learning. Rows that nobody has a number for are left out.
+    `reference` is that of `tables.beside_paper`.
     """
     means = {}
     if reference is not None:
         means = reference[reference.column == column].set_index("row")["mean"].to_dict()
-    ours = metrics[metrics.column == column].groupby("row")["value"].apply(list)
+    own = metrics[metrics.column == column]
+    ours = own.groupby("row")["value"].apply(list)
+    states = own.groupby("row").learnt.agg(learnt.of_row) if "learnt" in own else {}
     paper = printed[printed.column == column].set_index(["group", "row"])["value"]
     starred = printed_tables.ensembles(printed)
     lines, nothing = [], (np.nan, np.nan, np.nan, [], np.nan, np.nan)
@@ -103,7 +106,8 @@ def dot_lines(
         interval = t_interval(values) if values else nothing[:3]
         star = tables.MARKS[tables.ENSEMBLE] if (group, label) in starred else ""
         others = paper.get((group, label), np.nan), means.get(arm, np.nan)
-        lines.append((label + star, *interval, values, *others))
+        mark = tables.MARKS.get(states.get(arm), "")
+        lines.append((label + star + mark, *interval, values, *others))
     columns = ["label", "mean", "low", "high", "values", "paper", "reference"]
     found = pd.DataFrame(lines, columns=columns)
     return found if means else found.drop(columns="reference")
