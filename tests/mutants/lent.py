@@ -8,8 +8,8 @@ MUTANTS = [
         ("lent times are taken again and again", "lent", "        file.unlink()", "        pass"),
         ("only one file is taken", "lent", 'glob(f"{name}*.csv")', 'glob(f"{name}.csv")'),
         ("all files are taken", "lent", 'glob(f"{name}*.csv")', 'glob(f"{name[:10]}*.csv")'),
-        ("lent times are called ours", "lent", "found[MEASURED_ON] =", "_ ="),
-        ("a machine is forgotten", "lent", "if MEASURED_ON not in found:", "if True:"),
+        ("lent times are called ours", "lent", "times[MEASURED_ON] =", "_ ="),
+        ("a machine is forgotten", "lent", "if MEASURED_ON not in times:", "if True:"),
         ("digits are rounded", "lent", ", dtype=str, keep_default_na=False", ""),
         (
             "models are measured all the same",

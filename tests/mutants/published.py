@@ -62,7 +62,11 @@ MUTANTS = (
             ("another claim's line", "(self.contrasts.claim == claim) & ", ""),
             ("alike where they are not", "both.reading == both[", "both.reading != both["),
             ("apart is by chance", '<= 0) & (both["difference high"] >= 0)', "<= 99)"),
-            ("surely alike is open", "if verdict in WHOLE else found", "if not verdict else found"),
+            (
+                "surely alike is open",
+                'verdict if verdict in WHOLE else VERDICTS[found["reading"]]',
+                'VERDICTS[found["reading"]]',
+            ),
             ("only what is published", "if again is None:", "if again is None or here is None:"),
             ("of all targets", "* (target in TARGETS)", "* 0"),
             ("nothing is enough", "    if found.empty:", "    if False:"),
@@ -73,9 +77,9 @@ MUTANTS = (
         for name, snippet, wrong in [
             ("another claim's verdict", "one.claims.claim == claim]", "one.claims.claim != claim]"),
             (
-                "the last contrast",
-                '.drop_duplicates("claim")',
-                '.drop_duplicates("claim", keep="last")',
+                "the surest contrast",
+                "ascending=against, na_position",
+                "ascending=not against, na_position",
             ),
             ("photographs first", 'return data != "world", data', "return data"),
             ("hidden folders count", '"[!.]*/claims.csv"', '"*/claims.csv"'),

@@ -586,11 +586,6 @@ MUTANTS = [
         ("what another is at work on is left", "blocked.append(one)", "pass"),
         ("all the seeds of a look are told as this one's", "gone += have - first", "gone += 0"),
         ("all buyers wait in one order", "first = number % max(len(blocked), 1)", "first = 0"),
-        (
-            "an answer is any claim's",
-            "_claims(paper, primary=True)",
-            "_claims(paper, primary=False)",
-        ),
     ),
     *_of(
         "workbook/exhibits.py",
