@@ -149,12 +149,14 @@ def doubts(row) -> str:
     "; the paper's primary contrast, a, is open"
     >>> doubts(Row(verdict="reproduced", why="it holds; still learning: chan-T3 max", needed="3.0"))
     '; still learning: chan-T3 max'
+    >>> doubts(Row(verdict="undecided", why="not trained: four times the steps raise a", needed=math.nan))
+    '; not trained: four times the steps raise a'
     """
     if row.verdict not in verdicts.JUDGED:
         return ""
     said = [part for part in row.why.split("; ") if part.startswith(DOUBTS)]
-    if row.verdict == "undecided" and row.needed and not row.why.startswith(GATED):
-        count = float(row.needed)
+    count = float(row.needed or "nan")
+    if row.verdict == "undecided" and not (math.isnan(count) or row.why.startswith(GATED)):
         said.append(
             f"more than {statistics.MOST_SEEDS} seeds would be needed"
             if math.isinf(count)
