@@ -7,6 +7,8 @@ from alignbook.workbook import chapters, exhibits, profiles, timeleft
 def test_what_the_primary_claims_rest_on_begins_first():
     primary = {each.paper: each.exhibit for each in claims.load() if each.primary}
     assert exhibits.FIRST == tuple(primary[paper] for paper in chapters.PAPERS)
+    for claim in (each for each in claims.load() if each.primary):  # what buys asks of one exhibit
+        assert {term.exhibit for each in claim.contrasts for term in each.terms} == {claim.exhibit}
     order = exhibits.begun()
     assert sorted(order) == sorted(exhibits.EXHIBITS)
     assert order[0] == "base-models" and order[1:5] == list(reversed(exhibits.FIRST))
