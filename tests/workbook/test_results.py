@@ -314,6 +314,8 @@ def test_what_deciding_takes_by_hand():
     assert found["chan-hard-coding"] == pytest.approx(7 * 3) and np.isnan(found["gsl-against-ncr"])
     enough = budget.to_decide(verdict.assign(seeds=12), timings)
     assert enough["chan-hard-coding"] == 0
+    none = budget.to_decide(verdict.assign(verdict="not run"), timings)
+    assert none.isna().all() and none.dtype == float  # as in a smoke run
 
 
 def test_a_table_of_two_test_sets_takes_the_columns_of_the_one_asked_for():

@@ -182,7 +182,8 @@ def to_decide(verdict: pd.DataFrame, timings: pd.DataFrame) -> pd.Series:
     }
     found = verdict[verdict.verdict == "undecided"].set_index("claim")
     lacking = (found.needed - found.seeds).clip(lower=0)
-    return (lacking * found.index.map(a_seed) / 3600).reindex(verdict.claim)
+    hours = pd.Series(a_seed, dtype=float).reindex(found.index) / 3600
+    return (lacking * hours).reindex(verdict.claim)
 
 
 def chapter_budget() -> pd.DataFrame:
