@@ -29,7 +29,7 @@ def published(out: Path) -> bool:
 
 
 def ready(out: Path, name: str) -> list[Path]:
-    """The files of times that lie ready in a results folder, such as "efficiency/chan-F3"."""
+    """The files of times that lie ready in a results folder under a name, or one that begins so."""
     return sorted((out / UNPACKED).glob(f"{name}*.csv"))
 
 

@@ -11,6 +11,7 @@ from PIL import Image
 from alignbook.evidence import learnt
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.show import curves, figures
+from alignbook.show.alt_texts import describe
 from alignbook.store import runs, verbatim
 from alignbook.store.fingerprint import code_hash
 from alignbook.workbook import exhibits
@@ -103,7 +104,7 @@ def _said(png: Path) -> dict:
 def _draw(file: Path, points: pd.DataFrame) -> None:
     figure = curves.draw(points)
     figures.make_plain(figure)
-    said = {"Software": None, "Description": figures.describe(figure), DRAWN_FROM: _stamp(points)}
+    said = {"Software": None, "Description": describe(figure), DRAWN_FROM: _stamp(points)}
     figure.savefig(file, bbox_inches=figures.tight(figure), metadata=said)
     plt.close(figure)
 
