@@ -123,11 +123,6 @@ MUTANTS = (
                 '.padded(plt.rcParams["savefig.pad_inches"])',
                 "",
             ),
-            (
-                "figures: endless alt text",
-                'textwrap.shorten(f"Figure: {what.rstrip(\'.\')}", LONGEST, placeholder=" …")',
-                'f"Figure: {what}"',
-            ),
             ("figures: a scale for each matrix", "vmin=low, vmax=high, ", ""),
             ("figures: another axis for each cost", "+ 2, 3.8), sharey=True)", "+ 2, 3.8))"),
             ("figures: other data beside", "data.to_csv(target", "data.iloc[1:].to_csv(target"),
@@ -139,6 +134,13 @@ MUTANTS = (
             "papers/covalign/show.py",
             "vmin=0, vmax=100 * most,",
             "",
+            "test_figures.py",
+        ),
+        (
+            "figures: endless alt text",
+            "show/alt_texts.py",
+            'textwrap.shorten(f"Figure: {what.rstrip(\'.\')}", LONGEST, placeholder=" …")',
+            'f"Figure: {what}"',
             "test_figures.py",
         ),
         (
