@@ -314,6 +314,15 @@ def test_what_deciding_takes_by_hand():
     assert found["chan-hard-coding"] == pytest.approx(7 * 3) and np.isnan(found["gsl-against-ncr"])
     enough = budget.to_decide(verdict.assign(seeds=12), timings)
     assert enough["chan-hard-coding"] == 0
+    lines = [
+        ("comalign-TI", f"{row} → {to}", "report", 3600.0)
+        for row in ("clip", "clip+comalign")
+        for to in ("coco", "f30k", "f30k")
+    ]
+    of_targets = pd.DataFrame(lines, columns=timings.columns)
+    asked = verdict.assign(claim=["comalign-clip", "chan-hard-coding"], verdict="undecided")
+    found = budget.to_decide(asked, of_targets)  # both targets of both arms, whatever the seeds
+    assert found["comalign-clip"] == pytest.approx(7 * 4) and np.isnan(found["chan-hard-coding"])
     none = budget.to_decide(verdict.assign(verdict="not run"), timings)
     assert none.isna().all() and none.dtype == float  # as in a smoke run
 

@@ -172,10 +172,12 @@ def to_decide(verdict: pd.DataFrame, timings: pd.DataFrame) -> pd.Series:
     Series by claim; NaN for any that is not undecided or whose seeds are not known.
     """
     reported = timings[timings.role == "report"]
-    seconds = reported.groupby(["exhibit", "row"]).training_seconds.mean()
+    own = reported.groupby(["exhibit", "row"]).training_seconds.mean().reset_index()
+    own["row"] = [row_and_target(row)[0] for row in own.row]  # a seed is trained for each target
+    seconds = own.groupby(["exhibit", "row"]).training_seconds.sum()
     a_seed = {
         claim.id: sum(
-            seconds.get(arm, 0.0)
+            seconds.get(arm, np.nan)
             for arm in {(term.exhibit, term.row) for each in claim.contrasts for term in each.terms}
         )
         for claim in claims.load()
