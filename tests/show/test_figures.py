@@ -360,6 +360,16 @@ def test_what_only_the_paper_has_is_said_not_to_be_run():
     assert not len(left.get_xticks()) and len(right.get_xticks())
 
 
+def test_a_legend_beside_a_note_does_not_lie_on_it():
+    note = "Means over the seeds a row has, 95 % intervals. " * 4
+    figure = figures.forest(FOREST, "t", "points", note)
+    figure.canvas.draw()
+    (legend,), (text,) = figure.legends, figure.texts
+    drawn = [each.get_window_extent() for each in (legend, text)]
+    assert not drawn[0].overlaps(drawn[1])
+    assert len(legend.get_texts()) == 2 and text.get_text().count("\n") >= 1
+
+
 def test_controls_far_off_stand_at_the_edge_and_the_others_set_the_axis():
     control = pd.DataFrame([("permuted", 9.0, 8.0, 10.0, [9.0], np.nan)], columns=DOTS.columns)
     lines = pd.concat([DOTS, control], ignore_index=True)

@@ -208,11 +208,12 @@ def _arrows(axis, lines: pd.DataFrame, beyond: pd.Series) -> None:
         axis.annotate(said.format(each.mean), (at, each.y), **place)
 
 
-def _beside_the_paper(ours, lines, size, wide, title: str, note: str, label: str, form: str):
+def _beside_the_paper(ours, lines, size, wide, title, note, label: str, form: str, keys: int = 0):
     """Seaborn's plot of ours in a panel `wide` times as wide as one of the paper's values.
 
     Rows of `lines` have name, value, paper, y and the colour in which the value is written, by `form`; in
-    bold are the names of those without any. The height in `size` is that of all but the rows.
+    bold are the names of those without any. The height in `size` is that of all but the rows. Beside
+    the note there is room for so many keys of a legend.
     """
     use_style()
     figure, (left, right) = plt.subplots(
@@ -240,7 +241,7 @@ def _beside_the_paper(ours, lines, size, wide, title: str, note: str, label: str
     for text, heading in zip(left.get_yticklabels(), lines.value.isna() & lines.paper.isna()):
         text.set_fontweight("bold" if heading else "normal")
     left.set_title(title), right.set_title("the paper's table")
-    note = textwrap.wrap(note, round(NOTED * figure.get_figwidth()))
+    note = textwrap.wrap(note, round(NOTED * (figure.get_figwidth() - 1.2 * keys)))
     figure.text(0.01, 0.005, "\n".join(note), fontsize=8, color="#555555")
     below = 0.03 + 0.15 * (len(note) - 1) / figure.get_figheight()
     figure.set_layout_engine("tight", rect=(0, below, 1, 0.97))
@@ -282,8 +283,10 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str, places: 
     ratio = axis_label.startswith("ratio")
     size = 6 + 0.065 * max(50, *lines.contrast.map(len)), 1.5
     form = f"{{:.{places}f}} ×" if ratio else f"{{:+.{places}f}}"
+    readings = [each for each in SHADES if (lines.reading == each).any()]
+    named, images = lines.assign(name=lines.contrast), lines.query_low.notna().any()
     figure, left, right = _beside_the_paper(
-        ours, lines.assign(name=lines.contrast), size, 1.7, title, note, axis_label, form
+        ours, named, size, 1.7, title, note, axis_label, form, len(readings) + images
     )
     for axis in (left, right):
         if ratio:
@@ -292,9 +295,9 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str, places: 
     if lines["paper"].isna().all():
         right.set_axis_off(), right.lines[-1].set_visible(False)
         right.set_title("the paper prints no numbers", fontweight="normal")
-    for name in [each for each in SHADES if (lines.reading == each).any()]:
+    for name in readings:
         left.scatter([], [], color=SHADES[name], marker=SHAPES[name], s=30, label=name)
-    if lines.query_low.notna().any():
+    if images:
         left.plot([], [], color=INK, lw=0.9, label="over test images")
     if len(axis_label) > 30:  # the panel is narrow, and the left one says it
         right.set_xlabel("")
