@@ -13,7 +13,7 @@ import seaborn.objects
 from alignbook.papers.chan import show
 from alignbook.papers.covalign.show import maps_figure
 from alignbook.papers.gsl import identified
-from alignbook.show import figures, kernel_benchmark
+from alignbook.show import alt_texts, figures, kernel_benchmark
 from alignbook.workbook import execute
 from PIL import Image
 
@@ -113,13 +113,13 @@ def test_an_alt_text_of_a_drawing_has_its_words_and_none_is_endless():
     titles = [f"picture {i} " + "very " * 30 for i in range(100)]
     figure = figures.pictures(np.zeros((100, 2, 2, 3), np.uint8), titles)
     said = figures.describe(figure)
-    assert len(said) <= figures.LONGEST + 1 and said.startswith("Figure: picture 0 very")
+    assert len(said) <= alt_texts.LONGEST + 1 and said.startswith("Figure: picture 0 very")
 
 
 def test_files_and_notebooks_hold_the_alt_text_and_a_figure_is_shown_once(tmp_path):
     cell = nbformat.v4.new_code_cell
     source = f"""\
-from alignbook.show import figures
+from alignbook.show import alt_texts, figures
 import pandas as pd
 for name in ("one", "two"):
     lines = pd.DataFrame([(name, 1, 2.0, 1.0, 3.0)], columns=["row", "K", "RSUM", "low", "high"])
