@@ -87,23 +87,28 @@ def wait_until(true, seconds: float) -> bool:
 
 
 def kill_during(copy, job: str, *targets: str, **how) -> None:
-    """Start a smoke run, kill its top process while a job trains, see everything end."""
+    """Start a smoke run, kill its top process while a job trains, see everything end.
+
+    What had a checkpoint has one still, unless it was through before the kill reached its process.
+    """
     mark = uuid.uuid4().hex
     asked = ("--profile", "smoke", "--no-report", *targets)
     top = copy.start(*asked, **{MARK: mark}, **OFTEN, **how)
-    store = copy.root / "results/store/.partial"
+    store, seen = copy.root / "results/store", set()
 
     def training():
         assert top.poll() is None, f"the run ended before its {job} job was seen"
         at_work = any(f"alignbook.workbook.jobs {job}" in words for words in marked(mark).values())
-        return at_work and list(store.glob("*/checkpoint.pt"))
+        seen.update(path.parent.name for path in store.glob(".partial/*/checkpoint.pt") if at_work)
+        return seen
 
     assert wait_until(training, 300), f"no {job} job with a checkpoint within five minutes"
     os.kill(top.pid, signal.SIGKILL)
     top.wait()
     wait_until(lambda: not marked(mark), 5)
     assert marked(mark) == {}
-    assert list(store.glob("*/checkpoint.pt"))  # the next start goes on from here
+    for run in seen:  # the next start goes on from here
+        assert (store / f".partial/{run}/checkpoint.pt").exists() or (store / run).exists()
 
 
 def folders(root: Path) -> set[Path]:

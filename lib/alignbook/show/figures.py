@@ -175,8 +175,9 @@ def dots(
     if "reference" in lines:
         note = f"Diamonds: the published reference. {note}"
     figure, left, right = _beside_the_paper(
-        ours, lines.assign(name=lines.label), (8.6, 1.3), 1.25, title, note, label, "{:.1f}"
+        ours, lines.assign(name=lines.label), (8.6, 1.3), 1.25, note, label, "{:.1f}"
     )
+    left.set_title(title)
     if "reference" in lines:
         left.scatter(
             lines.reference, lines.y, s=52, marker="D", facecolors="none", edgecolors=ACCENT, lw=1.3
@@ -208,7 +209,7 @@ def _arrows(axis, lines: pd.DataFrame, beyond: pd.Series) -> None:
         axis.annotate(said.format(each.mean), (at, each.y), **place)
 
 
-def _beside_the_paper(ours, lines, size, wide, title, note, label: str, form: str, keys: int = 0):
+def _beside_the_paper(ours, lines, size, wide, note, label: str, form: str, keys: int = 0):
     """Seaborn's plot of ours in a panel `wide` times as wide as one of the paper's values.
 
     Rows of `lines` have name, value, paper, y and the colour in which the value is written, by `form`; in
@@ -240,7 +241,7 @@ def _beside_the_paper(ours, lines, size, wide, title, note, label: str, form: st
     left.set_ylim(-len(lines) + 0.4, 0.6)
     for text, heading in zip(left.get_yticklabels(), lines.value.isna() & lines.paper.isna()):
         text.set_fontweight("bold" if heading else "normal")
-    left.set_title(title), right.set_title("the paper's table")
+    right.set_title("the paper's table")
     note = textwrap.wrap(note, round(NOTED * (figure.get_figwidth() - 1.2 * keys)))
     figure.text(0.01, 0.005, "\n".join(note), fontsize=8, color="#555555")
     below = 0.03 + 0.15 * (len(note) - 1) / figure.get_figheight()
@@ -286,8 +287,9 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str, places: 
     readings = [each for each in SHADES if (lines.reading == each).any()]
     named, images = lines.assign(name=lines.contrast), lines.query_low.notna().any()
     figure, left, right = _beside_the_paper(
-        ours, named, size, 1.7, title, note, axis_label, form, len(readings) + images
+        ours, named, size, 1.7, note, axis_label, form, len(readings) + images
     )
+    left.set_title(title)
     for axis in (left, right):
         if ratio:
             log_scale(axis)
