@@ -264,20 +264,25 @@ def fgm_backward(x_grad, y_grad, x, x_offsets, y, y_offsets, x_index, y_index):
     of_y = [torch.zeros_like(each) for each in y_members]
     add = threads.in_order(of_y)
 
+    widest = max(map(len, y_members), default=0)
+
     def spread(chunks):
+        room = x.new_empty(max((len(a.rows) for a in x_blocks), default=0) * widest)
         for number, chunk in chunks:
-            y_sums = [torch.zeros_like(each) for each in y_members]
+            y_sums = []
             for a in chunk:
                 members = x[a.rows]
                 x_sum = torch.zeros_like(members)
-                for b, others, y_sum in zip(y_blocks, y_members, y_sums):
-                    of_scores = x.new_zeros(len(members), len(others))
-                    flat, wide = of_scores.view(-1), len(others)
+                for i, (b, others) in enumerate(zip(y_blocks, y_members)):
+                    of_scores = _view(room, len(members), len(others)).zero_()
                     x_share, y_share = x_shares[a.sets, b.sets], y_shares[a.sets, b.sets].T
-                    _spread(flat, x_share, x_index[a.members, b.sets], a, b, (wide, 1))
-                    _spread(flat, y_share, y_index[b.members, a.sets], b, a, (1, wide))
+                    _spread(of_scores, x_share, x_index[a.members, b.sets], a, b)
+                    _spread(of_scores.T, y_share, y_index[b.members, a.sets], b, a)
                     x_sum.addmm_(of_scores, others)
-                    y_sum.addmm_(of_scores.T, members)
+                    if i == len(y_sums):
+                        y_sums.append(of_scores.T @ members)
+                    else:
+                        y_sums[i].addmm_(of_scores.T, members)
                 dx[a.rows] = x_sum
             add(number, y_sums)
 
@@ -287,17 +292,14 @@ def fgm_backward(x_grad, y_grad, x, x_offsets, y, y_offsets, x_index, y_index):
     return dx, dy
 
 
-def _spread(flat, shares, place, own, other, strides) -> None:
+def _spread(of_scores, shares, place, own, other) -> None:
     """Add each own member's share `(sets of own, sets of other)` where its best of a set stands, at
-    `place (members, sets)`, in a block of scores in which members lie so many numbers apart.
+    `place (members, sets)`, in a block of scores `(members of own, members of other)`.
     """
     begin = np.array([part.start for part in other.parts])
-    at = torch.from_numpy(begin[place.numpy()])
-    at += torch.arange(place.shape[1])
-    at *= strides[1]
-    at += (torch.arange(len(place)) * strides[0])[:, None]
-    for rows in own.parts:
-        flat.index_add_(0, at[rows].reshape(-1), shares[: rows.stop - rows.start].reshape(-1))
+    at = torch.from_numpy(begin.take(place.numpy())).add_(torch.arange(place.shape[1]))
+    of_members = torch.cat([shares[: rows.stop - rows.start] for rows in own.parts])
+    of_scores.scatter_add_(1, at, of_members)
 
 
 # --- Cosine to what is attended to -----------------------------------------------------------------
