@@ -42,6 +42,11 @@ def root(tmp_path):
         lines = [(key, "points", *x) for key, each in known.items() for x in each[2:]]
         columns = ["claim", "unit", "value", "low", "high", "seeds", "p"]
         pd.DataFrame(lines, columns=columns).to_csv(folder / "contrasts.csv", index=False)
+    timed = pd.DataFrame(
+        [("chan-T3", row, "report", 0, row, 9, 30.0, 90.0) for row in ("visual-codebook", "max")],
+        columns="exhibit row role seed run steps training_seconds seconds".split(),
+    )
+    timed.to_csv(tmp_path / "results/reference/world-laptop/timings.csv", index=False)
     for name in ("chan-T3", "chan-T3-training", "01-number-of-pictures"):
         image = tmp_path / f"results/reference/world-laptop/figures/{name}.png"
         Image.new("RGB", (9, 9)).save(image)
@@ -98,7 +103,7 @@ def test_page_and_readme_are_written_once(root):
     )
     page = (root / "docs/gallery.md").read_text()
     (row,) = [line for line in page.splitlines() if line.startswith("| chan-hard-coding")]
-    value = f"**reproduced** +2.0 points [1.0, 3.0], 5 seeds, the weakest of 2{EDGE}"
+    value = f"**reproduced** +2.0 points [1.0, 3.0], 5 seeds, the weakest of 2, 2 core-min{EDGE}"
     assert row == rf"| chan-hard-coding \| said | {value} | – |"
     assert "undecided −0.5 points, one seed; more than 200 seeds would be needed | – |" in page
     assert "| not run | – |" in page  # and where something was measured all the same

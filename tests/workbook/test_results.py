@@ -327,6 +327,23 @@ def test_what_deciding_takes_by_hand():
     assert none.isna().all() and none.dtype == float  # as in a smoke run
 
 
+def test_what_a_claim_cost_by_hand():
+    """Trials and controls count, a run once; of a resumed run the longer of its two times."""
+    lines = [
+        ("chan-T3", "visual-codebook", "trial", "a", 60.0, 61.2),
+        ("chan-T3", "visual-codebook", "report", "b", 120.0, 30.0),
+        ("chan-T3", "visual-codebook-long", "report", "c", 240.0, 240.0),
+        ("chan-T3", "cross-attention", "report", "a", 60.0, 61.2),
+        ("chan-T3", "max", "report", "d", 6000.0, 6000.0),
+        ("comalign-TI", "clip → coco", "report", "e", 30.0, 30.0),
+        ("comalign-TI", "clip → f30k", "report", "f", 30.0, 30.0),
+    ]
+    columns = ["exhibit", "row", "role", "run", "training_seconds", "seconds"]
+    found = budget.core_minutes(pd.DataFrame(lines, columns=columns))
+    assert found["chan-hard-coding"] == pytest.approx((61.2 + 120 + 240) / 60)
+    assert found["comalign-clip"] == 1 and found["gsl-against-ncr"] == 0
+
+
 def test_a_table_of_two_test_sets_takes_the_columns_of_the_one_asked_for():
     values = metrics(rows=("chan",))
     both = pd.concat(

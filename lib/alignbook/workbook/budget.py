@@ -13,6 +13,7 @@ import pandas as pd
 from alignbook import ROOT
 from alignbook.core.names import BASE_MODEL, row_and_target
 from alignbook.evidence import claims
+from alignbook.evidence.learnt import LONGER
 from alignbook.store import durable
 from alignbook.workbook import chapters, exhibits, profiles, trainings
 from alignbook.workbook.exhibits import EXHIBITS
@@ -186,6 +187,28 @@ def to_decide(verdict: pd.DataFrame, timings: pd.DataFrame) -> pd.Series:
     lacking = (found.needed - found.seeds).clip(lower=0)
     hours = pd.Series(a_seed, dtype=float).reindex(found.index) / 3600
     return (lacking * hours).reindex(verdict.claim)
+
+
+def core_minutes(timings: pd.DataFrame) -> pd.Series:
+    """What each claim cost: core-minutes of the trainings that it rests on, trials and controls of four
+    times the steps with them, each counted once; 0 of a claim without any.
+
+    Parameters
+    ----------
+    timings : as `results.gather` does.
+    """
+    runs = timings.assign(
+        arm=[row_and_target(row)[0].removesuffix(LONGER) for row in timings.row],
+        took=timings[["training_seconds", "seconds"]].max(
+            axis=1
+        ),  # a resumed one's last part alone
+    ).set_index(["exhibit", "arm"])
+    found = {}
+    for claim in claims.load():
+        arms = {(term.exhibit, term.row) for each in claim.contrasts for term in each.terms}
+        own = runs[runs.index.isin(arms)].drop_duplicates("run")
+        found[claim.id] = own.took.sum() / 60
+    return pd.Series(found, dtype=float)
 
 
 def chapter_budget() -> pd.DataFrame:

@@ -16,7 +16,7 @@ from alignbook.core.names import PROFILES
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.evidence.verdicts import NOT_RUN
 from alignbook.store import durable
-from alignbook.workbook import again, beside, exhibits, start
+from alignbook.workbook import again, beside, budget, exhibits, start
 
 REFERENCE = ROOT / "results/reference"
 PAGE = "docs/gallery.md"
@@ -38,6 +38,8 @@ class Reference:
         self.about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
         self.claims = pd.read_csv(folder / "claims.csv", keep_default_na=False)
         self.contrasts = pd.read_csv(folder / "contrasts.csv")
+        timings = folder / "timings.csv"
+        self.cost = budget.core_minutes(pd.read_csv(timings)) if timings.exists() else {}
 
     @property
     def label(self) -> str:
@@ -116,7 +118,8 @@ def page(found: list[Reference], notebooks: Path = ROOT / "notebooks") -> str:
         "Every table and figure of the four papers as the reference runs made them, with the verdict on "
         "each claim and the notebook that shows it. Numbers of "
         f"{' and '.join(one.label for one in found)}: orders may be compared with the papers', values "
-        "only on the papers' own data. [What the verdicts mean](verdicts.md).",
+        "only on the papers' own data. Core-minutes are those of all trainings that a claim rests on, "
+        "trials with them; claims share many. [What the verdicts mean](verdicts.md).",
         answers(found),
         "\n".join(f"- {one.label}: {_made(one)}" for one in found),
         _counted(found),
@@ -204,9 +207,10 @@ def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
                 said = f"**{said}**"
             elif row.verdict == NOT_RUN and value:
                 said = "not run whole"
-            lines.setdefault(row.says, {})[one.label] = f"{said} {value}".strip() + start.doubts(
-                row
-            )
+            if value and one.cost.get(row.claim, 0) >= 1:
+                value += f", {one.cost[row.claim]:.0f} core-min"
+            told = f"{said} {value}".strip() + start.doubts(row)
+            lines.setdefault(row.says, {})[one.label] = told
     head = ["claim", *(one.label for one in found)]
     rows = [[says, *(line.get(one.label, "–") for one in found)] for says, line in lines.items()]
     return _table(head, rows)
