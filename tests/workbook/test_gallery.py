@@ -35,9 +35,9 @@ def root(tmp_path):
         claims = [(key, f"{key} | said", *each[:2]) for key, each in known.items()]
         why = {"reproduced": "it holds; chosen at the edge of what was tried: a (b)"}
         claims = [
-            (*each, why.get(each[3], "so"), "inf" * (each[3] == "undecided")) for each in claims
+            (*each, why.get(each[3], "so"), "inf" * (each[3] == "undecided"), 5) for each in claims
         ]
-        columns = ["claim", "says", "exhibit", "verdict", "why", "needed"]
+        columns = ["claim", "says", "exhibit", "verdict", "why", "needed", "seeds"]
         pd.DataFrame(claims, columns=columns).to_csv(folder / "claims.csv", index=False)
         lines = [(key, "points", *x) for key, each in known.items() for x in each[2:]]
         columns = ["claim", "unit", "value", "low", "high", "seeds", "p"]
@@ -113,6 +113,13 @@ def test_page_and_readme_are_written_once(root):
     gallery.write(root)
     assert "| not run whole −0.5 points" in (root / "docs/gallery.md").read_text()
     (one, _) = gallery.references(root / "results/reference")
+    one.claims.loc[0, ["verdict", "why", "needed"]] = "undecided", "so", "8.0"
+    one.hours = {"chan-hard-coding": 1.26}  # as `budget.to_decide` counts them
+    told = gallery._claims(("chan-T3",), [one])
+    assert told.endswith("undecided; 8 seeds would decide it, 1.3 core-hours more |")
+    one.claims.loc[0, "verdict"] = "contradicted"
+    assert "core-hours" not in gallery._claims(("chan-T3",), [one])
+    one = gallery.references(root / "results/reference")[0]
     assert one.found("gsl-against-ncr").endswith("one seed, the weakest of 3")  # no p, no certainty
     one.claims["verdict"] = "contradicted"
     assert one.found("gsl-against-ncr").endswith("one seed, the surest of 3")

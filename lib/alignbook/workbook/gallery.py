@@ -39,7 +39,10 @@ class Reference:
         self.claims = pd.read_csv(folder / "claims.csv", keep_default_na=False)
         self.contrasts = pd.read_csv(folder / "contrasts.csv")
         timings = folder / "timings.csv"
-        self.cost = budget.core_minutes(pd.read_csv(timings)) if timings.exists() else {}
+        known = pd.read_csv(timings) if timings.exists() else None
+        self.cost = {} if known is None else budget.core_minutes(known)
+        asked = self.claims.assign(needed=pd.to_numeric(self.claims.needed, errors="coerce"))
+        self.hours = {} if known is None else budget.to_decide(asked, known)
 
     @property
     def label(self) -> str:
@@ -210,6 +213,8 @@ def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
             if value and one.cost.get(row.claim, 0) >= 1:
                 value += f", {one.cost[row.claim]:.0f} core-min"
             told = f"{said} {value}".strip() + start.doubts(row)
+            if told.endswith("seeds would decide it") and one.hours.get(row.claim, 0) >= 0.05:
+                told += f", {one.hours[row.claim]:.1f} core-hours more"
             lines.setdefault(row.says, {})[one.label] = told
     head = ["claim", *(one.label for one in found)]
     rows = [[says, *(line.get(one.label, "–") for one in found)] for says, line in lines.items()]
