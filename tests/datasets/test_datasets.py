@@ -463,6 +463,25 @@ def test_part_of_flickr30k_under_other_names(partial, tmp_path):
     )
 
 
+def test_flickr8ks_photographs_keep_its_splits(partial, tmp_path):
+    """What was trained on Flickr8k has seen none of the test images; those of no split are tested."""
+    split_of = {"4.jpg": "train", "1.jpg": "val", "6.jpg": "restval", "9.jpg": "train"}
+    told = [{"filename": name, "split": split} for name, split in split_of.items()]
+    file = partial.parent / "flickr8k/dataset_flickr8k.json"
+    file.write_text(json.dumps({"images": told}))
+    found = karpathy.read(partial, "flickr30k")
+    assert found.problems == [] and file in [path.resolve() for path in found.sources]
+    assert found.splits == {"train": ["4.jpg", "6.jpg"], "dev": ["1.jpg"], "test": ["3.jpg"]}
+    assert found.captions["3.jpg"] == [f"Caption {k} of c.jpg , café ." for k in range(5)]
+    assert found.notes["partial"].startswith(
+        "4 of 6 images: train 2, dev 1, test 1, split as Flickr8k is; not"
+    )
+    file.write_text(json.dumps({"images": told + [{"filename": "3.jpg", "split": "none"}]}))
+    assert "expected filename and split of every image" in problem(partial, "flickr30k")
+    file.write_text('{"images": 1}')
+    assert "no list 'images'" in problem(partial, "flickr30k")
+
+
 def test_captions_and_splits_without_photographs(partial):
     found = karpathy.read(partial, "flickr30k", captions_only=True)
     assert found.problems == [] and found.splits == SPLITS and len(found.captions) == 6
@@ -641,7 +660,10 @@ def test_flickr30k_captions_are_read_and_missing_photographs_counted(realdata, t
     assert len(missing) == 31_014 and "31,014 of 31,014" in missing[0]
     part = karpathy.read(realdata / "flickr30k", "flickr30k")
     assert part.problems == [] and part.name == "flickr30k-partial"
-    assert [len(part.splits[s]) for s in prepared.SPLITS] == [6_993, 242, 243]
+    # by Flickr8k's own splits; 87 of its photographs are in none, and are tested
+    assert [len(part.splits[s]) for s in prepared.SPLITS] == [5_528, 934, 1_016]
+    own = flickr8k.read(realdata / "flickr8k").splits
+    assert not set(part.splits["test"]) & {*own["train"], *own["dev"]}
     known = flickr8k.read(realdata / "flickr8k").captions
     shares = []  # the two releases order an image's captions differently: compare all its words
     for photo, texts in part.captions.items():

@@ -9,8 +9,10 @@ Photographs that are missing are an error, with one exception that has to be ask
 Flickr8k's photographs are in Flickr30K too; a file ``flickr30k_to_flickr8k_photo.json``,
 ``{name in Flickr30K: name of the photograph}``, beside dataset_flickr30k.json, means: use the
 images named here and no others, each with the photograph named, from the folder of photographs or
-from Flickr8k's beside it. Such a data set is called "flickr30k-partial", and its notes say how
-many images of each split are left: it is not the standard test set.
+from Flickr8k's beside it. There Flickr8k's dataset_flickr8k.json says the splits, so that nothing that
+was trained on Flickr8k has seen their test; a photograph of none of its splits is tested. Such a data
+set is called "flickr30k-partial", and its notes say how many images of each split are left: it is not
+the standard test set.
 """
 
 from __future__ import annotations
@@ -221,22 +223,48 @@ def _keep_present(collection: Collection, path: Path) -> None:
         owner.setdefault(photo, name)
     if collection.problems:
         return
-    kept = {}
+    theirs = _split_by_flickr8k(collection)
+    if collection.problems:
+        return
+    found = {split: [] for split in SPLITS}
     for split in SPLITS:
-        named, places = collection.splits[split], collection.places[split]
-        chosen = [i for i, name in enumerate(named) if name in photo_of]
-        kept[split] = f"{split} {len(chosen):,} of {len(named):,}"
-        if not chosen:
+        for name, place in zip(collection.splits[split], collection.places[split]):
+            if photo := photo_of.get(name):
+                found[theirs.get(photo, "test") if theirs else split].append((photo, place))
+    kept = {}
+    for split, those in found.items():
+        whole = "" if theirs else f" of {len(collection.splits[split]):,}"
+        kept[split] = f"{split} {len(those):,}{whole}"
+        if not those:
             collection.problems.append(
                 f"{path}: 0 images of split {split}, expected at least one; {remedy}"
             )
-        collection.splits[split] = [photo_of[named[i]] for i in chosen]
-        collection.places[split] = [places[i] for i in chosen]
+        collection.splits[split] = [photo for photo, _ in those]
+        collection.places[split] = [place for _, place in those]
     total = len(collection.captions)
     collection.captions = {photo: collection.captions[name] for name, photo in photo_of.items()}
     collection.name += "-partial"
     collection.sources.append(path)
     collection.notes["partial"] = (
-        f"{len(photo_of):,} of {total:,} images: {', '.join(kept.values())}; not the standard "
-        "test set"
+        f"{len(photo_of):,} of {total:,} images: {', '.join(kept.values())}"
+        f"{', split as Flickr8k is' * bool(theirs)}; not the standard test set"
     )
+
+
+def _split_by_flickr8k(collection: Collection) -> dict[str, str]:
+    """Which of Flickr8k's splits each photograph is in, where its file lies beside the photographs."""
+    path = collection.images.parent / "dataset_flickr8k.json"
+    if not path.is_file():
+        return {}
+    collection.sources.append(path)
+    found = {}
+    for entry in _entries(path, collection.problems, f"take {path.name} away, or correct it"):
+        try:
+            found[entry["filename"]] = SPLIT[entry["split"]]
+        except (KeyError, TypeError) as error:
+            collection.problems.append(
+                f"{path}: {error!r}, expected filename and split of every image; take the file away, "
+                "or correct it"
+            )
+            break
+    return found
