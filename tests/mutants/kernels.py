@@ -103,16 +103,21 @@ MUTANTS = [
             "[:, None])[x_order][:, y_order]",
             "[:, None])[x_order]",
         ),
-        ("fgm backward: first member always", "begin[place.numpy()]", "begin[0 * place.numpy()]"),
+        ("fgm backward: first member always", "take(place.numpy())", "take(0 * place.numpy())"),
         (
             "fgm backward: shares of the first members alone",
-            "for rows in own.parts:\n        flat",
-            "for rows in own.parts[:1]:\n        flat",
+            "[shares[: rows.stop",
+            "[(rows.start == 0) * shares[: rows.stop",
         ),
         (
             "fgm backward: one direction is lost",
-            "flat.index_add_(0, at[rows].reshape(-1), ",
-            "strides[1] == 1 and flat.index_add_(0, at[rows].reshape(-1), ",
+            "_spread(of_scores.T, y_share",
+            "_spread(torch.zeros_like(of_scores.T), y_share",
+        ),
+        (
+            "fgm backward: a tile begins with the one before",
+            "_view(room, len(members), len(others)).zero_()",
+            "_view(room, len(members), len(others))",
         ),
         (
             "fgm backward: the last chunk of x alone",
@@ -126,8 +131,8 @@ MUTANTS = [
         ),
         (
             "fgm backward: last tile of y alone",
-            "y_sum.addmm_(of_scores.T, members)",
-            "y_sum.copy_(of_scores.T @ members)",
+            "y_sums[i].addmm_(of_scores.T, members)",
+            "y_sums[i].copy_(of_scores.T @ members)",
         ),
         # Attended mixtures.
         (
