@@ -275,6 +275,6 @@ _LEARNT = dict(
     gsl_warm_up_epochs=6,
     gsl_epochs=3,
     gsl_epoch_steps=180,
-    gsl_trials=3,
+    gsl_trials=5,
 )
 PHOTOGRAPHS = {"laptop": _LEARNT | dict(gsl_test_images=300), "overnight": _LEARNT}
