@@ -251,9 +251,19 @@ def _keep_present(collection: Collection, path: Path) -> None:
     )
 
 
+def split_as_flickr8k(folder: Path) -> bool:
+    """Whether Flickr30K's data in a folder are Flickr8k's photographs, split as Flickr8k is."""
+    images = find_folder(folder, PARTIAL_IMAGES)
+    return (folder / PARTIAL).is_file() and images is not None and _split_file(images).is_file()
+
+
+def _split_file(images: Path) -> Path:
+    return images.parent / "dataset_flickr8k.json"
+
+
 def _split_by_flickr8k(collection: Collection) -> dict[str, str]:
     """Which of Flickr8k's splits each photograph is in, where its file lies beside the photographs."""
-    path = collection.images.parent / "dataset_flickr8k.json"
+    path = _split_file(collection.images)
     if not path.is_file():
         return {}
     collection.sources.append(path)

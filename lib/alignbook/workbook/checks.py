@@ -222,7 +222,7 @@ def check_components(
             overrides.setdefault(name, f"{usual[kind]}={ROOT / 'data' / usual[kind]}")
         if name in overrides:
             made = profiles.get(profile, kind, overrides)
-            overrides[name] = check_source(name, overrides[name], kind, made)
+            overrides[name] = check_source(name, overrides[name], data, made)
     made = profiles.get(profile, kind, overrides)
     left = {}
     for field in sorted(fields):
@@ -241,22 +241,26 @@ def check_components(
     return [name for name in notebooks if name not in left]
 
 
-def check_source(name: str, spec: str, target: str, made: profiles.Profile) -> str:
-    """The data to train on, made absolute, that a setting names; they must not hold the target, and
-    have what a profile takes of them: images enough, pictures, and boxes.
+def check_source(name: str, spec: str, data: str, made: profiles.Profile) -> str:
+    """The data to train on, made absolute, that a setting names; they must not hold those of `--data`,
+    the target, and have what a profile takes of them: images enough, pictures, and boxes.
     """
-    from alignbook.datasets import by_name
+    from alignbook.datasets import by_name, karpathy
 
-    source = spec.partition("=")[0]
+    source, (target, _, folder) = spec.partition("=")[0], data.partition("=")
     if target == "world":
         raise Refused(
             f"--set {name}: the world's two domains are each other's source; it "
             "goes with photographs"
         )
-    if {source, target} == {"flickr8k", "flickr30k"}:
+    apart = (source, target) == ("flickr8k", "flickr30k") and karpathy.split_as_flickr8k(
+        Path(folder)
+    )
+    if {source, target} == {"flickr8k", "flickr30k"} and not apart:
         raise Refused(
             f"--set {name}={spec}: Flickr8k's photographs and most of their captions are among "
-            "Flickr30K's, so that what is trained on the one has seen the other: take coco=DIR"
+            "Flickr30K's, so that what is trained on the one has seen the other: take coco=DIR, or "
+            f"flickr30k=DIR with {karpathy.PARTIAL} beside Flickr8k's dataset_flickr8k.json"
         )
     if source in by_name.NAMES and source not in PICTURES:
         raise Refused(
