@@ -136,6 +136,24 @@ def test_a_source_has_images_enough_before_any_work_starts(tmp_path, monkeypatch
     assert checks.check_source("comalign_source", spec, "coco", fewer) == spec
 
 
+def test_flickr30ks_captions_may_be_the_target_where_they_are_split_as_flickr8k_is(
+    tmp_path, monkeypatch
+):
+    """Then no photograph of the test was trained on; the other way round it would have been."""
+    monkeypatch.setattr(checks, "check_data", lambda spec, *_: spec)
+    asked, target = profiles.get("smoke", "flickr30k"), f"flickr30k={tmp_path / 'flickr30k'}"
+    (tmp_path / "flickr30k").mkdir()
+    (tmp_path / "flickr8k/Images").mkdir(parents=True)
+    for file in (f"flickr30k/{karpathy.PARTIAL}", "flickr8k/dataset_flickr8k.json"):
+        with pytest.raises(checks.Refused, match=f"flickr30k=DIR with {karpathy.PARTIAL}"):
+            checks.check_source("comalign_source", "flickr8k=there", target, asked)
+        (tmp_path / file).write_text("{}")
+    said = checks.check_source("comalign_source", "flickr8k=there", target, asked)
+    assert said == "flickr8k=there"
+    with pytest.raises(checks.Refused, match="among Flickr30K's"):
+        checks.check_source("comalign_source", target, "flickr8k=there", asked)
+
+
 def test_a_source_of_cocos_photographs_has_their_instances(tmp_path, monkeypatch):
     monkeypatch.setattr(checks, "check_data", lambda spec, *_: spec)
     asked = profiles.get("smoke", "flickr30k")
