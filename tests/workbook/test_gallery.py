@@ -205,24 +205,6 @@ def test_of_a_data_set_the_largest_profile_is_the_last(root):
     assert found == ["world-laptop", "world-overnight", "flickr8k-laptop"]
 
 
-def test_what_was_trained_on_other_data_stands_by_itself(root):
-    """It answers no main question, and only what has a number is told."""
-    folder = root / "results/reference/coco-laptop"
-    shutil.copytree(root / "results/reference/world-laptop", folder)
-    told = json.loads((folder / "about.json").read_text())
-    told |= {"data": "coco", "set": {"comalign_source": "flickr8k=flickr8k"}}
-    (folder / "about.json").write_text(json.dumps(told))
-    found = gallery.references(root / "results/reference")
-    assert [one.source for one in found] == ["", "flickr8k", ""]  # by name: coco, then flickr8k
-    assert "COCO" not in gallery.answers(found)
-    page, _, rest = gallery.page(found).partition(
-        "## Trained on Flickr8k, tested on COCO, laptop profile\n"
-    )
-    assert "COCO, laptop profile" not in page and "chan-hard-coding" in rest
-    assert "gsl-against-ncr" not in rest  # no number
-    assert "coco-laptop/figures/chan-T3.png" in rest and "coco-laptop/tables/chan-T3.md" in rest
-
-
 @pytest.mark.parametrize("marks", ("", gallery.BEGIN, gallery.END, 2 * gallery.BEGIN + gallery.END))
 def test_a_readme_without_its_marks_is_left_alone(root, marks):
     (root / "README.md").write_text(f"# a\n{marks}\nrest\n")

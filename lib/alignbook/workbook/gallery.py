@@ -4,7 +4,6 @@
 that they are current. Nothing is in them that is not in results/reference/ or in a notebook.
 """
 
-import copy
 import json
 import sys
 from collections.abc import Mapping
@@ -23,18 +22,11 @@ REFERENCE = ROOT / "results/reference"
 PAGE = "docs/gallery.md"
 MADE = "<!-- made by ./run_all.sh publish -->"
 BEGIN, END = "<!-- answers, made by ./run_all.sh publish -->", "<!-- end of the answers -->"
-NAMES = {
-    "world": "the synthetic world",
-    "flickr8k": "Flickr8k",
-    "flickr30k": "Flickr30K's captions of Flickr8k's photographs",
-    "coco": "COCO",
-}
-SOURCE = "_source"  # ends the name of a setting that lets models be trained on other data
+NAMES = {"world": "the synthetic world", "flickr8k": "Flickr8k"}
 LEVELS = (
     "Where they stand: six recalls in percent, summed, with the 95 % interval over seeds. Captions that "
     "were permuted in training stand for chance."
 )
-FILES = "figures/*.png", "tables/*.md"
 CURVES = "-training"  # ends the name of a figure of loss and dev
 
 
@@ -57,12 +49,6 @@ class Reference:
         """Its data and profile, for reading."""
         data = self.about["data"]
         return f"{NAMES.get(data, data)}, {self.about['profile']} profile"
-
-    @property
-    def source(self) -> str:
-        """The data that its models were trained on, where they are others, "" where not."""
-        said = [each for name, each in self.about["set"].items() if name.endswith(SOURCE)]
-        return said[0].partition("=")[0] if said else ""
 
     def found(self, claim: str) -> str:
         """A claim's contrast with its interval and its seeds, "" where none is measured: of several the
@@ -92,8 +78,8 @@ def _place(one: "Reference") -> tuple:
 
 
 def answers(found: list[Reference]) -> str:
-    """Each paper's main question, and what came out on each data set that models were trained on."""
-    rows, found = [], [one for one in found if not one.source]
+    """Each paper's main question, and what came out on each data set: a table."""
+    rows = []
     for claim, question in exhibits.QUESTIONS.items():
         asked = f"*{PAPERS[exhibits.paper(claim)]}*: {question}"
         rows.append([asked, *(_answer(one, claim) for one in found)])
@@ -127,13 +113,7 @@ def with_answers(readme: str, found: list[Reference]) -> str:
 
 
 def page(found: list[Reference], notebooks: Path = ROOT / "notebooks") -> str:
-    """docs/gallery.md: the answers, then each notebook's claims, figures and tables; last of what was
-    tested on other data than it was trained on.
-    """
-    elsewhere, found = (
-        [one for one in found if one.source],
-        [one for one in found if not one.source],
-    )
+    """docs/gallery.md: the answers, then each notebook's claims, figures and tables."""
     texts = {name: _text(notebooks / f"{name}.ipynb") for name in exhibits.NOTEBOOKS}
     parts = [
         MADE,
@@ -157,23 +137,7 @@ def page(found: list[Reference], notebooks: Path = ROOT / "notebooks") -> str:
         title = next(line for line in text.splitlines() if line.startswith("# "))[2:]
         parts += [f"## {title}", f"[{name}](../notebooks/{name}.ipynb)", claims]
         parts += [each for one in found for each in _pictures(one, shown[name][one.folder])]
-    for one in elsewhere:
-        parts += _tested(one)
     return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def _tested(one: Reference) -> list[str]:
-    """A reference whose models were trained on other data: its claims with a number, and its files."""
-    judged = copy.copy(one)
-    judged.claims = one.claims[one.claims.claim.map(one.found) != ""]
-    files = [path for pattern in FILES for path in sorted(one.folder.glob(pattern))]
-    trained = NAMES.get(one.source, one.source)
-    return [
-        f"## Trained on {trained}, tested on {one.label}",
-        f"{_made(one)}.",
-        _claims(tuple(exhibits.EXHIBITS), [judged]),
-        *_pictures(one, files),
-    ]
 
 
 def _counted(found: list[Reference]) -> str:
@@ -288,7 +252,7 @@ def _files(name: str, texts: Mapping[str, str], found: list[Reference]) -> dict[
     return {
         one.folder: [
             path
-            for pattern in FILES
+            for pattern in ("figures/*.png", "tables/*.md")
             for path in sorted(one.folder.glob(pattern))
             if notebook_of(path.stem, texts) == name
         ]
