@@ -130,8 +130,13 @@ MUTANTS = [
         "workbook/checks.py",
         (
             "the same photographs twice",
-            'if {source, target} == {"flickr8k", "flickr30k"}:',
+            'if {source, target} == {"flickr8k", "flickr30k"} and not apart:',
             "if False:",
+        ),
+        (
+            "split as Flickr8k whatever lies there",
+            "karpathy.split_as_flickr8k(Path(folder))",
+            "True",
         ),
         ("the world has sources", '    if target == "world":\n', "    if False:\n"),
         ("nothing is refused", "if problem and (wanted or", "if problem and (False or"),

@@ -265,13 +265,14 @@ def test_the_budget_follows_from_the_profiles():
     over = chapters["core-seconds planned"] > chapters.allowed
     assert (chapters[""] == np.where(over, "over", "")).all()
     assert [*chapters[over].index] == ["chan", "comalign", "covalign", "gsl"]
-    # As measured: 46 minutes on two cores, and 11 more for seeds where they may decide a claim
-    assert laptop[~laptop.exhibit.str.endswith("-seeds")].core_seconds.sum() <= 5600
-    assert laptop.core_seconds.sum() <= 6900
+    # By measured seconds a step: 53 minutes on two cores, 7 of them for the fourth and fifth candidate
+    # of CHAN's arms; and 11 more for seeds where they may decide a claim
+    assert laptop[~laptop.exhibit.str.endswith("-seeds")].core_seconds.sum() <= 6400
+    assert laptop.core_seconds.sum() <= 7700
     photographs = kept[(kept.profile == "laptop") & (kept.data == "flickr8k")]
     bought = photographs.exhibit.str.endswith("-seeds")
-    # 115 minutes on two cores after extraction, and 19 more for seeds where they may decide a claim
-    assert photographs[~bought].core_seconds.sum() <= 13_800
+    # 121 minutes on two cores after extraction, and 19 more for seeds where they may decide a claim
+    assert photographs[~bought].core_seconds.sum() <= 14_600
     assert photographs[bought].core_seconds.sum() <= 2300
     overnight = kept[kept.profile == "overnight"].groupby("data").core_seconds.sum()
     assert {*overnight.index} == {"world", "flickr8k"}

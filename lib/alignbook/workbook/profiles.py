@@ -80,7 +80,7 @@ _LAPTOP = _SMOKE | dict(
     base_batch=128,
     bert_steps=1000,
 )
-_OVERNIGHT = _LAPTOP | dict(dev_images=500, test_images=1000, base_epochs=16, base_seeds=3)
+_OVERNIGHT = _LAPTOP | dict(dev_images=500, test_images=1000, base_epochs=16, base_seeds=2)
 _GPU = _LAPTOP | dict(
     seeds=10,
     seeds_most=10,
@@ -109,7 +109,7 @@ _WHOLE = _PRETRAINED | dict(train_images=0, dev_images=0, test_images=0)
 PHOTOGRAPHS = {
     "smoke": _PRETRAINED | dict(bert="minilm"),
     "laptop": _WHOLE | dict(seeds_most=8, tuning_seeds=1, bert="minilm"),
-    "overnight": _WHOLE | dict(bert="minilm"),
+    "overnight": _WHOLE | dict(tuning_seeds=2, bert="minilm"),
     "gpu": _WHOLE | dict(bert="minilm"),
     "paper": _WHOLE,
 }

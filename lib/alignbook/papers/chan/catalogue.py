@@ -181,7 +181,9 @@ SMOKE = dict(
 LAPTOP = SMOKE | dict(
     chan_images=1200, chan_steps=2400, chan_trial_share=0.5, chan_learning_rate=2e-3, chan_trials=5
 )
-OVERNIGHT = LAPTOP | dict(chan_images=2000, chan_steps=2000, chan_batch=64, chan_dim=128)
+OVERNIGHT = LAPTOP | dict(
+    chan_images=2000, chan_steps=2000, chan_batch=64, chan_dim=128, chan_trials=4
+)
 GPU = LAPTOP | dict(
     chan_images=0,
     chan_steps=6000,
@@ -198,7 +200,7 @@ PAPER = GPU | dict(
 _LEARNT = dict(chan_images=0, chan_all_violations=0.8)
 PHOTOGRAPHS = {
     "laptop": _LEARNT | dict(chan_steps=2000, chan_batch=64, chan_dim=128),
-    "overnight": _LEARNT,
+    "overnight": _LEARNT | dict(chan_trials=5),
     "gpu": dict(chan_all_violations=0.8),
 }
 
