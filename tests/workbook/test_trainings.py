@@ -35,7 +35,7 @@ def test_what_trains_nothing_has_none():
 
 
 def test_base_models_of_further_seeds_are_jobs_of_their_own():
-    night = profiles.get("overnight", overrides=SIZES)
+    night = profiles.get("overnight", overrides=SIZES | {"base_seeds": "3"})
     assert listed("base-models", "world-clip") == []
     assert listed("base-models", "world-clip", night) == [("report", 1), ("report", 2)]
     book = SimpleNamespace(measured=lambda name, seed: (name, seed))
@@ -65,7 +65,7 @@ def test_others_do_not():
     there = names("comalign-TI", "clip+comalign → coco", "report")
     assert there.isdisjoint(names("comalign-TI", "clip+comalign → f30k", "report"))
     assert len(own) == 3
-    night = profiles.get("overnight", overrides=SIZES)
+    night = profiles.get("overnight", overrides=SIZES | {"base_seeds": "3"})
     here, there = ({*of_arm(name, "vse++", night, "world")} for name in ("chan-T1", "chan-T2"))
     assert here.isdisjoint(there)  # the same settings, on another domain
     photographs = [{*of_arm(name, "vse++", night, "coco")} for name in ("chan-T1", "chan-T2")]
