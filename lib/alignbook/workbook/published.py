@@ -301,7 +301,7 @@ def _copy(out: Path, to: Path, private: bool, said: set) -> Iterator[tuple[str, 
 def _without_ours(table: str) -> bool:
     r"""Whether a table in Markdown has no row, or none with a seed.
 
-    >>> _without_ours("| a \| b | seeds |\n| :- | ---: |\n| c | 0 |"), _without_ours("| a |\n| :- |")
+    >>> _without_ours("| a \\| b | seeds |\n| :- | ---: |\n| c | 0 |"), _without_ours("| a |\n| :- |")
     (True, True)
     >>> _without_ours("**a**\n\n| a | seeds |\n| :- | ---: |\n| c | 0 |\n| d | 3 |")
     False
