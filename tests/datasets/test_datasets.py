@@ -478,6 +478,8 @@ def test_flickr8ks_photographs_keep_its_splits(partial, tmp_path):
     )
     file.write_text(json.dumps({"images": told + [{"filename": "3.jpg", "split": "none"}]}))
     assert "expected filename and split of every image" in problem(partial, "flickr30k")
+    file.write_text('{"images": []}')
+    assert "0 images, expected Flickr8k's" in problem(partial, "flickr30k")
     file.write_text('{"images": 1}')
     assert "no list 'images'" in problem(partial, "flickr30k")
 

@@ -138,6 +138,11 @@ MUTANTS = [
             "karpathy.split_as_flickr8k(Path(folder))",
             "True",
         ),
+        (
+            "a test may have been trained on",
+            'and not by_name.photographs(spec, "train", "dev") &',
+            'and not by_name.photographs(spec, "test") &',
+        ),
         ("the world has sources", '    if target == "world":\n', "    if False:\n"),
         ("nothing is refused", "if problem and (wanted or", "if problem and (False or"),
         ("all is refused", "if problem and (wanted or", "if problem and (True or"),

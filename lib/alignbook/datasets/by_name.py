@@ -100,6 +100,13 @@ def check(spec: str, asked: Asked | None = None) -> list[str]:
     return shorten(found.problems)
 
 
+def photographs(spec: str, *splits: str) -> set[str]:
+    """Names of a collection's photographs in some splits; none where it can't be read: `check` says why."""
+    name, folder = parse(spec)
+    found = _read(name, folder)
+    return {Path(each).name for split in splits for each in found.splits.get(split, ())}
+
+
 def _check_world(asked: Asked) -> list[str]:
     """Whether the world's pictures can be made, are enough, and have room beside the project."""
     profile, images = asked.profile, _limits(asked.profile)

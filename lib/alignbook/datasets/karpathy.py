@@ -252,7 +252,7 @@ def _keep_present(collection: Collection, path: Path) -> None:
 
 
 def split_as_flickr8k(folder: Path) -> bool:
-    """Whether Flickr30K's data in a folder are Flickr8k's photographs, split as Flickr8k is."""
+    """Whether Flickr30K's data in a folder are photographs in Flickr8k's, under its names and splits."""
     images = find_folder(folder, PARTIAL_IMAGES)
     return (folder / PARTIAL).is_file() and images is not None and _split_file(images).is_file()
 
@@ -277,4 +277,6 @@ def _split_by_flickr8k(collection: Collection) -> dict[str, str]:
                 "or correct it"
             )
             break
+    if not found and not collection.problems:
+        collection.problems.append(f"{path}: 0 images, expected Flickr8k's; take the file away")
     return found

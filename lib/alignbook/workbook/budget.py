@@ -197,12 +197,10 @@ def core_minutes(timings: pd.DataFrame) -> pd.Series:
     ----------
     timings : as `results.gather` does.
     """
-    runs = timings.assign(
-        arm=[row_and_target(row)[0].removesuffix(LONGER) for row in timings.row],
-        took=timings[["training_seconds", "seconds"]].max(
-            axis=1
-        ),  # a resumed one's last part alone
-    ).set_index(["exhibit", "arm"])
+    names = [row_and_target(row)[0].removesuffix(LONGER) for row in timings.row]
+    # Of a resumed run, "seconds" are those of its last part.
+    took = timings[["training_seconds", "seconds"]].max(axis=1)
+    runs = timings.assign(arm=names, took=took).set_index(["exhibit", "arm"])
     found = {}
     for claim in claims.load():
         arms = {(term.exhibit, term.row) for each in claim.contrasts for term in each.terms}

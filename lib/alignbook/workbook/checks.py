@@ -253,8 +253,10 @@ def check_source(name: str, spec: str, data: str, made: profiles.Profile) -> str
             f"--set {name}: the world's two domains are each other's source; it "
             "goes with photographs"
         )
-    apart = (source, target) == ("flickr8k", "flickr30k") and karpathy.split_as_flickr8k(
-        Path(folder)
+    apart = (
+        (source, target) == ("flickr8k", "flickr30k")
+        and karpathy.split_as_flickr8k(Path(folder))
+        and not by_name.photographs(spec, "train", "dev") & by_name.photographs(data, "test")
     )
     if {source, target} == {"flickr8k", "flickr30k"} and not apart:
         raise Refused(

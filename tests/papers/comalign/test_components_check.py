@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from alignbook.datasets import aro, karpathy, sugarcrepe, svo
+from alignbook.datasets import aro, by_name, karpathy, sugarcrepe, svo
 from alignbook.errors import DataError
 from alignbook.papers.comalign import catalogue, inputs
 from alignbook.papers.comalign.components import check, image, probes, vectors
@@ -136,22 +136,42 @@ def test_a_source_has_images_enough_before_any_work_starts(tmp_path, monkeypatch
     assert checks.check_source("comalign_source", spec, "coco", fewer) == spec
 
 
-def test_flickr30ks_captions_may_be_the_target_where_they_are_split_as_flickr8k_is(
-    tmp_path, monkeypatch
-):
-    """Then no photograph of the test was trained on; the other way round it would have been."""
+def test_flickr30ks_captions_may_be_the_target_where_no_test_was_trained_on(tmp_path, monkeypatch):
+    """Where they are split as Flickr8k is, beside it, and that is what the source is split as."""
     monkeypatch.setattr(checks, "check_data", lambda spec, *_: spec)
-    asked, target = profiles.get("smoke", "flickr30k"), f"flickr30k={tmp_path / 'flickr30k'}"
-    (tmp_path / "flickr30k").mkdir()
-    (tmp_path / "flickr8k/Images").mkdir(parents=True)
-    for file in (f"flickr30k/{karpathy.PARTIAL}", "flickr8k/dataset_flickr8k.json"):
-        with pytest.raises(checks.Refused, match=f"flickr30k=DIR with {karpathy.PARTIAL}"):
-            checks.check_source("comalign_source", "flickr8k=there", target, asked)
-        (tmp_path / file).write_text("{}")
-    said = checks.check_source("comalign_source", "flickr8k=there", target, asked)
-    assert said == "flickr8k=there"
+    monkeypatch.setitem(karpathy.SIZES, "flickr8k", {})
+    monkeypatch.setitem(karpathy.SIZES, "flickr30k", {})
+    captions, photographs = tmp_path / "flickr30k", tmp_path / "flickr8k"
+    captions.mkdir(), (photographs / "Images").mkdir(parents=True)
+    for name in "abc":
+        Image.new("RGB", (8, 8)).save(photographs / f"Images/{name}.jpg")
+
+    def split(folder, data, names):
+        said = [{"raw": f"a dog {k}"} for k in range(5)]
+        listed = [
+            {"filename": f"{name}.jpg", "split": part, "sentences": said}
+            for name, part in zip(names, ("train", "val", "test"))
+        ]
+        (folder / f"dataset_{data}.json").write_text(json.dumps({"images": listed}))
+
+    asked = profiles.get("smoke", "flickr30k")
+    spec, target = f"flickr8k={photographs}", f"flickr30k={captions}"
+    split(captions, "flickr30k", ("3", "1", "2"))
+    (captions / karpathy.PARTIAL).write_text(json.dumps({"1": "a"}))
+    with pytest.raises(checks.Refused, match=f"flickr30k=DIR with {karpathy.PARTIAL}"):
+        checks.check_source("comalign_source", spec, target, asked)  # split as Flickr30K is
+    pairs = {f"{own}.jpg": f"{name}.jpg" for own, name in zip("123", "abc")}
+    (captions / karpathy.PARTIAL).write_text(json.dumps(pairs))
+    split(photographs, "flickr8k", "abc")
+    assert by_name.photographs(target, "test") == {"c.jpg"}  # whatever Flickr30K has it in
+    assert checks.check_source("comalign_source", spec, target, asked) == spec
+    other = tmp_path / "other"
+    other.mkdir(), (other / "Images").symlink_to(photographs / "Images")
+    split(other, "flickr8k", "cab")  # trains on the test
     with pytest.raises(checks.Refused, match="among Flickr30K's"):
-        checks.check_source("comalign_source", target, "flickr8k=there", asked)
+        checks.check_source("comalign_source", f"flickr8k={other}", target, asked)
+    with pytest.raises(checks.Refused, match="among Flickr30K's"):
+        checks.check_source("comalign_source", target, spec, asked)
 
 
 def test_a_source_of_cocos_photographs_has_their_instances(tmp_path, monkeypatch):

@@ -122,7 +122,8 @@ def cross_attention(profile) -> list[Config]:
 def codings_and_poolings(profile) -> dict[str, tuple[list, dict]]:
     """Table 3. The LSE row of its pooling types is the visual codebook of its coding types: one arm.
 
-    λ and α are tried for LSE and softmax pooling, α alone where there is no λ. The controls with
+    α is tried for every arm; τ with it for cross-attention, λ with it for the textual codebook, and for
+    hard coding from the sixth candidate on. The controls with
     four times the steps take what dev chose without; the curve of τ has the first trial's λ and α.
     """
     plain, lse, soft = common(profile), trials(profile), cross_attention(profile)

@@ -12,13 +12,8 @@ from alignbook.papers.gsl import coteaching, model, noisy_pairs, rivals, setting
 from alignbook.papers.gsl.catalogue import EXHIBITS, LONGER, METHODS, NOISE, method_and_rate
 
 CHOSEN_AT = 0.4
-AFTER = (
-    1.0,
-    0.3,
-    3.0,
-    0.1,
-    10.0,
-)  # what trials vary: the learning rate after warm-up, as a multiple
+# What trials vary: the learning rate after warm-up, as a multiple.
+AFTER = (1.0, 0.3, 3.0, 0.1, 10.0)
 NAMES = {"triplet": "hardest", "warmed": "mean"}  # of methods, where an arm is called otherwise
 # What is ours or open in METHODS §4, changed one at a time.
 SWITCHES = {
