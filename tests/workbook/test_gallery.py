@@ -76,6 +76,42 @@ def test_answers_by_hand(root):
     assert gsl.endswith("| **not run** | – |")
 
 
+def test_answers_in_sentences_by_hand(root):
+    """Who is ahead comes first where that is decided; what is open is a difference."""
+    found = gallery.references(root / "results/reference")
+    asked, chan, _, comalign, *without = gallery.in_sentences(found).splitlines()
+    assert asked == f"- *CHAN*: {exhibits.QUESTIONS['chan-hard-coding']}"
+    on = "  - On the synthetic world, laptop profile: "
+    assert chan == (
+        f"{on}hard coding is ahead of cross-attention by 2.0 points [1.0, 3.0], 5 seeds, the "
+        "weakest of 2; the paper's claim is **reproduced**."
+    )
+    assert comalign.endswith(
+        ": **undecided**, CLIP with ComAlign less CLIP alone is −0.5 points, one seed; more than 200 "
+        "seeds would be needed."
+    )
+    names = "covalign-one-projection", "gsl-against-ncr"  # nothing measured
+    assert [line.partition(": ")[2] for line in without] == [exhibits.QUESTIONS[x] for x in names]
+    one = found[0]
+    one.claims.loc[0, "verdict"] = "contradicted"
+    one.contrasts.loc[0, ["value", "low", "high"]] = -9.0, -10.0, -8.0
+    one.contrasts.loc[1, "p"] = 0.5
+    assert gallery.in_sentences([one]).splitlines()[1] == (
+        f"{on}cross-attention is ahead of hard coding by 9.0 points [8.0, 10.0], 5 seeds, the "
+        "surest of 2; the paper's claim is **contradicted**."
+    )
+    one.claims.loc[0, ["verdict", "why"]] = "no difference", "surely within ±4.8 %, the band"
+    one.contrasts.loc[0, ["value", "low", "high"]] = 0.2, -0.5, 0.9
+    one.contrasts = one.contrasts.iloc[:1]
+    assert (
+        gallery.in_sentences([one])
+        .splitlines()[0]
+        .endswith(
+            "cross-attention by 0.2 points [−0.5, 0.9], 5 seeds; **no difference beyond ±4.8 %**."
+        )
+    )
+
+
 def test_verdicts_are_counted_and_the_data_held_against_each_other(root):
     found = gallery.references(root / "results/reference")
     head, _, *lines = gallery._counted(found).splitlines()
@@ -99,7 +135,7 @@ def test_page_and_readme_are_written_once(root):
     assert readme.startswith("# a\n\n<!--") and readme.endswith("-->\n\nrest\n")
     assert (
         "old" not in readme
-        and "**reproduced**; +2.0 points [1.0, 3.0], 5 seeds, the weakest of 2 |" in readme
+        and "5 seeds, the weakest of 2; the paper's claim is **reproduced**." in readme
     )
     page = (root / "docs/gallery.md").read_text()
     (row,) = [line for line in page.splitlines() if line.startswith("| chan-hard-coding")]
@@ -165,7 +201,7 @@ def test_contrasts_from_elsewhere_stand_beside_the_published_ones(root):
     gallery.write(root)
     assert said.replace(" a (", " comalign-clip (") in (root / "docs/gallery.md").read_text()
     readme = (root / "README.md").read_text()
-    assert readme.count("once more elsewhere: 0.5 [−1.0, 2.0], 3 seeds: undecided |") == 1
+    assert readme.count("once more elsewhere: 0.5 [−1.0, 2.0], 3 seeds: undecided.") == 1
     assert "more than 200 seeds would be needed; once more" in readme
 
 

@@ -265,10 +265,10 @@ def test_the_budget_follows_from_the_profiles():
     over = chapters["core-seconds planned"] > chapters.allowed
     assert (chapters[""] == np.where(over, "over", "")).all()
     assert [*chapters[over].index] == ["chan", "comalign", "covalign", "gsl"]
-    # By measured seconds a step: 53 minutes on two cores, 7 of them for the fourth and fifth candidate
-    # of CHAN's arms; and 11 more for seeds where they may decide a claim
-    assert laptop[~laptop.exhibit.str.endswith("-seeds")].core_seconds.sum() <= 6400
-    assert laptop.core_seconds.sum() <= 7700
+    # By measured seconds a step: 76 minutes on two cores, 29 of them for trials of what was compared
+    # untuned or with three candidates before; and 11 more for seeds where they may decide a claim
+    assert laptop[~laptop.exhibit.str.endswith("-seeds")].core_seconds.sum() <= 9100
+    assert laptop.core_seconds.sum() <= 10_400
     photographs = kept[(kept.profile == "laptop") & (kept.data == "flickr8k")]
     bought = photographs.exhibit.str.endswith("-seeds")
     # 121 minutes on two cores after extraction, and 19 more for seeds where they may decide a claim

@@ -45,6 +45,7 @@ ROWS = _all("ROWS")
 
 # The question of each paper that most readers come with, by the claim that answers it.
 QUESTIONS = _all("QUESTION")
+SIDES = _all("SIDES")  # what the first contrast of that claim compares
 # The exhibits that these claims rest on.
 FIRST = tuple(each.FIRST for each in CATALOGUES)
 

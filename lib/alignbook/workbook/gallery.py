@@ -13,6 +13,7 @@ import pandas as pd
 
 from alignbook import ROOT
 from alignbook.core.names import PROFILES
+from alignbook.evidence.families import NO_DIFFERENCE
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.evidence.verdicts import NOT_RUN
 from alignbook.store import durable
@@ -50,17 +51,22 @@ class Reference:
         data = self.about["data"]
         return f"{NAMES.get(data, data)}, {self.about['profile']} profile"
 
-    def found(self, claim: str) -> str:
-        """A claim's contrast with its interval and its seeds, "" where none is measured: of several the
-        one that is least sure, of a claim that is contradicted the surest.
+    def contrast(self, claim: str) -> tuple[pd.Series | None, str]:
+        """A claim's contrast, None where none is measured, and which of several it is: the one that is
+        least sure, or the surest where the claim is contradicted.
         """
         some = self.contrasts[(self.contrasts.claim == claim) & self.contrasts.value.notna()]
         if not len(some):
-            return ""
+            return None, ""
         against = "contradicted" in self.claims[self.claims.claim == claim].verdict.to_list()
         some = some.sort_values("p", ascending=against, na_position="first", kind="stable")
         which = "surest" if against else "weakest"
-        return start.found(some.iloc[0]) + f", the {which} of {len(some)}" * (len(some) > 1)
+        return some.iloc[0], f", the {which} of {len(some)}" * (len(some) > 1)
+
+    def found(self, claim: str) -> str:
+        """Its `contrast` with the interval and the seeds, "" where none is measured."""
+        first, which = self.contrast(claim)
+        return "" if first is None else start.found(first) + which
 
 
 def references(root: Path = REFERENCE) -> list[Reference]:
@@ -93,10 +99,43 @@ def _answer(one: Reference, claim: str) -> str:
         return "–"
     (row,) = known.itertuples()
     told = [f"**{start.verdict_of(row)}**", one.found(claim), start.lacks(row)]
+    return "; ".join(filter(None, (*told, _elsewhere(one, claim))))
+
+
+def _elsewhere(one: Reference, claim: str) -> str:
+    """What another machine measured of a claim, "" where none did."""
     for _, line in again.read(one.folder).iterrows():
         if line.claim == claim:
-            told.append(f"once more elsewhere: {again.read_with(line, *again.READ_AGAIN)}")
-    return "; ".join(filter(None, told))
+            return f"once more elsewhere: {again.read_with(line, *again.READ_AGAIN)}"
+    return ""
+
+
+def in_sentences(found: list[Reference]) -> str:
+    """Each paper's main question and what came out, a sentence a data set: a list."""
+    lines = []
+    for claim, question in exhibits.QUESTIONS.items():
+        lines.append(f"- *{PAPERS[exhibits.paper(claim)]}*: {question}")
+        lines += [f"  - On {one.label}: {_told(one, claim)}." for one in found if one.found(claim)]
+    return "\n".join(lines)
+
+
+def _told(one: Reference, claim: str) -> str:
+    """Who is ahead of whom and by how much, where that is decided; what is open, where it is not."""
+    first, which = one.contrast(claim)
+    (row,) = one.claims[one.claims.claim == claim].itertuples()
+    ahead, other = exhibits.SIDES[claim]
+    if row.verdict in beside.DECIDED:
+        if first.value < 0:
+            ahead, other, first = other, ahead, first.copy()
+            first[["value", "low", "high"]] = -first[["value", "high", "low"]].to_numpy()
+        by = start.found(first).removeprefix("+")
+        what = "" if row.verdict == NO_DIFFERENCE else "the paper's claim is "
+        told = [f"{ahead} is ahead of {other} by {by}{which}"]
+        told.append(f"{what}**{start.verdict_of(row)}**")
+    else:
+        told = [f"**{row.verdict}**, {ahead} less {other} is {start.found(first)}{which}"]
+        told.append(start.lacks(row))
+    return "; ".join(filter(None, (*told, _elsewhere(one, claim))))
 
 
 def with_answers(readme: str, found: list[Reference]) -> str:
@@ -106,7 +145,7 @@ def with_answers(readme: str, found: list[Reference]) -> str:
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
     more = f"Every claim with its reservations, every table and figure: [the gallery]({PAGE})."
-    return f"{before}{BEGIN}\n{answers(found)}\n\n{more}\n{END}{after}"
+    return f"{before}{BEGIN}\n{in_sentences(found)}\n\n{more}\n{END}{after}"
 
 
 # --- The page ------------------------------------------------------------------------------------

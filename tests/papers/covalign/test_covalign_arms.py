@@ -159,7 +159,7 @@ def test_every_arm_has_as_many_trials():
             if arm in arms.BASELINES:
                 expected = [(1, 0.3), (0.5, 0.3), (2, 0.3), (0.25, 0.3)]
             assert tried == (expected[:1] if arm == "end-to-end" else expected)
-    assert len(arms.trials(LAPTOP)) == LAPTOP.covalign_trials == 1
+    assert len(arms.trials(LAPTOP)) == LAPTOP.covalign_trials == 3
     assert len(arms.trials(OVERNIGHT)) == OVERNIGHT.covalign_trials == 2
 
 
@@ -189,7 +189,7 @@ def planned(profile, exhibit) -> set:
     "name, expected",
     [
         ("smoke", [13, 12, 3, 5, 0]),
-        ("laptop", [3 * 3, 0, 0, 3 + 2, 0]),
+        ("laptop", [3 * 9 + 3 * 3, 0, 0, 9 + 3 + 2, 0]),
         ("overnight", [12 * 3 + 4 * 6 + 1, 12 * 3 + 6, 9, 3 * 3 + 3 * 6 + 2, 0]),
     ],
 )

@@ -42,6 +42,7 @@ CONTROLS = ("permuted", "visual-codebook-long", "cross-attention-long")
 QUESTION = {
     "chan-hard-coding": "Hard coding (visual-codebook) or cross-attention: which retrieves better?"
 }  # of the report's front page, by claim
+SIDES = {"chan-hard-coding": ("hard coding", "cross-attention")}  # what is compared there
 FIRST = "chan-T3"  # what that claim rests on, trained before the others
 
 PAGES = ("model", "rivals")  # modules that the report's pages of the library show

@@ -72,6 +72,7 @@ _INSPECTED = (
 QUESTION = {
     "comalign-clip": "Does ComAlign raise the recall of its base model, CLIP?"
 }  # of the report's front page, by claim
+SIDES = {"comalign-clip": ("CLIP with ComAlign", "CLIP alone")}  # what is compared there
 FIRST = "comalign-TI"  # what that claim rests on, trained before the others
 
 PAGES = (

@@ -55,6 +55,9 @@ def _by_weight(*names: str) -> tuple[Arm, ...]:
 QUESTION = {
     "covalign-one-projection": "One projection for queries and patches, or two?"
 }  # of the report's front page, by claim
+SIDES = {
+    "covalign-one-projection": ("a shared projection", "a pair of projections")
+}  # what is compared there
 FIRST = "covalign-T6"  # what that claim rests on, trained before the others
 
 PAGES = ("model", "two_towers")  # modules that the report's pages of the library show
@@ -194,6 +197,7 @@ LAPTOP = SMOKE | dict(
     covalign_images=4000,
     covalign_steps=1200,
     covalign_batch=32,
+    covalign_trials=3,
     covalign_dev_images=200,
     covalign_test_images=300,
 )
@@ -222,8 +226,8 @@ PAPER = GPU | dict(
     covalign_learning_rate=1e-4,
     covalign_test_images=0,
 )
-PHOTOGRAPHS = {
-    "laptop": dict(covalign_images=3000, covalign_test_images=0),
+PHOTOGRAPHS = {  # a laptop has an hour and a half for them: no trials
+    "laptop": dict(covalign_images=3000, covalign_trials=1, covalign_test_images=0),
     "overnight": dict(covalign_images=0, covalign_layers=1, covalign_steps=1200, covalign_batch=32),
 }
 
