@@ -7,6 +7,7 @@ import shutil
 import pandas as pd
 import pytest
 from alignbook import ROOT
+from alignbook.store.fingerprint import code_hash
 from alignbook.workbook import exhibits, gallery
 from PIL import Image
 
@@ -226,6 +227,15 @@ def test_levels_by_hand(root):
         "| comalign-TI | clip → coco | 240.0, 1 seed | – |",
         "| gsl-F1 | ncr-0.4 | 230.0 [220.0, 240.0], 5 seeds | – |",
     ]
+
+
+def test_runs_of_other_code_are_counted(root):
+    (one, _) = gallery.references(root / "results/reference")
+    codes = [code_hash("alignbook.papers.chan.model")[:16], "of before", "of before"]
+    pd.DataFrame({"run": list("abb"), "code": codes}).to_csv(one.folder / "runs.csv", index=False)
+    assert gallery._made(one).endswith("; 1 of 2 runs are of other code than this version's")
+    pd.DataFrame({"run": ["a"], "code": codes[:1]}).to_csv(one.folder / "runs.csv", index=False)
+    assert gallery._made(one).endswith("chan_steps = 5")
 
 
 def test_of_a_data_set_the_largest_profile_is_the_last(root):

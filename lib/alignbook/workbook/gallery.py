@@ -4,6 +4,7 @@
 that they are current. Nothing is in them that is not in results/reference/ or in a notebook.
 """
 
+import functools
 import json
 import sys
 from collections.abc import Mapping
@@ -11,12 +12,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from alignbook import ROOT
+from alignbook import PACKAGE, ROOT
 from alignbook.core.names import PROFILES
 from alignbook.evidence.families import NO_DIFFERENCE
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.evidence.verdicts import NOT_RUN
 from alignbook.store import durable
+from alignbook.store.fingerprint import code_hash, trains
 from alignbook.workbook import again, beside, budget, exhibits, start
 
 REFERENCE = ROOT / "results/reference"
@@ -235,7 +237,23 @@ def _made(one: Reference) -> str:
     machines = dict.fromkeys(f"{each['machine']}, {each['cores']} cores" for each in starts)
     took = f"{'; '.join(machines)}, {hours:.1f} hours, " if starts else ""
     changed = "".join(f", {name} = {value}" for name, value in one.about["set"].items())
-    return f"{took}published at version {one.about['version']}{changed}"
+    return f"{took}published at version {one.about['version']}{changed}{_of_other_code(one)}"
+
+
+def _of_other_code(one: Reference) -> str:
+    """How many of a reference's runs other code computed than this version's, "" where none."""
+    file = one.folder / "runs.csv"
+    made = pd.read_csv(file).drop_duplicates("run") if file.exists() else pd.DataFrame({"code": []})
+    other = ~made.code.isin(_codes())
+    return f"; {other.sum()} of {len(made)} runs are of other code than this version's" * any(other)
+
+
+@functools.cache
+def _codes() -> frozenset[str]:
+    """The codes of all modules that train, as runs.csv writes them."""
+    files = (path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("[!_]*.py"))
+    names = (".".join((PACKAGE.name, *path.parts)) for path in files)
+    return frozenset(code_hash(name)[:16] for name in names if trains(name))
 
 
 def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
