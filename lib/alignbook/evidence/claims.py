@@ -306,7 +306,7 @@ class Entry:
 
 
 def _check(columns, pairs=((0, 0),), rows=("a", "b"), sign="up", band=(0, 1)) -> None:
-    """Raise what would else be read as something else, such as the letters of a text as arms."""
+    """Raise for what would otherwise be misread, such as the letters of a text as arms."""
     if not isinstance(columns, (list, tuple)):
         raise ValueError(f"columns: expected a list, not {columns!r}")
     if isinstance(pairs, str) or any(isinstance(p, str) or len(p) != 2 for p in pairs):

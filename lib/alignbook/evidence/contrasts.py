@@ -112,8 +112,8 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
 
     The interval is that of all seeds. p is the least over the looks, each at its share of the level
     (`looks`); `path` has both sides' p after each. What the choice on dev adds is in all of them.
-    Of a contrast that seeds would decide and four times the steps turn, to the other side of the one
-    bound it has, p is 1.
+    If seeds would decide a contrast and four times the steps turn it, to the other side of the one
+    bound it has, its p is 1.
     """
     if not all(term in numbers.values for term in contrast.terms):
         return None
@@ -177,7 +177,7 @@ def _sides(values, bottom: float, top: float, choice: float) -> tuple[float, flo
 def foresee(claim: Claim, lines: list[dict], level: float) -> None:
     """Enter what these seeds could have found, if this claim is tested at a level.
 
-    Of the level what the last look may spend counts: what earlier looks find comes on top.
+    Only what the last look may spend of the level counts: what earlier looks find comes on top.
     """
     to_hold, to_reverse = level / (len(lines) - claim.need + 1), level / claim.need
     for line in lines:

@@ -22,7 +22,7 @@ class Arm(NamedTuple):
     tuned : "always", or from "overnight" or "gpu" on: before that the first candidate is taken.
     later : the kinds of data, as in `on`, whose laptop profile leaves it out, which buys seeds for
         few questions; it is made in smoke, to show that it runs, and from overnight on.
-    trained : whether anything is random; else every seed shows the same run.
+    trained : whether anything is random; otherwise every seed shows the same run.
     on : "world", "photographs", "features" (precomputed ones, without pictures).
     job : arms of one word share a process, which takes as long to start as such an arm to train;
         "" has its own.

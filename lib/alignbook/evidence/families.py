@@ -1,8 +1,8 @@
-"""The claims of a paper that are judged together: the primary one first, the others behind it.
+"""The claims of a paper that are judged together: the primary one first, the others after it.
 
 The primary claim is tested by itself at 5 %. The first look that decides it ends its test: it holds,
 it is reversed, or it surely lies in its band of no difference (two one-sided tests at the same
-spent level). The others wait behind it. They are tested together, by Holm's correction, at what the
+spent level). The others wait for it. They are tested together, by Holm's correction, at what the
 primary left of the 5 %:
 
 - all of it once a difference was found, as in any test of hypotheses in a fixed order: where the

@@ -26,7 +26,7 @@ def share(loss, trivial: float) -> float:
     Parameters
     ----------
     loss : (steps,) float
-        A value a step; of fewer than ten steps the last alone counts.
+        A value a step; with fewer than ten steps only the last counts.
     trivial : float
         The loss of scores that are all equal, in the same unit.
 
@@ -129,7 +129,7 @@ def trained(run: Run) -> Run | None:
 
 def best(candidates: Sequence, trials: Sequence[Sequence[Run]]):
     """The candidate whose trials have the largest mean RSUM on dev, of those that trained; a tie goes
-    to the first. Where none trained, of all.
+    to the first. Where none trained, all of them count.
 
     Parameters
     ----------

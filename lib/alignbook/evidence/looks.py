@@ -7,15 +7,15 @@ counts is the least of these quotients so far. By the union bound it is at most 
 Σ shareₗ · α ≤ α, at every level and however the looks depend on each other, and whenever one
 stops. It goes into Holm's correction as any p does.
 
-The shares are ours [N], chosen by reasoning on power: with three seeds Student's t has so long a
+The shares are ours [A], chosen by reasoning on power: with three seeds Student's t has so long a
 tail that 2 % or 0.5 % of the level hardly differ in what they find (the mean has to be 6 or 8
 standard deviations), while the last looks find the effects of one or two. So each look has as many
 tenths as looks came up to it.
 
-Seeds whose number is no look (``--seeds 7``) are looked at at every look that they pass, and at
-their end, which spends the share of the look it stands for: the next one, or the last beyond all.
-The shares sum to one at most, too. Who looks at the end of seven seeds, goes on and looks after
-eight, looks once more than was planned, and spends a share twice.
+Seeds whose number is no look (``--seeds 7``) are tested at every look that they pass, and at their
+end, which spends the share of the look it stands for: the next one, or the last beyond all. The
+shares sum to one at most, too. To test at the end of seven seeds, go on, and test again after eight
+is one look more than was planned, and spends a share twice.
 """
 
 from collections.abc import Callable

@@ -2,9 +2,9 @@
 
 What is derived from other numbers (a sum, a gain, a percentage) is right as long as some true
 values behind the print give it: see `alignbook.evidence.rounding`. A paper's own checks stand in its
-room's `printed`; here is what they are made of, and `tables`, which holds of every table of recalls.
-The tables and the figures of running text, captions and algorithms are those of
-`alignbook.evidence.printed_tables`. What stands in no table has the paper for its exhibit.
+room's `printed`; here is what they are made of, and `tables`, which checks what holds of every
+table of recalls. The tables and the figures of running text, captions and algorithms are those of
+`alignbook.evidence.printed_tables`. The exhibit of what stands in no table is the paper.
 
 A figure of the text is taken in points or in percent of the quantity that its sentence names,
 whichever makes it right; other ways to reckon are no excuse, but are told in the remark.

@@ -1,6 +1,7 @@
 """The papers' own numbers, transcribed cell by cell in each paper's folder printed/, a CSV an exhibit.
 
-Papers come in the order of their rooms' names. `value` is the text of the print, `mark` what else the print says of the cell, in these words:
+Papers come in the order of their rooms' names. `value` is the text of the print, `mark` what else
+the print says of the cell, in these words:
 
 - bold, down: in bold; after an arrow ↓. Best values marked in a way our texts lost have no mark.
 - default, ensemble: in the row called Default (CoV-Align's Table 5); in one with a star (CHAN's).

@@ -140,8 +140,8 @@ def _of_seeds(spread: float, n: int, extra: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=512)
 def _reach(n: int, tail: float, rest: float = 0.0) -> np.ndarray:
-    """How far from zero a mean has to lie, in true standard errors, at the quantiles of what the
-    seeds' spread is estimated to be. SciPy's noncentral t loses its digits at few seeds."""
+    """How far from zero a mean has to lie, in true standard errors, at the quantiles of the seeds'
+    estimated spread. SciPy's noncentral t loses its digits at few seeds."""
     chi2 = 2 * special.gammaincinv((n - 1) / 2, (np.arange(2000) + 0.5) / 2000)  # its quantiles
     s = np.sqrt((1 - rest) * chi2 / (n - 1) + rest)
     return special.stdtrit(n - 1, 1 - tail) * s

@@ -63,8 +63,8 @@ def _variance(tried: pd.DataFrame) -> float:
 def at_edge(tried: Sequence[dict], chosen: dict) -> list[str]:
     """Settings of which a candidate has the least or the largest value that was tried.
 
-    A better value may lie beyond it. Numbers count of which three or more were tried; of two one is
-    always at an edge.
+    A better value may lie beyond it. Numbers count of which three or more were tried; with two, one
+    is always at an edge.
 
     >>> tried = [dict(margin=m, scale=10, coding="hard") for m in (0.05, 0.02, 0.1)]
     >>> at_edge(tried, tried[1]), at_edge(tried, tried[0])

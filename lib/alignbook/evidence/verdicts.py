@@ -12,8 +12,8 @@ its other claims that are judged together, at the 5 % that the primary leaves (s
 - trend only: neither, but as many as it takes point the right way, one or more of them
   significantly, and not more than it can spare are significantly reversed;
 - no difference: the primary contrast surely lies in the band that its claim named beforehand;
-- undecided: else, among it every claim whose arms do not differ, and all others of a paper whose
-  primary claim is open.
+- undecided: otherwise, among them every claim whose arms do not differ, and all others of a paper
+  whose primary claim is open.
 
 A claim that rests on an arm that did not train (see `learnt`) is "did not train"; one that rests on
 an arm which four times the steps raise by more than 5 % is undecided. Neither is in a family.
@@ -105,11 +105,11 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images=None, trials=
     `holm` of a contrast is its own p corrected by Holm within its claim and by Bonferroni for the
     number of claims, or its claim's if that is lower and it is one of those that decide the claim.
     `detectable` is the smallest true distance from the claimed bound that these seeds find with
-    probability 0.8, each contrast by itself, a factor for "×". Of claims with two bounds it is half
-    the width of a band around zero that they would confirm, should there be no difference. `needed`
-    is the seeds with which a contrast plays its part in the verdict. Both are at the share of the
-    last look, of the level that decides if no other claim of the family is: 5 %, but for the primary
-    claim by the number of claims, and of n contrasts by n - need + 1 to hold, by need to be
+    probability 0.8, each contrast by itself, a factor for "×". For claims with two bounds it is
+    half the width of a band around zero that they would confirm, should there be no difference.
+    `needed` is the seeds with which a contrast plays its part in the verdict. Both are at the share
+    of the last look, of the level that decides if no other claim of the family is: 5 %, but for the
+    primary claim by the number of claims, and of n contrasts by n - need + 1 to hold, by need to be
     reversed. Upper bounds, as Holm is kinder once one is, and earlier looks find something too.
 
     Raises
@@ -262,11 +262,11 @@ def _shown(line: dict, name: str) -> str:
 
 def _moved(claim: Claim, numbers: Numbers, sign: int) -> list[str]:
     """Rows that a claim rests on and that more steps raise (1) or lower (−1) by more than 5 %, with
-    the change in percent. What falls had learnt: the steps behind it overfit.
+    the change in percent. An arm that falls had learnt: the further steps overfit.
 
-    It is RSUM's where a row has one: a single recall of one seed says little. The control, of a seed or
-    few, is held against the mean over all of the row's seeds: after four times the steps a seed has
-    little in common with itself, and the mean is known better.
+    It is RSUM's where a row has one: a single recall of one seed says little. The control, of one
+    or a few seeds, is compared with the mean over all of the row's seeds: after four times the
+    steps a seed has little in common with itself, and the mean is known better.
     """
     found = {}
     for term, target, short, long in _controls(claim, numbers):
@@ -345,9 +345,10 @@ def on_paper(chosen=None) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Every claim tested on the paper's own printed table.
 
     A contrast "holds" or "fails" if it does for all numbers that the printed digits may stand for
-    (half a unit of the last digit either way), and is "within rounding" else, a "tie" where the
-    digits are equal. A claim holds if as many contrasts do as it takes, of those that are printed;
-    it is "within rounding" if it does not, but would with those that the digits leave open.
+    (half a unit of the last digit either way), otherwise it is "within rounding", or a "tie" where
+    the digits are equal. A claim holds if as many contrasts do as it takes, of those that are
+    printed; it is "within rounding" if it does not, but would with those that the digits leave
+    open.
 
     Returns
     -------

@@ -1,5 +1,5 @@
-"""The primary contrasts once more: trained on another machine, or with another matrix library, do they
-read alike?
+"""The primary contrasts once more: trained on another machine, or with another matrix library, do
+they read alike?
 
 Rounding differs there, and after some thousand steps a seed has little in common with itself. What
 must stay are the contrasts over seeds. ``./run_all.sh publish --again FOLDER`` keeps those of a results
@@ -59,10 +59,10 @@ def table(out: Path, published: Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        claim, contrast, unit; `READ` as published and, with " again" behind it, of `out`; `APART`:
-        the mean over seeds there less that here, and its 95 % interval by Welch's t, as the seeds of
-        the two have nothing in common; where: what computed it. Of a contrast that is not among the
-        published ones, `READ` and `APART` are NaN.
+        claim, contrast, unit; `READ` as published and, with " again" appended, of `out`; `APART`:
+        the mean over seeds there less that here, and its 95 % interval by Welch's t, as the seeds
+        of the two have nothing in common; where: what computed it. For a contrast that is not among
+        the published ones, `READ` and `APART` are NaN.
     """
     both = [_Numbers(folder) for folder in (out, published)]
     lines = []

@@ -1,8 +1,8 @@
-"""Whether a job has its machine alone, as measured times need it that are reported.
+"""Whether a job has its machine to itself, as times that are reported require.
 
-On one machine the graph sees to that: such a job takes all cores. Under an executor it is the
-cluster that shares a node out, so the job looks itself, and refuses to measure where others may be
-at work beside it. Standard library only.
+On one machine the graph sees to that: such a job takes all cores. Under an executor the cluster
+shares nodes out, so the job looks for itself, and refuses to measure where others may be at work
+beside it. Standard library only.
 """
 
 import os
@@ -41,7 +41,7 @@ def check(profile: str, what: str) -> None:
 
 
 def under_slurm(job: str) -> bool:
-    """Whether a Slurm job has its node alone: as Slurm says, else if all of its CPUs are the job's."""
+    """Whether a Slurm job has its node alone: Slurm says so, or all of its CPUs are the job's."""
     shared = ""
     if shutil.which("scontrol"):
         words = ["scontrol", "--oneliner", "show", "job", job]

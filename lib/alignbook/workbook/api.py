@@ -91,7 +91,7 @@ def made_from() -> str:
 
 
 def source(module: str) -> Path:
-    """The file of a module, which is named without the package before it."""
+    """The file of a module, which is named without the package in front."""
     path = PACKAGE.joinpath(*module.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 

@@ -12,12 +12,12 @@ from alignbook.show import gpu_hours
 from alignbook.workbook import gpus, plan, timeleft
 from alignbook.workbook.profiles import Profile
 
-# Megabytes: a laptop's jobs were seen to hold 0.9 GB of their own at most, besides the packages that
-# they share here and would not elsewhere; the larger profiles' are estimates.
+# Megabytes: a laptop's jobs were seen to hold 0.9 GB of their own at most, besides the packages,
+# which they share here and would not elsewhere; the larger profiles' are estimates.
 MEMORY = {"smoke": 4000, "laptop": 6000, "overnight": 8000, "gpu": 16000, "paper": 32000}
 LATE = 4  # times what is planned that a job may take
-# Minutes that any job may take, and that none may ask for: who is ended then is started again, and
-# goes on from the last checkpoint.
+# Minutes that any job may take, and the most that one may ask for: a job that is ended then is
+# started again, and goes on from the last checkpoint.
 LEAST, MOST = 30, 24 * 60
 LISTED = (
     120  # minutes of a job whose arms or seeds others have trained: it lists, and measures some

@@ -17,7 +17,7 @@ KINDS = ("world", "flickr8k", "flickr30k", "coco", "f30k_precomp", "coco_precomp
 def others(kind: str, profile: str, root: Path) -> dict[str, Path]:
     """The results folders below `root` that have verdicts on other data than `kind`, by that data.
 
-    Of each data set it is that of the same profile, or else of the largest there is. The smoke
+    Each data set's is that of the same profile, otherwise of the largest there is. The smoke
     profile decides nothing and stands beside nothing.
     """
     names = [profile, *(name for name in reversed(PROFILES) if name != profile)]
@@ -44,7 +44,7 @@ def published(kind: str, profile: str, root: Path = ROOT / "results/reference") 
 
 def judged(book) -> dict[str, pd.DataFrame]:
     """claims.csv of the data that were judged, by their name and profile, `book`'s own first; other
-    settings stand behind the name of other data.
+    settings follow the name of other data.
     """
     found, own = {}, book.out / "claims.csv"
     if book.profile.name != "smoke" and own.exists():
@@ -56,7 +56,7 @@ def judged(book) -> dict[str, pd.DataFrame]:
 
 
 def _changed(place: Path) -> str:
-    """The settings of a results folder that are not its profile's, to stand behind its name."""
+    """The settings of a results folder that are not its profile's, to follow its name."""
     file = place / "settings.json"
     changed = json.loads(file.read_text(encoding="utf-8"))["set"] if file.exists() else {}
     return "".join(f", {name}={value}" for name, value in changed.items())

@@ -1,7 +1,7 @@
 """What the runs were planned to take, by data/budget.csv, and what they took.
 
-Of the plan, seconds a step are measured and stand in the file; arms, runs and steps follow from the
-profiles. `python -m alignbook.workbook.budget` writes them anew.
+The seconds a step of the plan are measured and stand in the file; arms, runs and steps follow from
+the profiles. `python -m alignbook.workbook.budget` writes them anew.
 """
 
 import json
@@ -28,8 +28,8 @@ EXPECTED = 6  # reporting seeds of a claim that seeds are bought for, in the mea
 def planned(profile, data: str) -> pd.DataFrame:
     """Arms, runs and mean steps a run of each exhibit, and of the seeds that are bought for a paper.
 
-    A run that several exhibits show counts for that whose jobs begin first. `<paper>-seeds` are the runs of
-    the paper's primary claim from the first look to `EXPECTED` seeds.
+    A run that several exhibits show counts for the one whose jobs begin first. `<paper>-seeds` are
+    the runs of the paper's primary claim from the first look to `EXPECTED` seeds.
     """
     seen, lines = set(), []
     for exhibit in exhibits.begun():
@@ -102,7 +102,7 @@ def _trainings(
 def written(kept: pd.DataFrame) -> pd.DataFrame:
     """The plan's table anew, with the seconds a step that it has; a new line takes its chapter's.
 
-    Of a chapter that has none on some data nothing is planned.
+    Nothing is planned for a chapter that has none on some data.
     """
     lines = []
     for (name, data), own in kept.groupby(["profile", "data"], sort=False):
@@ -191,7 +191,7 @@ def to_decide(verdict: pd.DataFrame, timings: pd.DataFrame) -> pd.Series:
 
 def core_minutes(timings: pd.DataFrame) -> pd.Series:
     """What each claim cost: core-minutes of the trainings that it rests on, trials and controls of four
-    times the steps with them, each counted once; 0 of a claim without any.
+    times the steps with them, each counted once; 0 for a claim without any.
 
     Parameters
     ----------

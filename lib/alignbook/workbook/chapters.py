@@ -1,4 +1,4 @@
-"""What stands behind the papers' exhibits, a room each: arms, costs, hours, and settings.
+"""What the papers' exhibits rest on, a room each: arms, costs, hours, and settings.
 
 Arms and costs are imported when asked for: the models behind them take seconds to import.
 """

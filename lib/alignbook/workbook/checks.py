@@ -196,8 +196,8 @@ def check_components(
     targets, notebooks: list[str], profile: str, data: str, overrides: dict[str, str]
 ) -> list[str]:
     """The notebooks that have what their components need; the others are left out with a line, and
-    `overrides` say "none". `Refused` if one of them or a setting was named, or none is left of what
-    was asked for.
+    `overrides` say "none". `Refused` if one of them or a setting was named, or if nothing is left
+    of what was asked for.
 
     Paths in `overrides` become absolute.
     """
@@ -242,8 +242,9 @@ def check_components(
 
 
 def check_source(name: str, spec: str, data: str, made: profiles.Profile) -> str:
-    """The data to train on, made absolute, that a setting names; they must not hold those of `--data`,
-    the target, and have what a profile takes of them: images enough, pictures, and boxes.
+    """The data to train on, made absolute, that a setting names; they must not hold those of
+    `--data`, the target, and must have what a profile takes of them: enough images, pictures, and
+    boxes.
     """
     from alignbook.datasets import by_name, karpathy
 

@@ -68,7 +68,7 @@ class Place:
             return [*here, "--latency-wait", "2", *asked]
         folder = ROOT / "profiles" / self.executor
         profile = str(folder) if folder.is_dir() else "none"
-        # What is asked for here would take the place of all that the profile says of resources.
+        # What is asked for here would replace all that the profile says of resources.
         asked = [*of_profile(folder), *self.resources] if self.resources else []
         return [
             *("--executor", self.executor, "--jobs", str(most), "--workflow-profile", profile),
@@ -176,8 +176,8 @@ def undisturbed():
 
 
 def why(job: Job) -> str:
-    """Why a job failed: its own words in the log that the cluster kept, else what the executor says;
-    empty for one that ran here.
+    """Why a job failed: its own words in the log that the cluster kept, otherwise what the executor
+    says; empty for one that ran here.
     """
     for log in map(Path, job.logs):
         if log.suffix == ".log" and log.exists():

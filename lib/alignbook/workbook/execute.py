@@ -25,8 +25,8 @@ def run_notebook(source: Path, target: Path, parameters: dict) -> None:
     source : Path
         The notebook; its folder is the working directory, as in JupyterLab.
     target : Path
-        Where the executed copy goes. It is written in any case; of a notebook that fails it
-        shows the cells up to the error, with the error in its place.
+        Where the executed copy goes. It is written in any case; if the notebook fails, it shows the
+        cells up to the error, with the error in its place.
     parameters : dict
         Values for names of the notebook's ``parameters`` cell.
 

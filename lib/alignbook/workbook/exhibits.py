@@ -78,7 +78,8 @@ def paper(exhibit: str) -> str:
 
 def begun() -> list[str]:
     """All exhibits in the order in which their jobs begin: base models, which others start from, then
-    what the primary claims rest on, then all else. Papers from the last on, as its seeds take least.
+    what the primary claims rest on, then all else. Papers come from the last on, as its seeds take
+    least.
 
     >>> begun()[:3], begun()[5:7]
     (['base-models', 'gsl-F1', 'covalign-T6'], ['gsl-T1', 'gsl-T2'])
@@ -90,7 +91,7 @@ def begun() -> list[str]:
 
 
 def with_seeds(some: Iterable[str], data: str, profile) -> list[str]:
-    """Of some exhibits those that seeds are bought for: before overnight for primary claims alone."""
+    """Those of some exhibits that seeds are bought for: before overnight, primary claims'."""
     if profile.seeds_most <= profile.seeds:
         return []
     long = not is_short(profile.name)
@@ -124,7 +125,7 @@ def arms(exhibit: str, data: str, profile=None) -> tuple[str, ...]:
 
 def jobs(exhibit: str, data: str, profile=None, spread: str = "arm") -> list[tuple[str, ...]]:
     """The arms of an exhibit by the job that trains them, one after another: in `spread` "exhibit"
-    all in one. Else each has its own, but for those that share a process, as `Arm.job` says; in
+    all in one. Otherwise each has its own, except those that share a process, as `Arm.job` says; in
     "seed" other jobs have trained what it lists.
 
     >>> [len(job) for job in jobs("comalign-TI", "world")], len(jobs("chan-T1", "world"))
@@ -145,7 +146,8 @@ def buyers(spread: str) -> range:
     """The numbers of the jobs that together buy seeds for a paper; in `spread` "seed", which a cluster
     has from overnight on, each may have a node of its own.
 
-    They do not depend on the number of cores: else a start with another number would find jobs left.
+    They do not depend on the number of cores: otherwise a start with another number would find jobs
+    left.
     """
     return range(8 if spread == "seed" else 2)
 
@@ -153,7 +155,7 @@ def buyers(spread: str) -> range:
 def lacking(exhibit: str, data: str, profile) -> list[str]:
     """The settings that say "none" for something the exhibit needs on these data.
 
-    The world has all, but for boxes where no detector is installed.
+    The world has all, except boxes where no detector is installed.
     """
     if profile is None:
         return []

@@ -20,7 +20,7 @@ from alignbook.store import durable
 from alignbook.workbook import needs, transfer
 from alignbook.workbook.transfer import Source
 
-NOTED = "fetched.json"  # below data/: what came, whence, and its hash
+NOTED = "fetched.json"  # below data/: what came, from where, and its hash
 
 
 def main(arguments: list[str]) -> int:

@@ -1,7 +1,7 @@
 """Which results folder some settings belong to, and settings.json, which says them there.
 
-A folder's numbers are all made with the same settings: what others are asked of goes to a folder of its
-own.
+A folder's numbers are all made with the same settings: what is asked for with others goes to a
+folder of its own.
 """
 
 import json

@@ -72,7 +72,7 @@ class Reference:
 
 
 def references(root: Path = REFERENCE) -> list[Reference]:
-    """The published folders: the world first, and of each data set the largest profile last."""
+    """The published folders: the world first, and each data set's largest profile last."""
     found = [Reference(path.parent) for path in root.glob("[!.]*/claims.csv")]
     return sorted(found, key=_place)
 
@@ -95,7 +95,7 @@ def answers(found: list[Reference]) -> str:
 
 
 def _answer(one: Reference, claim: str) -> str:
-    """A verdict with its number; of one that is open, also what weighs most against it."""
+    """A verdict with its number; for an open one also what weighs most against it."""
     known = one.claims[one.claims.claim == claim]
     if not len(known):
         return "–"
@@ -141,7 +141,7 @@ def _told(one: Reference, claim: str) -> str:
 
 
 def with_answers(readme: str, found: list[Reference]) -> str:
-    """README.md with the answers between its two marks; ValueError where it has them not once."""
+    """README.md with the answers between its two marks; ValueError unless it has them once."""
     if not readme.count(BEGIN) == readme.count(END) == 1:
         raise ValueError(f"README.md: expected {BEGIN} and {END} once each; put them back")
     before, _, rest = readme.partition(BEGIN)

@@ -89,7 +89,7 @@ def taken(
 
 
 def _lock(names: list[str], jobs: int, folder: Path, locks: dict[str, int]) -> None:
-    """Add to `locks` that of a GPU, of the first that has the fewest jobs."""
+    """Add to `locks` that of a GPU, of the first one with the fewest jobs."""
     while True:
         for place in range(jobs):
             for name in names:

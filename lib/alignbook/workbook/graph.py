@@ -1,4 +1,4 @@
-"""What the graph's jobs are at: Snakemake's events and the jobs' own files, for the main job.
+"""What the graph's jobs are doing: Snakemake's events and the jobs' own files, for the main job.
 
 `events` writes the one and `progress` the other, both to `results/<…>/.live`, which is there only
 while a main job is at work. Standard library only.

@@ -36,7 +36,7 @@ def data(book: Workbook) -> None:
     began = time.monotonic()
     dataset = book.dataset()
     if book.kind == "world" and alone.EXECUTOR in os.environ:
-        for domain in "BW":  # else several nodes might make them at once
+        for domain in "BW":  # otherwise several nodes might make them at once
             book.dataset(domain)
     sizes = {split: len(rows) for split, rows in dataset.splits.items()}
     durable.write(
@@ -196,7 +196,7 @@ def benchmark(book: Workbook) -> None:
 
 
 def _where(measured) -> str:
-    """What is said behind times."""
+    """What is said after times."""
     from alignbook.show import run_tables
 
     return f", measured on {run_tables.measured_on(measured) or 'this machine'}"
@@ -222,13 +222,13 @@ def collect(book: Workbook, *names: str) -> None:
 
 
 def leave(file: Path, text: str) -> None:
-    """Write what a job found; of several ranks the first does."""
+    """Write what a job found; only the first of several ranks does."""
     if ranks.rank() == 0:
         durable.write(file, text, sealed=True)
 
 
 def say(what: str, began: float, expected: float | None = None) -> None:
-    """One line: what is done and how long it took; of several ranks the first says it."""
+    """One line: what is done and how long it took; only the first of several ranks says it."""
     if ranks.rank():
         return
     took = f"{time.monotonic() - began:6.1f} s"
@@ -265,7 +265,7 @@ def on_ranks(processes: int, device: str, arguments: list[str]) -> int:
         run.run(run.parse_args([*how, *arguments]))
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
-        if failure.exitcode < 0:  # else it has said why
+        if failure.exitcode < 0:  # otherwise it has said why
             said = f"process {rank} of {processes} was ended by signal {-failure.exitcode}"
             print(f"  failed: {said}; the same command goes on", file=sys.stderr)
         return 1

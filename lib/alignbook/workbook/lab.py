@@ -18,7 +18,7 @@ LAB = (
 MAP, EXPLORER = "00_start_here", "60_explorer"  # the notebook that it opens on
 PHOTOS = "ALIGNBOOK_PHOTOS"  # names the folder of pictures to the notebooks
 # What would let others in, or hides that from this list: whole classes, and settings of any class.
-# Jupyter takes some names without the class before it, and with one dash.
+# Jupyter takes some names without their class, and with one dash.
 OPENING = {
     "IdentityProvider",
     "PasswordIdentityProvider",
@@ -77,10 +77,10 @@ OPENING = {
 
 
 def lab(arguments: list[str]) -> int:
-    """Become JupyterLab, on this machine only and with a token; 2 if asked to be otherwise, or to
+    """Become JupyterLab, on this machine only and with a token; 2 if asked for anything else, or to
     show a folder without pictures.
 
-    A port that is taken is not: the next free one is, and the address that is printed says so.
+    If a port is taken, the next free one is used, and the address that is printed says so.
     """
     try:
         photos, arguments = with_photos(arguments)

@@ -2,8 +2,8 @@
 
 The top process holds an exclusive lock on a file of its own; the kernel gives the lock back
 however the process ends. Everything it starts, at any depth, has a thread that waits for the
-same lock: when the lock is granted nobody is left to work for, and the process leaves. On Linux
-the kernel is asked, besides, to end a process as soon as its parent dies.
+same lock: when the lock is granted, nobody is left to work for, and the process ends. On Linux the
+kernel is asked, besides, to end a process as soon as its parent dies.
 
 Standard library only: this is imported by every process, first of all.
 """
@@ -61,7 +61,7 @@ def watch() -> None:
     """End this process when the one that holds the lifeline named in the environment is gone.
 
     Returns at once; a daemon thread does the waiting. A second call changes nothing. A lifeline
-    that is no longer there means the same as one nobody holds.
+    that is no longer there means the same as one that nobody holds.
     """
     path = os.environ[VARIABLE]
     if path in _watched:

@@ -62,7 +62,7 @@ class View:
     ----------
     out : the results folder. The jobs' words are kept in its jobs.log.
     plan : what the time left is guessed from.
-    heading : what is at work, behind the counts.
+    heading : what is at work, after the counts.
     part : which of several rounds this is, before the counts.
     far : whether jobs run elsewhere, so that a line for a job that ended is written here.
     """
@@ -159,7 +159,7 @@ class View:
         return " · ".join(filter(None, [self.part, *counts, clock(now - self.began), *left]))
 
     def at_work(self, now: float) -> list[tuple[str, str, str, str, str]]:
-        """Of each job at work: its title, what it is at, its step, its numbers, its seconds."""
+        """For each job at work: its title, what it is doing, its step, its numbers, its seconds."""
         rows = []
         for job in self.graph.running.values():
             state = self.graph.state(job)

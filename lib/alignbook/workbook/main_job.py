@@ -37,7 +37,7 @@ from alignbook.workbook.checks import Refused, changed, check, read_from, wants_
 from alignbook.workbook.exhibits import COMPONENTS
 from alignbook.workbook.graph import Graph
 
-# Settings of the matrix libraries by which a machine rounds otherwise, and is another one here.
+# Settings of the matrix libraries that change how a machine rounds, and make it another one here.
 ROUNDING = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")
 
 
@@ -268,8 +268,8 @@ def dry_run(
 
 def usual_spread(settings: dict, place: cluster.Place = cluster.HERE) -> str:
     """How arms are spread over jobs where nothing else is asked for: the shorter a training is
-    beside the start of a job, the more of them share one. What was begun goes on as it was. Of the
-    published results that were unpacked nothing is trained.
+    beside the start of a job, the more of them share one. What was begun goes on as it was. Nothing
+    is trained of published results that were unpacked.
     """
     if settings["profile"] == "smoke" or lent.published(folders.results_folder(settings)):
         return "chapter"

@@ -191,7 +191,7 @@ def look(name: str, folder: Path | None = None) -> Found:
     Returns
     -------
     Found
-        Files are held against their sizes. Only where all are there are a data set's captions and
+        The sizes of files are checked. Only where all are there are a data set's captions and
         features, or a model's settings, read as well.
     """
     known = RESOURCES.get(name) or Resource("a data set of your own", name, (), "")

@@ -1,8 +1,8 @@
 """``./run_all.sh filter``: git leaves outputs out of the notebooks it commits.
 
 `./run_all.sh lab` saves the workbook's notebooks without outputs; whoever starts Lab, VS Code or
-papermill by hand saves them with. `.gitattributes` names a filter for them, nbstripout, which git
-ignores in a clone where it isn't set. Standard library only.
+papermill by hand saves them with outputs. `.gitattributes` names a filter for them, nbstripout,
+which git ignores in a clone where it isn't set. Standard library only.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from pathlib import Path
 from alignbook import ROOT
 
 SETTING = "filter.nbstripout.clean"
-# What Lab adds: else each version of Python and Lab would show as a change.
+# What Lab adds: otherwise each version of Python and Lab would show as a change.
 ADDED = (
     "codemirror_mode",
     "file_extension",

@@ -171,7 +171,7 @@ def unpack(asked: argparse.Namespace) -> int:
 
 
 def differences(manifest: dict) -> list[str]:
-    """What this machine has otherwise of all that the keys of a pack's runs depend on.
+    """What differs here of all that the keys of a pack's runs depend on.
 
     Versions of the packages in `runs.VERSIONS` and the code behind each run, as sentences with a
     remedy; the device is `other_device`'s.

@@ -182,7 +182,7 @@ def _read_manifest(path: Path, tar: tarfile.TarFile) -> dict:
 
 
 def _extract(path: Path, tar: tarfile.TarFile, manifest: dict, aside: Path) -> None:
-    """Write all members below `aside`, each held against the manifest."""
+    """Write all members below `aside`, each checked against the manifest."""
     wanted = sizes(manifest)
     for info in progress(iter(tar.next, None), len(wanted), "unpacking"):
         entry = wanted.pop(info.name, None)  # popped: a second one of the name is unknown

@@ -1,4 +1,4 @@
-"""What a pack says of itself, held against the form it should have before anything is written.
+"""What a pack says of itself, checked against the form it should have before anything is written.
 
 A pack comes from elsewhere: every field that is read later has the type, and every word that is
 printed later the letters, that it has in packs made here.
@@ -74,7 +74,7 @@ RECORD = {
 def read(octets: bytes) -> dict:
     """A manifest, once all of it has its form; ValueError says what hasn't.
 
-    Of another format only that is looked at.
+    If its format is another, nothing else is looked at.
     """
     manifest = parsed(octets)
     check(manifest, {"format": int})
@@ -102,7 +102,7 @@ def parsed(octets: bytes) -> dict:
 
 
 def check_run(key: str, run: dict, record: bytes) -> None:
-    """Hold a run's record against its name and the manifest's entry; ValueError says what differs.
+    """Compare a run's record with its name and the manifest's entry; ValueError says what differs.
 
     The key is computed again from what it is made of: a run is found by it. Without its files'
     sizes and hashes and its seal the store would not believe it.

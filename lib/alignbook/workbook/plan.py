@@ -88,7 +88,7 @@ def cost(exhibit: str, one: Made) -> str:
 
 
 def schedule(jobs: Mapping[Key, tuple[float, Iterable[Key]]], gpus: int) -> float:
-    """Hours until all jobs are done, of the ready ones always the longest begun first.
+    """Hours until all jobs are done, where the longest of the ready ones always begins first.
 
     Parameters
     ----------

@@ -190,7 +190,7 @@ def _said(key: str, text: str, error: dict) -> str:
 
 
 def _of_photographs(name: str, kind: str, overrides: dict[str, str]) -> dict:
-    """What photographs or precomputed features of a kind have otherwise than the world."""
+    """How photographs or precomputed features of a kind differ from the world."""
     parts = [each.PHOTOGRAPHS.get(name, {}) for each in CATALOGUES]
     if name == "paper":
         captions = TRAINING_CAPTIONS[kind]

@@ -1,4 +1,4 @@
-"""Reference results: what was computed once at length, for who has not run anything.
+"""Reference results: what was computed once at length, for people who have not run anything.
 
 ``./run_all.sh publish`` puts the numbers of a results folder, its tables and figures into
 ``results/reference/<its name>/``, which belongs to the repository. ``./run_all.sh compare`` sets the
@@ -36,7 +36,7 @@ WORDS = 5  # one after another: so much of a caption is not published
 
 def numbers(book, exhibit: str) -> pd.DataFrame | None:
     """summary.csv of the published results on a workbook's data (`beside.published`), one exhibit of
-    it; None where it is in none.
+    it; None where there are none.
     """
     folder = beside.published(book.kind, book.profile.name, REFERENCE)
     if folder is None:
@@ -81,9 +81,9 @@ def compare(ours: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         exhibit, row, column, seeds and mean of both, low and high, outside: a row for each number
-        that both have and the reference has with two seeds at least. The bounds are those of a
+        that both have and the reference has with at least two seeds. The bounds are those of a
         prediction interval, mean ± t · s · √(1/m + 1/n) for m seeds there and n here, at 5 % for
-        all numbers together (Bonferroni), and a query of the test set at least: rounding on
+        all numbers together (Bonferroni), and at least a query of the test set wide: rounding on
         another machine may exchange two neighbours.
     """
     here = _means(ours).add_suffix(" here")
@@ -115,8 +115,8 @@ def of_other_code(ours: pd.DataFrame, reference: pd.DataFrame) -> pd.Series:
 
 
 def _of_a_query(both: pd.DataFrame) -> np.ndarray:
-    """What one query more changes: a recall in percent by 100 / n, a share by 1 / n. RSUM has images
-    and captions among its n, of which images, a sixth, count for most.
+    """What one query more changes: a recall in percent by 100 / n, a share by 1 / n. The n of RSUM
+    counts images and captions; images are a sixth of them, and one changes RSUM the most.
     """
     sums = both.index.get_level_values("column").str.endswith("RSUM")
     shares = both["mean there"].abs() <= 1
@@ -131,7 +131,9 @@ def _means(metrics: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare_main(arguments: list[str]) -> int:
-    """``compare [FOLDER] [--reference DIR]``: 0 if nothing lies outside, else 1; 2 for bad input."""
+    """``compare [FOLDER] [--reference DIR]``: 0 if nothing lies outside, 1 if something does, 2 for
+    bad input.
+    """
     parser = argparse.ArgumentParser(
         prog="run_all.sh compare",
         description="Set the numbers of a results folder beside the reference's, and list those "
@@ -256,8 +258,8 @@ def _size(folder: Path) -> int:
 
 
 def windows(text: str) -> set[tuple[str, ...]]:
-    """Each `WORDS` words that follow one another in a text. Only letters count, a to z: tables write
-    other characters otherwise, and numbers between words.
+    """Each `WORDS` words that follow one another in a text. Only letters count, a to z: tables
+    write other characters differently, and put numbers between words.
 
     >>> sorted(windows("A dog. It's *wet*, 0.12 · it"))
     [('a', 'dog', 'it', 's', 'wet'), ('dog', 'it', 's', 'wet', 'it')]
@@ -332,8 +334,8 @@ def _shrink(path: Path, to: Path) -> None:
 
 
 def version(root: Path) -> str:
-    """The commit of a checkout, and whether its code differs from it; what is published anew, which was
-    taken away before, is none.
+    """The commit of a checkout, and whether its code differs from it; what is published anew was
+    taken away before and counts as no difference.
     """
 
     def said(*words: str) -> str:
@@ -360,7 +362,7 @@ def about(out: Path) -> dict:
 
 
 def _without_place(value: str) -> str:
-    """A setting's value, of a file or folder its name alone.
+    """A setting's value; for a file or folder its name alone.
 
     >>> _without_place("coco=/a/b"), _without_place("openclip:ViT-B-32/openai")
     ('coco=b', 'openclip:ViT-B-32/openai')

@@ -19,7 +19,7 @@ def title(book) -> str:
 
 
 def announcement(book) -> str:
-    """What stands above every page: whether numbers may be held against the papers'."""
+    """What stands above every page: whether numbers may be compared with the papers'."""
     smoke = " The smoke profile checks that everything runs; it decides nothing."
     return run_tables.comparable(book) + smoke * (book.profile.name == "smoke")
 

@@ -104,7 +104,7 @@ def with_bought(book, listed: pd.DataFrame) -> pd.DataFrame:
 
     A run of other settings or code than the arm's first is left out: seeds are bought anew then.
     """
-    buys = book.profile.seeds_most > book.profile.seeds  # else a file is of an earlier start
+    buys = book.profile.seeds_most > book.profile.seeds  # otherwise a file is of an earlier start
     for paper in dict.fromkeys(map(exhibits.paper, listed.exhibit)) if buys else ():
         file = book.out / SEEDS / f"{paper}.csv"
         if file.exists():
@@ -284,7 +284,7 @@ def _protocol(book, run, domain: str) -> Protocol:
 
 
 def _domain(book, row) -> str:
-    """The domain that an arm was tested on: of data that are not the world's "A"."""
+    """The domain that an arm was tested on; "A" for data that are not the world's."""
     target = row_and_target(row.arm)[1] or exhibits.EXHIBITS[row.exhibit].domain
     return {"coco": "A", "f30k": "B"}.get(target, target) if book.kind == "world" else "A"
 

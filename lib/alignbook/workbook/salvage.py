@@ -123,8 +123,8 @@ def _record(out: Path, file: Path, kind: str) -> Path:
 
 
 def _drop_broken_records(out: Path) -> None:
-    """Remove records of Snakemake that are cut: it would take what they are of as up to date. One that
-    is altered differs from the rule, and costs a rerun.
+    """Remove records of Snakemake that are cut: it would take what they belong to as up to date.
+    One that is altered differs from the rule, and costs a rerun.
     """
     for file in out.glob(".snakemake/metadata/**/*"):
         if file.is_file():

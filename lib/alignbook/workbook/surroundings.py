@@ -84,7 +84,7 @@ def problem(arguments: list[str] = ()) -> str | None:
 
 
 def _place(argument: str) -> str:
-    """Where a file or folder really lies that an argument names, behind the last "="."""
+    """Where a file or folder really lies that an argument names, after the last "="."""
     name = os.path.expanduser(argument.rpartition("=")[2])
     return os.path.realpath(name) if name and os.path.lexists(name) else ""
 
@@ -99,7 +99,7 @@ def is_utf8(text: str) -> bool:
 
 
 def unwritable(folder: Path) -> str | None:
-    """Why nothing can be written to a folder, or to the one around it if it is missing; else None."""
+    """Why nothing can be written to a folder, or to the one around it if it is missing, or None."""
     try:
         with tempfile.TemporaryFile(dir=_there(folder)) as file:
             file.write(b"x")

@@ -1,7 +1,8 @@
 """``./run_all.sh tensorboard``: loss, learning rate and dev of stored runs as event files.
 
-With ``--set tensorboard=yes`` a start ends with it. They are written after the fact, from what every run keeps: nothing of the training depends on it.
-The viewer is not part of the workbook: `pip install tensorboard`, or a notebook service's.
+With ``--set tensorboard=yes`` a start ends with it. They are written after the fact, from what
+every run keeps: nothing of the training depends on it. The viewer is not part of the workbook:
+`pip install tensorboard`, or a notebook service's.
 """
 
 import calendar

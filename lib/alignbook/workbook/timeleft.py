@@ -1,9 +1,9 @@
 """How long a start still takes.
 
-Each job has a plan: its seconds in an earlier start, else those planned for the profile
+Each job has a plan: its seconds in an earlier start, otherwise those planned for the profile
 (data/budget.csv, a notebook's expected time). What the jobs of this start took against their plan
-corrects the plan of the others of their kind, the more so the more of them there are. The jobs
-that are left are then put on the cores one after another, as Snakemake does. Standard library only.
+corrects the plan of the others of their kind, the more so the more of them there are. The jobs that
+are left are then put on the cores one after another, as Snakemake does. Standard library only.
 """
 
 import csv
@@ -34,11 +34,12 @@ OTHERS = {
 # towers see each photograph once, Flickr8k's where no number is said.
 OF_BASES, BASE = {"arm": 0.6, "start": 10}, 3
 TOWERS, PHOTOGRAPHS = 0.05, 8000
-# How much of the plan ahead counts as if it had been seen to hold. Of the moments of simulated runs 96 %
-# are then right within three tenths; 86 % where the first chapter alone takes 1.6 × its plan.
+# How much of the plan ahead counts as if it had been seen to hold. In simulated runs the guess is
+# then right within three tenths at 96 % of the moments, at 86 % where the first chapter alone takes
+# 1.6 × its plan.
 STUBBORN = 0.46
 WRONG = 3.0  # times that a kind of jobs is further from its plan than all are
-FOUND = 2.5  # times that a job is sooner done than usual which found more stored than it told of
+FOUND = 2.5  # times sooner than usual that a job ends which found more stored than it told of
 VARY = 0.5  # the standard deviation of a job's time, as a logarithm
 BEGUN = exhibits.begun()
 LAST = tuple(name for name, book in exhibits.NOTEBOOKS.items() if book.last)
@@ -113,7 +114,7 @@ class Plan:
         return 0.0
 
     def waiting(self, graph: Graph) -> list[list[str]]:
-        """Words of the jobs that have not begun; of equals that are not known, any."""
+        """Words of the jobs that have not begun; any of equals that are not known."""
         begun = [job.words for job in graph.listed]
         found = []
         for rule, count in graph.waiting.items():
@@ -271,7 +272,7 @@ def _walk(plan: Plan, running: list, waiting: list) -> float:
 
 
 def rank(words: list[str]) -> int:
-    """Of jobs that are ready the least ranks begin first: the Snakefile's priorities.
+    """Of the jobs that are ready, those of the least rank begin first: the Snakefile's priorities.
 
     >>> rank(["buy", "chan"]) < rank(["arms", "chan-T3", "max"]) < rank(["arms", "gsl-T1", "0.5"])
     True

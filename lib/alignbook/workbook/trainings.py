@@ -56,8 +56,8 @@ def of_arm(
     """Trainings of an arm on a kind of data by what they are known by: two arms that know one by the
     same show the same run. `reported` are its reporting seeds, by default those of the first look.
 
-    None of an arm that trains nothing. Of base models those of further seeds: of the first the arm's
-    own job takes care.
+    None for an arm that trains nothing. For base models those of further seeds: the arm's own job
+    takes care of the first.
     """
     if exhibit == "base-models":
         further = range(1, profile.base_seeds)

@@ -1,8 +1,8 @@
 """One file from elsewhere: fetched on, verified, and only then given its name.
 
-`pooch` moves a file over HTTP; `huggingface_hub` says where one of the model hub lies and, of a
-large one, its hash. What is not theirs stands here: that a cut transfer goes on where it stopped,
-that no step leads to plain HTTP, and that nothing bears its name before its size and hash are right.
+`pooch` moves a file over HTTP; `huggingface_hub` says where one of the model hub lies and, for a
+large one, its hash. What they lack stands here: that a cut transfer goes on where it stopped, that
+no step leads to plain HTTP, and that nothing bears its name before its size and hash are right.
 """
 
 import errno
@@ -31,7 +31,7 @@ class Source:
     """Where a file is had: a `url`, or a `file` of a repository of the model `hub`.
 
     ``name`` is what it is called here, ``size`` its bytes, about; ``sha256`` 64 hex digits, "" where
-    none is known. Of an archive ``unpack`` are the files and folders that are wanted.
+    none is known. ``unpack`` names the files and folders of an archive that are wanted.
     """
 
     size: float
@@ -53,7 +53,7 @@ class Source:
 
     @property
     def place(self) -> str:
-        """Whence, for reading."""
+        """Where from, for reading."""
         return self.url or f"{self.hub}/{self.file} on the model hub"
 
 
@@ -195,7 +195,7 @@ def _of_hub(source: Source) -> Source:
     from httpx import HTTPError
     from huggingface_hub import constants, get_hf_file_metadata, hf_hub_url
 
-    constants.HF_HUB_OFFLINE = False  # else nothing here asks the network
+    constants.HF_HUB_OFFLINE = False  # otherwise nothing here asks the network
     url = hf_hub_url(source.hub, source.file)
     _check_scheme(url, url)
     try:

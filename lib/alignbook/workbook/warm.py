@@ -3,8 +3,8 @@ second instead of five.
 
 Importing PyTorch, pandas and IPython takes longer than most jobs of a smoke run. So one process
 imports them once and forks for whoever asks: `python -m alignbook.workbook.warm MODULE [ARGUMENT…]` does
-what `python -m MODULE` does, in such a fork where one can be had (`keep`), else by itself. Nothing
-of alignbook is loaded beforehand: a job reads the library as it stands when the job begins.
+what `python -m MODULE` does, in such a fork where one can be had (`keep`), otherwise by itself.
+Nothing of alignbook is loaded beforehand: a job reads the library as it stands when the job begins.
 
 Both sides look at the other's user before they send or do anything: what is asked holds the whole
 environment, and what is answered is a job's exit code. Their socket lies in a folder that nobody
@@ -62,8 +62,8 @@ LOADED = (
 INLINE = "module://matplotlib_inline.backend_inline"
 
 
-# Seconds that one who connects has to say what is wanted, and that it waits for the job to begin:
-# whoever asks first waits until the packages are loaded.
+# Seconds in which one who connects has to say what is wanted, and for which it waits until the job
+# begins: whoever asks first waits until the packages are loaded.
 SILENCE, PATIENCE = 10.0, 120.0
 BEGUN = b"begun"
 
@@ -72,8 +72,8 @@ BEGUN = b"begun"
 def keep():
     """While this lasts, processes that are asked for in this environment begin warm.
 
-    Who is in such an environment already goes on with what is kept there. Where there is no room for
-    the socket, or no process more to be had, they begin as ever.
+    A process that is in such an environment already goes on with what is kept there. Where there is
+    no room for the socket, or no process more to be had, they begin as ever.
     """
     if sys.platform != "linux" or _is_kept():
         yield

@@ -197,14 +197,14 @@ def open(
     Parameters
     ----------
     profile, data : as on the command line. An empty profile is that of `most_complete`, with the
-        settings that its results were computed with, but for those given here; smoke where there
+        settings that its results were computed with, except those given here; smoke where there
         are none.
     seeds : how many; 0 means the profile's own number.
     settings : "key=value key=value", as `--set` takes them one by one; a value with a space in
         it in quotes.
     out : results folder; empty means `results/<data>-<profile>` of this project, and
         `results/<data>-<profile>-by-hand` where seeds or settings differ from the profile's.
-    device : torch device; "auto" is cuda where there is one, else cpu.
+    device : torch device; "auto" is cuda where there is one, otherwise cpu.
 
     Examples
     --------
@@ -238,8 +238,8 @@ def open(
 
 
 def most_complete(kind: str) -> Path | None:
-    """The results folder of a data set in which most notebooks are done; of equal ones that of the
-    largest profile. None where the main job has finished no notebook.
+    """The results folder of a data set in which most notebooks are done; among equal ones that of
+    the largest profile. None where the main job has finished no notebook.
     """
     folders = [ROOT / "results" / f"{kind}-{name}" for name in profiles.NAMES]
     done = [len(list(folder.glob("notebooks/*.done"))) for folder in folders]
