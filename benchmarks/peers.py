@@ -56,10 +56,11 @@ def padded_shards(regions, words, lengths, scale):
 
 
 def caption_loop(regions, words, lengths, temperature, scale):
-    """In what we take for the steps of SCAN's code [A], with softmax alone to normalise: caption by caption a copy of it
-    for every image, the attended vectors of all images, cosines and LogSumExp: → `(B1, B2)`.
+    """The steps that we take for those of SCAN's code [A], with softmax alone to normalise: caption
+    by caption a copy of it for every image, the attended vectors of all images, cosines and
+    LogSumExp: → `(B1, B2)`.
 
-    How lean it can be is another row's matter: `baselines.attended_similarity`.
+    How lean it can be is another row's matter: `rivals.attended_similarity`.
     """
     columns = []
     for caption, n in zip(words, lengths.tolist()):

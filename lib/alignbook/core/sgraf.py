@@ -2,8 +2,8 @@
 
 A rival of fine-grained matching, and the backbone of the methods for noisy correspondence. Both
 encoders, the vector of a whole image or caption, the alignments of words and regions, then graph
-reasoning (SGR) or the attention filter (SAF). We don't hold the paper: [X] is what its relatives
-say of it, [C] what the code that those methods share does, [A] our assumption.
+reasoning (SGR) or the attention filter (SAF). We don't hold the paper. Tags are those of
+docs/README.md: here [X] is what its relatives say of it, [C] the code that those methods share.
 
 That code goes through the captions one by one. Here captions of one length are compared together,
 without a word of padding; and where calls would take longer than products, captions of several

@@ -185,7 +185,7 @@ def side(gallery: Gallery) -> int:
 
 
 def maps(found: Pair, boxes: np.ndarray, side: int = SIDE) -> np.ndarray:
-    """Attention at each pixel, a map a word `(L, side, side)` (`attention.pixel_map`), 0 to 1.
+    """Attention at each pixel, a map a word `(L, side, side)` (`attention_maps.pixel_map`), 0 to 1.
 
     `boxes` `(K, 4)` are the picture's.
     """

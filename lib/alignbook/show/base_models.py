@@ -125,7 +125,8 @@ def region_sheet(dataset, feature_run, split: str, n: int, regions: int):
 def models_table(metrics: pd.DataFrame) -> pd.DataFrame:
     """Base models by recall on W, A and B and accuracy on A's swaps: mean over seeds, in percent.
 
-    W is what they were trained on. From two seeds on with half the width of RSUM's 95 % t interval over seeds.
+    W is what they were trained on. From two seeds on, with half the width of RSUM's 95 % t interval
+    over seeds.
     """
     mine = metrics[metrics.exhibit == "base-models"]
     table = mine.pivot_table(index="row", columns="column", values="value", sort=False)
@@ -249,7 +250,7 @@ def overlap_table(dataset, scores: np.ndarray, split: str) -> pd.DataFrame:
 
 
 def lost_words(dataset, scores: np.ndarray, split: str, least: int = 30, n: int = 12):
-    """The words that retrieval overlooks most: a wrong first picture has them no more than any.
+    """The words that retrieval overlooks most: wrong first pictures have them no more than others.
 
     Counted over captions whose first picture is wrong, and words said there at least `least`
     times: the share of these first pictures one of whose captions says the word, beside the share

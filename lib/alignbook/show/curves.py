@@ -12,7 +12,8 @@ from alignbook.store import runs
 
 BLOCKS = 60  # points of a loss curve: each the mean of a block of steps
 A_ROW = len(figures.MARKS)  # arms in one row of panels: colours are distinct for every vision
-# Shares of the trivial loss: with any above it, as of another loss before, the axis is logarithmic.
+# Shares of the trivial loss: with any above this, such as those of an earlier loss, the axis is
+# logarithmic.
 MOST = 1.5
 NOTE = (
     "Lines: means over seeds; shades: all seeds. Left: the loss by its trivial level, which knowing "
@@ -69,8 +70,8 @@ def of_run(run: runs.Run) -> dict[str, np.ndarray]:
 def table(arms: pd.DataFrame, kinds=("share", "dev")) -> pd.DataFrame:
     """The points of the curves of reported runs: arm, seed, state, curve, step, value.
 
-    Of more than `BLOCKS` points means of blocks are shown, but of "dev". A run that measured
-    another stands with that one's curves; arms that train nothing are left out.
+    If there are more than `BLOCKS` points, means of blocks are shown, except of "dev". A run that
+    measured another stands with that one's curves; arms that train nothing are left out.
     """
     lines = []
     for row in arms[arms.role == "report"].itertuples():

@@ -66,7 +66,7 @@ def save(figure, folder: Path, name: str, data: pd.DataFrame | None = None) -> N
         figure.savefig(target / f"{name}.{kind}", bbox_inches=box, metadata=said)
     if data is not None:
         data.to_csv(target / f"{name}.csv", index=False)
-    plt.close(figure)  # else the notebook shows it again at the end of the cell
+    plt.close(figure)  # otherwise the notebook shows it again at the end of the cell
     show(target / f"{name}.png", alt)
 
 
@@ -212,9 +212,9 @@ def _arrows(axis, lines: pd.DataFrame, beyond: pd.Series) -> None:
 def _beside_the_paper(ours, lines, size, wide, note, label: str, form: str, keys: int = 0):
     """Seaborn's plot of ours in a panel `wide` times as wide as one of the paper's values.
 
-    Rows of `lines` have name, value, paper, y and the colour in which the value is written, by `form`; in
-    bold are the names of those without any. The height in `size` is that of all but the rows. Beside
-    the note there is room for so many keys of a legend.
+    Rows of `lines` have name, value, paper, y and the colour in which the value is written, by
+    `form`; the names of those without any are bold. The height in `size` is that of all but the
+    rows. Beside the note there is room for so many keys of a legend.
     """
     use_style()
     figure, (left, right) = plt.subplots(

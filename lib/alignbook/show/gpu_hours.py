@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from alignbook.core.protocol import TUNING_SEED
 
-# Operations a second at most, dense, as NVIDIA's data sheets have them (of the H100 the SXM's).
+# Operations a second at most, dense, as NVIDIA's data sheets have them (the SXM's for the H100).
 PEAK = {
     "A100": {"float32": 19.5e12, "TF32": 156e12, "bf16": 312e12},
     "H100": {"float32": 67e12, "TF32": 495e12, "bf16": 989e12},
@@ -107,7 +107,7 @@ def rate(precision: str, card: str = "A100") -> float:
     >>> [f"{rate(each):.1e}" for each in PRECISIONS], f"{rate('bf16', 'H100'):.1e}"
     (['1.0e+13', '4.7e+13', '9.4e+13'], '3.0e+14')
     """
-    plain = SPEED / PEAK["A100"]["float32"]  # a half of the peak
+    plain = SPEED / PEAK["A100"]["float32"]  # half of the peak
     return PEAK[card][precision] * (plain if precision == "float32" else REACHED)
 
 

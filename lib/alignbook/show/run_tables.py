@@ -85,8 +85,8 @@ def dot_lines(
     reference: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """One column of every line of a table for `figures.dots`, with a heading above each group:
-    its name, or `heading` where it has none. The print's stars stand behind labels, and the marks of
-    what did not train or was still learning. Rows that nobody has a number for are left out.
+    its name, or `heading` where it has none. The print's stars follow labels, and so do the marks
+    of what did not train or was still learning. Rows that nobody has a number for are left out.
     `reference` is that of `tables.beside_paper`.
     """
     means = {}
@@ -139,7 +139,7 @@ def note_by_row(book) -> str:
 
 
 def comparable(book) -> str:
-    """Whether our numbers may be held against the papers'."""
+    """Whether our numbers may be compared with the papers'."""
     if book.kind == "world":
         return "World numbers are not comparable with the paper's values: compare the order."
     if book.pretrained:
@@ -155,7 +155,7 @@ def measured_on(times: pd.DataFrame) -> str:
 
 
 def measured_where(book, exhibit: str) -> str:
-    """A sentence, to stand behind others, where an exhibit's times are another machine's; else ""."""
+    """A sentence to follow others where an exhibit's times are another machine's, or ""."""
     where = measured_on(pd.read_csv(book.out / "efficiency" / f"{exhibit}.csv"))
     return f" Times measured on {where}." if where else ""
 

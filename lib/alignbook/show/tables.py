@@ -21,7 +21,7 @@ HEADINGS = {
     "RSUM": "RSUM",
 }
 ENSEMBLE = "in the paper an ensemble of two models: not comparable with ours, a single one"
-# Behind a row's name: the print's star; of seeds the worst counts, see `learnt`.
+# After a row's name: the print's star; the worst of its seeds counts, see `learnt`.
 MARKS = {ENSEMBLE: " *", learnt.DID_NOT_TRAIN: " ‡", learnt.STILL_LEARNING: " †"}
 
 
@@ -50,7 +50,7 @@ def beside_paper(
     -------
     DataFrame, a line each; for every column `paper` and `ours`, and half the width of ours' 95 %
     interval (NaN with one seed) and the `reference`: for RSUM and what is `claimed`, without recalls
-    for every column. Before them stand the print's columns of words, behind names its stars.
+    for every column. The print's columns of words stand before them, its stars after names.
     """
     known = None if reference is None else reference.set_index(["row", "column"])["mean"]
     ours = summary.set_index(["row", "column"])
@@ -97,7 +97,7 @@ def show(table: pd.DataFrame, caption: str, note: str = ""):
 
 
 def with_legend(rows: pd.Series, note: str) -> str:
-    """A note, and what the marks behind its table's rows mean.
+    """A note, and what the marks after its table's rows mean.
 
     >>> with_legend(pd.Series(["a ‡", "b"]), "One seed.")
     'One seed. ‡ did not train.'

@@ -20,8 +20,8 @@ class Grid:
     """A tensor, shown as one of its matrices.
 
     ``cells`` `(R, C)` are its numbers, ``rows`` and ``columns`` their labels; ``marked`` `(R, C)
-    bool` are framed. ``batch``: sheets behind it say that there are more of its kind. ``extra``
-    is drawn dashed: what the other method does without.
+    bool` are framed. ``batch``: sheets behind it say that there are more of its kind. ``extra`` is
+    drawn dashed: what the other method does without.
     """
 
     name: str

@@ -53,7 +53,7 @@ def claimed(folder: Path, name: str, wait: bool = True, look: bool = False) -> I
     ----------
     folder : where claims lie; made if it is missing.
     name : of the run.
-    wait : for another owner to end; else BlockingIOError while there may be one alive.
+    wait : for another owner to end; otherwise BlockingIOError while there may be one alive.
     look : where nobody waits, whether an owner on another machine lives: for `SILENT` seconds.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -120,7 +120,7 @@ def _beat(path: Path, ended: threading.Event) -> None:
 
 
 def _is_over(path: Path, wait: bool, look: bool = False) -> bool:
-    """Whether a claim's owner is done or dead. Of an owner on another machine this takes `SILENT`
+    """Whether a claim's owner is done or dead. For an owner on another machine this takes `SILENT`
     seconds to know; without `wait` or `look` it is taken to live.
     """
     began, first = time.monotonic(), _look(path)

@@ -89,7 +89,7 @@ def hash_of(path: Path, octets: int | None = None, tell=None) -> str:
 
 
 class _Teller:
-    """How much of some bytes is read: a bar on a terminal and in a notebook, else a line at times."""
+    """How much of some bytes is read: a bar on a terminal and in a notebook, or a line at times."""
 
     def __init__(self, octets: int) -> None:
         self.of, self.done, self.said = octets, 0, time.monotonic()

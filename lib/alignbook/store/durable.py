@@ -2,7 +2,7 @@
 
 A file is written aside, brought to the disk and then moved into place: a name stands for something
 whole or for nothing. What was lost or altered all the same is found by its size and hash, which are
-kept beside it (`write` with `sealed`), behind its end (`seal`) or in a list (`described`), and is
+kept beside it (`write` with `sealed`), after its end (`seal`) or in a list (`described`), and is
 set aside rather than removed.
 """
 
@@ -63,8 +63,8 @@ def _machine() -> str:
 def sweep(folder: Path) -> None:
     """Remove what was made aside and whose process is gone, or had the number of this one.
 
-    Whether a process of another machine lives can't be seen, nor of this one before it was started
-    anew: what it made aside goes after a day without a change.
+    It can't be seen whether a process lives on another machine, or on this one before its restart:
+    what it made aside goes after a day without a change.
     """
     for left in folder.glob(".making-*"):
         told = re.match(r"\.making-([0-9a-f]{8})-(\d+)-", left.name)
@@ -131,7 +131,7 @@ def _seal_of(path: Path) -> Path:
 
 
 def seal(path: Path) -> None:
-    """Add a file's hash behind its end, for formats whose readers look no further, such as zip."""
+    """Add a file's hash after its end, for formats whose readers look no further, such as zip."""
     with open(path, "r+b") as file:
         digest = hashlib.file_digest(file, "sha256").digest()
         file.seek(0, os.SEEK_END)

@@ -226,8 +226,8 @@ def _files_named_in(nodes: list[ast.AST]) -> str:
 
 @lru_cache(maxsize=None)
 def _not_python(package: Path) -> list[tuple[str, set[str], str]]:
-    """Of each file of a package that is not code of Python: its path, all names that it or a folder
-    of its may have, and its hash.
+    """For each file of a package that is not code of Python: its path, all names that it or one of
+    its folders may have, and its hash.
     """
     found = []
     for file in _files(package):

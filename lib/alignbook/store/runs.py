@@ -1,9 +1,9 @@
 """The run store: every expensive result is kept under a key of all it depends on.
 
 `get(config, seed, inputs)` returns at once if the result is stored and computes it otherwise, by
-`config.compute`. A run is written aside, brought to the disk and
-renamed when whole. Its record states the size and hash of each of its files: a run that is no
-longer as it was written is set aside and computed again.
+`config.compute`. A run is written aside, brought to the disk and renamed when whole. Its record
+states the size and hash of each of its files: a run that is no longer as it was written is set
+aside and computed again.
 """
 
 import contextlib
@@ -105,7 +105,7 @@ def get(
     config : its fields, and the code of its module, are part of the key.
     inputs : data sets and other runs the computation reads, None where it goes without; their
         keys are part of the key.
-    wait : for another process that computes it; else BlockingIOError.
+    wait : for another process that computes it; otherwise BlockingIOError.
     precision : of training, part of the key: "float32", "tf32" or "bf16" (`core.precision`). Empty
         means that of the run at work here that asks for this one, and float32 where there is none.
 
@@ -140,7 +140,7 @@ def get(
     return run
 
 
-_precisions = ["float32"]  # of each run at work here, behind what holds where there is none
+_precisions = ["float32"]  # of each run at work here, after what holds where there is none
 
 
 def precision() -> str:

@@ -48,7 +48,7 @@ class Shelf:
     def holds(self, **rows) -> bool:
         """Whether the next batch, which has these rows of each array, is as it was filled.
 
-        One that is not, and all behind it, have to be filled again.
+        One that is not, and all after it, have to be filled again.
         """
         self.rows, known = rows, self.hashes[self.at :][:1]
         held = bool(known) and known == [self._hash()]

@@ -114,7 +114,7 @@ def in_fresh_process(measure, *given) -> dict:
     Raises
     ------
     ValueError
-        It ended otherwise than by saying something; its own message is printed before.
+        It ended without saying anything; its own message is printed before.
     """
     command = [sys.executable, "-m", "alignbook.workbook.warm", "alignbook.store.stopwatch"]
     done = subprocess.run(command, input=pickle.dumps((measure, given)), stdout=subprocess.PIPE)

@@ -148,9 +148,7 @@ def test_the_whole_method_is_one_run_in_all_exhibits(profile):
 
 
 def test_every_arm_has_as_many_trials():
-    """What has no attention varies the learning rate alone; the end-to-end control has one setting:
-    METHODS §6.
-    """
+    """Arms without attention vary the learning rate alone; the end-to-end control has one setting."""
     for exhibit in OF_COVALIGN:
         for arm, (candidates, _) in arms.arms(exhibit, profiles.get("gpu")).items():
             first = candidates[0].learning_rate

@@ -50,7 +50,7 @@ def test_arms_are_those_of_the_exhibit(exhibit):
 
 
 def test_methods_differ_in_nothing_but_what_they_are():
-    """Same networks, noise, schedule and number of trials: METHODS §6."""
+    """Same networks, noise, schedule and number of trials."""
     found = {arm: chosen("gsl-F1", arm) for arm in catalogue.NOISE}
     assert [(each["after"], each["epochs"]) for arm, each in found.items() if "warmed" in arm] == (
         [(0.0, 1)] * 4

@@ -12,9 +12,9 @@ from alignbook.papers.chan import rivals
 from alignbook.papers.chan.catalogue import CODEBOOK_SIZES, EXHIBITS, TAUS
 from alignbook.papers.chan.model import DIFFERENCES, PRESETS, Config
 
-# The first of all candidates is the middle of those behind it, by what pilots on dev said.
-# (λ, α) for LogSumExp and softmax pooling, of soft coding and of hard. Margins are in the units of each
-# pooling: a sum over words spreads about ten times as wide, the many regions' best words half as wide.
+# The first candidate is the middle of those after it, as pilots on dev found. (λ, α) for LogSumExp
+# and softmax pooling, of soft coding and of hard. Margins are in the units of each pooling: a sum
+# over words spreads about ten times as wide, the many regions' best words half as wide.
 LSE = ((10, 0.05), (10, 0.02), (10, 0.1), (5, 0.05), (20, 0.05), (5, 0.1))
 HARD = ((10, 0.02), (10, 0.05), (10, 0.01), (10, 0.1), (10, 0.005), (5, 0.02))
 TEXTUAL = ((10, 0.02), (5, 0.02), (20, 0.02), (10, 0.05), (10, 0.01), (5, 0.01))
@@ -108,7 +108,7 @@ def trials(profile, text: str = "bigru", grid=LSE) -> list[Config]:
 
 
 def official(profile, text: str = "bigru") -> Config:
-    """The profile's sizes with what the preset "official" has otherwise than "paper"."""
+    """The profile's sizes with what differs in the preset "official" from "paper"."""
     preset = PRESETS["official", text]
     return replace(common(profile, text), **{name: getattr(preset, name) for name in DIFFERENCES})
 
@@ -123,8 +123,8 @@ def codings_and_poolings(profile) -> dict[str, tuple[list, dict]]:
     """Table 3. The LSE row of its pooling types is the visual codebook of its coding types: one arm.
 
     α is tried for every arm; τ with it for cross-attention, λ with it for the textual codebook, and for
-    hard coding from the sixth candidate on. The controls with
-    four times the steps take what dev chose without; the curve of τ has the first trial's λ and α.
+    hard coding from the sixth candidate on. The controls with four times the steps take what dev
+    chose without; the curve of τ has the first trial's λ and α.
     """
     plain, lse, soft = common(profile), trials(profile), cross_attention(profile)
     hard = trials(profile, grid=HARD)

@@ -72,7 +72,7 @@ def region_boxes(feature_run, rows, regions: int) -> np.ndarray:
 def look(run, inputs, split: str = "test"):
     """ω of every caption's words over the regions of its own picture, under a run of CHAN.
 
-    Of the workbook's `inputs` the data set comes first, then the features.
+    In the workbook's `inputs` the data set comes first, then the features.
 
     Returns
     -------
@@ -109,8 +109,8 @@ def measure(weights, boxes, gold) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        mass: percentage of the word's pixel map that lies in the gold box. Of the region with the
-        largest weight: centre, 100 if its centre lies in the gold box, else 0; iou, 100 times
+        mass: percentage of the word's pixel map that lies in the gold box. For the region with the
+        largest weight: centre, 100 if its centre lies in the gold box, otherwise 0; iou, 100 times
         intersection over union; hit, 100 if that is 50 or more. entropy: of the weights, in bits.
     """
     weights, boxes, gold = (np.asarray(each, float) for each in (weights, boxes, gold))
@@ -149,7 +149,7 @@ def compare(codings: dict, boxes, words: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     codings : name → (W, K). boxes : (W, K, 4), of the regions, the most salient first.
-    words : W lines with picture, kind, box and beside, as `attentionsheet.mentions` lists them.
+    words : W lines with picture, kind, box and beside, as `show.mentions` lists them.
 
     Returns
     -------
@@ -216,8 +216,8 @@ def differences(by_seed: dict, first: str, second: str) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame : measure, seed, value, and low and high, of a seed the 95 % interval over pictures,
-    of the mean the t interval over seeds (NaN with one).
+    DataFrame : measure, seed, value, and low and high: for a seed the 95 % interval over pictures,
+    for the mean the t interval over seeds (NaN with one).
     """
     gaps = {}
     for seed, found in by_seed.items():

@@ -26,7 +26,7 @@ BLOCK = 512, 8192  # words and regions of a block of the bare product, 16 MB of 
 def similarity_of(row: str, model):
     """The function of images, words and word lengths that a row is about.
 
-    Cross-attention builds its attended vectors, as the paper's rival does, but for one row.
+    Cross-attention builds its attended vectors, as the paper's rival does, except in one row.
     """
     if not row.startswith("soft-") or row == "soft-gram":
         return model.similarity
@@ -63,9 +63,9 @@ def measure(row: str, device: str, model, raw, ids, lengths) -> dict:
     Returns
     -------
     dict: images and words encoded (all captions), `encoding` seconds of both; pairs compared and
-    `comparing` seconds, `product` seconds of the bare matrix product behind them (NaN where there
-    are no regions), and `memory`, the bytes that comparing took at its peak on top of what the
-    vectors themselves take (NaN where the system doesn't tell: neither Linux nor a GPU).
+    `comparing` seconds, `product` seconds of the bare matrix product that they take (NaN where
+    there are no regions), and `memory`, the bytes that comparing took at its peak on top of what
+    the vectors themselves take (NaN where the system doesn't tell: neither Linux nor a GPU).
     """
     torch.set_num_threads(1)
     model.to(device)
@@ -226,7 +226,7 @@ def with_metrics(metrics: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
 
 def against_rsum(measured: pd.DataFrame, metrics: pd.DataFrame) -> pd.DataFrame:
     """`costs` of every row and seed with its RSUM, NaN where nothing was trained, and as multiples
-    of the row "hard", if there is one: the columns of `TIMES` with " ÷ hard" behind them.
+    of the row "hard", if there is one: the columns of `TIMES` with " ÷ hard" appended.
     """
     found = costs(measured)
     own = metrics[metrics.column == "RSUM"].rename(columns={"value": "RSUM"})

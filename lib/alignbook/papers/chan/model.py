@@ -204,7 +204,7 @@ def build(config: Config, dataset, feature_run, *rest) -> tuple[CHAN, object]:
 def text_side(config, dataset, base_run=None, home=None, bert_run=None):
     """The words' encoder, ids `(B, L)` and lengths → `(B, L, d)`, and its vocabulary.
 
-    A BiGRU over word vectors, or the BERT that was pretrained on captions or elsewhere; of what
+    A BiGRU over word vectors, or the BERT that was pretrained on captions or elsewhere; for what
     MiniLM made of the captions, stored words, which stay as they are.
     """
     if config.text == "bert" and frozen_words.are_stored(bert_run):

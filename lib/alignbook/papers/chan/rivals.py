@@ -3,7 +3,8 @@
 VSE++ (Faghri et al. 2017), the generalised pooling operator and VSE∞ (Chen et al. 2021), SGR and SAF
 of `core.sgraf`, then what trains them; the loss, CHAN's Eq. 9, is VSE++'s own. Last comes
 cross-attention with the attended vectors that `similarity.soft_coding` never builds. We hold none
-of these papers: [X] is what they do, [C] VSE∞'s released code, [A] our assumption.
+of these papers. Tags are those of docs/README.md: here [X] is what they do, [C] VSE∞'s released
+code.
 """
 
 import math
@@ -64,7 +65,7 @@ class ForwardGRU(nn.Module):
         self.word_dropout = word_dropout
 
     def forward(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """ids `(B, L) int64`, lengths `(B,)` → states `(B, L, dim)`, zeros behind the end."""
+        """ids `(B, L) int64`, lengths `(B,)` → states `(B, L, dim)`, zeros after the end."""
         if self.training and self.word_dropout:
             lost = torch.rand(ids.shape, device=ids.device) < self.word_dropout
             ids = ids.masked_fill(lost, UNKNOWN)
@@ -123,7 +124,7 @@ class GPO(nn.Module):
         self.score = nn.Linear(32, 1, bias=False)  # a bias would vanish in the softmax
 
     def coefficients(self, sizes: torch.Tensor, longest: int) -> torch.Tensor:
-        """θ of sets of the given sizes `(B,)` → `(B, longest)`, zeros behind a set's size."""
+        """θ of sets of the given sizes `(B,)` → `(B, longest)`, zeros beyond a set's size."""
         ranks = positions(longest).to(self.score.weight).expand(len(sizes), -1, -1)
         scores = self.score(gru.states(self.gru, ranks, sizes).mean(0)) / 0.1
         return scores.masked_fill(~_real(sizes, scores), -math.inf).softmax(1).squeeze(2)

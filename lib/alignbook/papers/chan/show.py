@@ -124,7 +124,7 @@ def spread(seen: dict) -> pd.DataFrame:
 
     Parameters
     ----------
-    seen : coding → weights and lengths, first of what `attention.look` returns.
+    seen : coding → weights and lengths, first of what `attention_maps.look` returns.
     """
     lines = []
     for name, (weights, lengths, *_) in seen.items():
@@ -194,7 +194,7 @@ def attended(word, weights: np.ndarray, boxes: np.ndarray) -> dict:
 
 
 def _said(axis, image: np.ndarray, caption: str, word) -> None:
-    """The picture, above it the word, below it the caption with the word marked."""
+    """The picture, the word above it, and below it the caption with the word marked."""
     said = tokenize(caption)
     said[word.place] = f"[{word.word}]"
     axis.imshow(image)
@@ -232,7 +232,7 @@ def _outline(axis, box, side: int, **how) -> None:
 
 
 def measures_figure(table: pd.DataFrame):
-    """What `attention.summary` says of each coding, with 95 % intervals over pictures."""
+    """What `attention_maps.summary` says of each coding, with 95 % intervals over pictures."""
     import matplotlib.pyplot as plt
     import seaborn.objects as so
 
@@ -269,10 +269,10 @@ def measures_figure(table: pd.DataFrame):
 
 
 def reading(gaps: pd.DataFrame) -> list[str]:
-    """What `attention.differences` says of each measure, in a sentence.
+    """What `attention_maps.differences` says of each measure, in a sentence.
 
-    Judged by the 95 % interval over seeds; with a single seed by that over pictures, which knows
-    nothing of another training.
+    They are judged by the 95 % interval over seeds; with a single seed by that over pictures, which
+    knows nothing of another training.
     """
     sentences = []
     for title, group in gaps.groupby("measure", sort=False):

@@ -68,7 +68,7 @@ def trials(profile, **changes) -> list[Config]:
 
 
 def official(profile) -> list[Config]:
-    """The profile's sizes with what the preset "official" has otherwise than "paper"."""
+    """The profile's sizes with what differs in the preset "official" from "paper"."""
     preset = PRESETS["official"]
     changes = {name: getattr(preset, name) for name in DIFFERENCES}
     return trials(profile, **changes)
@@ -196,7 +196,7 @@ def inputs(book, exhibit: str, arm: str) -> Inputs:
 
 
 def inspected(book, inputs: Inputs) -> Inputs:
-    """The same with gold boxes in the target: only of these is it known what a phrase belongs to."""
+    """The same with gold boxes in the target: only they are known to belong to a phrase."""
     _, gold = components(book, "A", BASES["clip"], "gold")
     return inputs._replace(target_components=gold)
 

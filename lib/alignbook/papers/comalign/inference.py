@@ -1,6 +1,6 @@
 """ComAlign's inference (§III-D, Eq. 10, 11): similarities weighed, and what validation data decide.
 
-[S] is the paper's text, [C] the released code, [A] our assumption.
+Tags are those of docs/README.md.
 """
 
 from typing import NamedTuple
@@ -32,7 +32,7 @@ Similarities = dict[str, Term]
 
 
 class Frozen(NamedTuple):
-    """What inference takes from validation data: α1, α2, β1; of E and R in each direction the mean
+    """What inference takes from validation data: α1, α2, β1; for E and R in each direction the mean
     over matching pairs, which stands in for an absent one [A]; the divisors, all 1 without [C].
     """
 
@@ -92,7 +92,7 @@ def added(parts: dict, divisors: dict) -> Sums:
 
 def divisor(name: str, part: torch.Tensor) -> float:
     """The mean over queries of a part's largest similarity [C]: queries are captions where E + R
-    goes from text to image, else images. A part without any is divided by 1.
+    goes from text to image, otherwise images. A part without any is divided by 1.
     """
     return abs(float(part.max(0 if name == "fine t2i" else 1).values.mean())) or 1.0
 
@@ -109,7 +109,7 @@ def freeze(
     ----------
     base_similarity : (N, each · N) float, and those of `found` likewise.
     each : captions an image.
-    weights : α1, α2, β1 where they are fixed [C]; else they are chosen.
+    weights : α1, α2, β1 where they are fixed [C]; otherwise they are chosen.
     divided : with divisors [C], see `divisor`.
     one : try α1 = α2 alone, a quarter of the work.
     """

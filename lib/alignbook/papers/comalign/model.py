@@ -132,7 +132,7 @@ def contrast(s: torch.Tensor, anchors: torch.Tensor, candidates: torch.Tensor) -
     s : (B, B) float
         Logits, a row an anchor, its own candidate on the diagonal.
     anchors, candidates : (B,) bool
-        Who has the component [A]. A pair in which either side lacks it is no anchor, a candidate
+        Which have the component [A]. A pair in which either side lacks it is no anchor, a candidate
         that lacks it is in no denominator: its similarity of 0 would be the hardest negative, or
         the easiest, for a reason that has nothing to do with the picture. No anchor gives 0.
     """

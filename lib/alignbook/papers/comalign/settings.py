@@ -17,7 +17,7 @@ FETCHED = {"parser": "spacy/en_core_web_sm/en_core_web_sm-3.8.0"}
 
 
 def held(name: str, value: str, profile, data: str) -> str:
-    """Hash of what the files hold that a setting names; of a source with its name before it."""
+    """Hash of what the files hold that a setting names; for a source with its name before it."""
     place = Path(value).expanduser()
     if name == "comalign_source":
         from alignbook.datasets import by_name

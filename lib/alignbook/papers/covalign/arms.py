@@ -20,7 +20,7 @@ ATTENTIONS = ((1.0, 0.3), (1.0, 0.1), (1.0, 1.0), (0.5, 0.3))
 SGD = 30.0  # the learning rate of SGD in units of Adam's; five times that does not train (pilots)
 BASELINES = ("global", "patches", "queries")  # the global loss alone
 # The whole method with one thing changed (two in the first): steps of the ladder [N], then what
-# METHODS §3 leaves open.
+# neither the supplement nor the notes say.
 STEPS = {
     "regions": {},
     "no-losses": dict(lambda_v=0.0, lambda_c=0.0),
@@ -122,7 +122,7 @@ def projections(profile) -> dict:
 
 
 def spreads(profile) -> dict:
-    """Figure 5: Table 6's own runs; what is measured of them says `measured`."""
+    """Figure 5: Table 6's own runs; `measured` says what is measured of them."""
     found = projections(profile)
     return {name: found[name] for name in ("shared", "separate")}
 
@@ -138,8 +138,8 @@ def inputs(book, exhibit: str, arm: str) -> tuple:
 
 
 def measured(book, exhibit: str, arm: str, run, given: tuple):
-    """The run whose numbers an exhibit shows: of Figure 5, where phrases have gold boxes, that of
-    `phrases`; else the trained run itself.
+    """The run whose numbers an exhibit shows: for Figure 5, where phrases have gold boxes, that of
+    `phrases`; otherwise the trained run itself.
     """
     if exhibit != "covalign-F5" or book.kind != "world":
         return run

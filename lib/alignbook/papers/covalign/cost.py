@@ -2,7 +2,7 @@
 
 Every model is measured alone on the machine, on one thread, with the weights it trained. A step and
 an evaluation are those of the model on tokens that are there; end to end a step has the towers in
-it, and is set beside a step of these alone. Regions of an image are made once, however many
+it, and is compared with a step of these alone. Regions of an image are made once, however many
 captions it is compared with.
 """
 
@@ -112,7 +112,7 @@ def costs(measured: pd.DataFrame) -> pd.DataFrame:
     """Time and memory of every row and seed, from what `table` returns.
 
     `ms/step`, `MB/step`; `ms/pair`, the images' encoding and comparing divided by images ×
-    captions, and `MB` of comparing. Each of these with " ÷ patches" behind it is in units of the
+    captions, and `MB` of comparing. Each of these with " ÷ patches" appended is in units of the
     same seed's "patches" (NaN end to end: tokens are in that step). `step ÷ towers`: an end-to-end
     step in units of the towers alone.
     """

@@ -16,7 +16,7 @@ def towers(book) -> tuple:
 
 
 def tokens(book) -> Run:
-    """Patches and words of the towers before any training of them; of the packaged ones patches of
+    """Patches and words of the towers before any training of them; for the packaged ones patches of
     stride 16, as they were stored.
     """
     config = two_towers.Config(whitened=book.profile.covalign_vit == "base")

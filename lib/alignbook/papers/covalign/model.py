@@ -2,8 +2,8 @@
 
 The method has eight steps. `regions` holds the first six: sampling of patches by learnable queries,
 attention (Eq. 2), mask, regions, spatial concentration, visual contrast. Here are matching with words
-and the whole loss; then training. [S] is the supplement, [N] public notes of the paper, [X] what its relatives
-do, [A] our assumption. Patches and words come from `two_towers`.
+and the whole loss; then training. Tags are those of docs/README.md. Patches and words come from
+`two_towers`.
 
 Everywhere B images of P patches, a grid read row by row, N_q queries or regions, captions of at
 most L words, and a joint width d. A place is (x, y), from the upper left corner.
@@ -48,16 +48,16 @@ KNOWN = {
     "tokens": two_towers.MODES,
 }
 COLDEST = 0.01  # of the learnt τ_g, as CLIP bounds its own [X]
-FEWEST = 3  # patches that make a region; of fewer it is hardly one [A]
+FEWEST = 3  # patches that make a region; fewer hardly do [A]
 
 
 @dataclass(frozen=True)
 class Config:
     """One arm of CoV-Align, or of a baseline, which has the global loss alone.
 
-    Of the baselines "global" compares the mean patch with the mean word [A], "patches" every patch
-    with every word, "queries" what object queries gather by plain cross-attention. The learning rate
-    rises over the first tenth of the steps [A], then falls as a cosine [N].
+    Among the baselines "global" compares the mean patch with the mean word [A], "patches" every
+    patch with every word, "queries" what object queries gather by plain cross-attention. The
+    learning rate rises over the first tenth of the steps [A], then falls as a cosine [N].
     """
 
     matching: str = "regions"  # CoV-Align [S], or a baseline: "global", "patches", "queries"
@@ -71,7 +71,7 @@ class Config:
     # Step 2: other than "shared", W_q and W_k at full rank, at half, or alike to begin with.
     projection: str = "shared"  # W [S]; "separate", "separate-half", "separate-same"
     logits: str = "cosine"  # over τ [A]; "dot": z W · F W as it is
-    temperature: float = 0.3  # τ [A]; trials hold it against 0.1 and 1
+    temperature: float = 0.3  # τ [A]; trials compare it with 0.1 and 1
     # Step 3
     mask: str = "attention"  # what is scaled before it is masked [A], or the "logits"
     threshold: float = 0.7  # ε [N]
@@ -88,7 +88,7 @@ class Config:
     # Towers and training
     tokens: str = "frozen"  # towers are not trained [A]; "end-to-end": they are
     backbone: float = 0.1  # share of the learning rate that the towers have [X]
-    context: int = 40  # words of a caption at the most, the two marks of BERT among them [A]
+    context: int = 40  # words of a caption at most, the two marks of BERT among them [A]
     whitened: bool = True  # the towers' tokens are brought to covariance 1 [A]
     images: int = 0  # the first so many of the training split, 0 for all [A]
     steps: int = 100  # of training [A]

@@ -50,7 +50,7 @@ class Phrase(NamedTuple):
 
 
 def of(dataset, rows: np.ndarray, parser: pipelines.Named | None) -> list[Phrase]:
-    """The phrases of some images: the world's with gold boxes; of photographs those that a parser
+    """The phrases of some images: the world's with gold boxes; for photographs those that a parser
     finds, or, without one, the beginnings of first captions.
     """
     if dataset.objects is not None:
@@ -90,7 +90,7 @@ def parsed(dataset, rows: np.ndarray, nlp) -> list[Phrase]:
     for number, caption, doc in zip(numbers, captions, nlp.pipe(captions)):
         said = caption.split()
         for tokens in noun_phrases.singular(doc):
-            ends = (doc[i].idx + 1 for i in tokens)  # behind the first letter of each token
+            ends = (doc[i].idx + 1 for i in tokens)  # after the first letter of each token
             words = tuple(sorted({len(caption[:end].split()) - 1 for end in ends}))
             text = " ".join(said[i].strip(punctuation) for i in words)
             found.append(Phrase(number // each, number, text, words))
@@ -159,7 +159,7 @@ def looks(matcher, tokenizer, dataset, phrases: Sequence[Phrase]) -> Look:
 
 def pieces_of(tokenizer, caption: str, words: Sequence[int]) -> list[int]:
     """The places of some words' pieces among a caption's, the mark before it being the first. Words
-    stand between blanks; a comma or full stop behind one is none of its pieces.
+    stand between blanks; a comma or full stop after one is none of its pieces.
     """
     spans = tokenizer.encode(caption, add_special_tokens=False).offsets
     return [

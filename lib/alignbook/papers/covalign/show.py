@@ -30,7 +30,7 @@ NOTED = {
     "third step": (75.4, 62.6),
     "the whole method": (78.5, 63.3),
 }
-# Of one R@1 the notes don't say which. It stands beside the method's 78.5, image to text [N].
+# The notes don't say which R@1 one is. It stands beside the method's 78.5, image to text [N].
 UNMASKED, FOUR_REGIONS = 74.5, 72.7
 STEPS, NOTES = "With regions", "The notes' other steps"
 LADDER = (  # (group, row, arm), None where the notes don't say enough to build it
@@ -303,7 +303,7 @@ def spread_figure(lines: pd.DataFrame, even: float, note: str):
 def phrase_maps(book, listed: pd.DataFrame, n: int = 4, seed: int = 0) -> pd.DataFrame:
     """Attention of the region that matches a phrase best, under both projections.
 
-    Of the first `n` test pictures, none chosen, the first phrase that `phrases.of` finds; the
+    The first phrase that `phrases.of` finds of the first `n` test pictures, none chosen; the
     captions of photographs are parsed by what `inputs.parsed_by` says. `listed` are the trained
     runs, Table 6's.
 

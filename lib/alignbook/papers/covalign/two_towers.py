@@ -34,7 +34,7 @@ TOKENS = ("patches", "words", "ends")
 class Config:
     """Frozen tokens of both towers."""
 
-    context: int = 40  # words of a caption at the most, the two marks of BERT among them [A]
+    context: int = 40  # words of a caption at most, the two marks of BERT among them [A]
     whitened: bool = True  # tokens are brought to covariance 1 [A]
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
@@ -362,12 +362,12 @@ class Frozen:
         return torch.from_numpy(self.stored[rows].astype(np.float32))
 
     def words(self, numbers: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        """As `Towers.words`; zeros behind a caption's end."""
+        """As `Towers.words`; zeros after a caption's end."""
         return stored_words(self.word_tokens, self.ends, numbers)
 
 
 def stored_words(tokens: np.ndarray, ends: np.ndarray, numbers: np.ndarray):
-    """Words of some captions, `(B, L, width) float`, zeros behind an end, and which are real.
+    """Words of some captions, `(B, L, width) float`, zeros after an end, and which are real.
 
     tokens `(W, width)`, one caption after another; ends `(M,)`, where each ends.
     """

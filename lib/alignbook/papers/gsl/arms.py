@@ -15,7 +15,7 @@ CHOSEN_AT = 0.4
 # What trials vary: the learning rate after warm-up, as a multiple.
 AFTER = (1.0, 0.3, 3.0, 0.1, 10.0)
 NAMES = {"triplet": "hardest", "warmed": "mean"}  # of methods, where an arm is called otherwise
-# What is ours or open in METHODS §4, changed one at a time.
+# What is ours, open, or printed in two ways, changed one at a time.
 SWITCHES = {
     "gsl": {},
     "no-eq7": dict(eq7=False),
@@ -118,7 +118,7 @@ def labelled(profile) -> dict:
 
 
 def switches(profile) -> dict:
-    """GSL with one of its open points decided otherwise, at noise 0.4; its learning rate stays."""
+    """GSL with an open point decided differently, at noise 0.4; its learning rate stays."""
     return {name: (trials("gsl", profile), change) for name, change in SWITCHES.items()}
 
 

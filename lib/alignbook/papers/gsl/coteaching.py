@@ -6,9 +6,9 @@ divides these into clean and noisy (`mixtures`), labels are corrected, and the n
 on the other's division. The epoch is chosen on dev, the warm-up among them [A], and the mean of both
 networks' scores counts.
 
-In order: what tells methods apart, a step of one network, an epoch of both, the run. [S] is GSL's
-supplement, [N] public notes of the paper, [X] what the rivals' public code does, [A] our assumption.
-The rivals are in `rivals`, GSL itself is in `model`.
+In order: what tells methods apart, a step of one network, an epoch of both, the run. Tags are those
+of docs/README.md; [X] here is the rivals' public code. The rivals are in `rivals`, GSL itself is in
+`model`.
 """
 
 import contextlib
@@ -199,8 +199,8 @@ class Step:
         return None if kept is None else kept.of(chosen)
 
     def tell(self, loss: torch.Tensor) -> None:
-        """The loss of the clean pairs alone: its curve says whether a network learns. Noisy ones
-        cost the more the better it knows them.
+        """The loss of the clean pairs alone: its curve says whether a network learns. Noisy pairs
+        cost more the better it knows them.
         """
         self.told.append(loss.detach())
 
@@ -293,8 +293,8 @@ class Lessons:
     def trivial_at(self, step: int) -> torch.Tensor:
         """What `Pair.curve` would be if scores were mixed, labels and margins as they are [A].
 
-        Not if they were equal, which costs the margins alone: among many negatives the hardest may
-        cost more while a network ranks well. Of equal scores both are the same.
+        Mixed, not equal: equal scores cost the margins alone, and among many negatives the hardest
+        may cost more while a network ranks well. For equal scores both are the same.
         """
         epoch, i = divmod(step, self.per_epoch)
         return sum(self.losses(k, epoch, i, mixed=True)[1] for k in range(2))
@@ -364,7 +364,7 @@ class Lessons:
         return similarities(self.pair.networks, *given, split, images)
 
     def test(self) -> dict:
-        """Recalls of the networks: of a tuning seed on dev, of others on test."""
+        """Recalls of the networks: a tuning seed's on dev, others' on test."""
         self.clock.turn("test")
         config, each = self.config, self.dataset.captions_per_image
         split = "dev" if self.seed >= TUNING_SEED else "test"

@@ -11,7 +11,7 @@ ALLOWED = 1300  # core-seconds of training in a laptop run
 # measuring the time and memory of a model.
 BESIDES = {"arm": 0.1, "start": 0, "model": 2}
 RATE = "0.4"  # of trials, and of exhibits that name none
-# What a method's networks are trained with at first; of all others mean violations.
+# What a method's networks are trained with at first; for all others mean violations.
 WARM_UPS = {"gsl": "hardest", "bicro": "smallest", "gsc": "contrast", "clean": "clean pairs"}
 # Arms with GSL's or BiCro's own warm-up, which in the paper profile all of theirs have.
 OWN_WARM_UP = {"warm-up-hardest": "gsl", "bicro-own": "bicro"}
@@ -49,7 +49,7 @@ def trainings(exhibit: str, arms: Sequence[str], profile, captions: int) -> list
 
 
 def told(exhibit: str, arm: str, profile) -> tuple[str, str, str]:
-    """Of an arm: the method, its settings by a name, and the rate of noise."""
+    """An arm's method, its settings by a name, and the rate of noise."""
     if exhibit == "gsl-F1":
         method, rate = method_and_rate(arm)
         return method, method, rate

@@ -1,4 +1,4 @@
-"""How well the noise was found, as the truth says it that no training sees."""
+"""How well the noise was found, by the truth that no training sees."""
 
 import numpy as np
 import torch
@@ -104,6 +104,6 @@ def course(posterior, labels, noisy: np.ndarray, delta: float, scores: torch.Ten
 
 
 def _mean(values: np.ndarray) -> float:
-    """Of those that are numbers; NaN of none."""
+    """Of those that are numbers; NaN for none."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else float("nan")

@@ -2,16 +2,16 @@
 
 The per-sample losses of a training set, scaled to [0, 1] by their smallest and largest, are taken
 for a mixture of clean pairs, with the lower losses, and noisy ones; p(clean | loss) divides them.
-Expectation and maximisation take turns ten times. [C] is what the released code of BiCro (beta) and
-NCR (normal) does, [A] our assumption.
+Expectation and maximisation take turns ten times. The public code of BiCro (beta) and of NCR
+(normal) does so [X]; tags are those of docs/README.md.
 """
 
 import numpy as np
 import torch
 from scipy.special import betaln, expit
 
-ITERATIONS = 10  # [C]
-EDGE = 1e-4  # beta densities are taken this far from 0 and 1 at least [C]
+ITERATIONS = 10  # [X]
+EDGE = 1e-4  # beta densities are taken this far from 0 and 1 at least [X]
 FEW = 0.01  # a share of the losses below which nothing is said [A]
 
 
@@ -140,7 +140,7 @@ class BetaMixture(_Mixture):
 
 
 class GaussianMixture(_Mixture):
-    """Two normal distributions, as scikit-learn fits them with NCR's settings [C].
+    """Two normal distributions, as scikit-learn fits them with NCR's settings [X].
 
     They start from the losses nearer to one and to the other of two means, which start from the
     smallest and the largest loss and move until nothing changes sides [A].
@@ -150,7 +150,7 @@ class GaussianMixture(_Mixture):
     array([1., 1., 1., 0., 0.])
     """
 
-    tolerance = 1e-2  # [C]
+    tolerance = 1e-2  # [X]
 
     def _start(self, x):
         threshold, before = 0.5, None
@@ -166,7 +166,7 @@ class GaussianMixture(_Mixture):
 
     def _update(self, x, share):
         self.weights, self.means, v = _moments(x, share)
-        self.deviations = np.sqrt(v + 5e-4)  # [C]
+        self.deviations = np.sqrt(v + 5e-4)  # [X]
 
 
 def _moments(x, share):

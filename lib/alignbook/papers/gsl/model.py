@@ -2,8 +2,8 @@
 
 In the order of the method: the structure of vectors (Eq. 7), anchors, corrected labels (Eq. 8–11),
 the semantic-constrained triplet loss (Eq. 13, 15–17), and Algorithm 1 on top of the co-teaching
-that `coteaching` has for all methods. [S] is the supplement, [N] public notes of the paper, [X] what
-its relatives do, [A] our assumption.
+that `coteaching` has for all methods. Tags are those of docs/README.md; we hold the supplement
+only.
 
 Everywhere a mini-batch holds B pairs: clean ones and noisy ones, as the division has it. S(I, T) is
 the network's score; S(I, I) and S(T, T) are cosines of mean-pooled encoder outputs [A].
@@ -24,7 +24,7 @@ from alignbook.papers.gsl import coteaching, mixtures, noisy_pairs
 from alignbook.papers.gsl.noisy_pairs import Bank, soft_margin, spread
 
 LEAST = 1e-3  # of a cosine that others are divided by
-BANK = 4096  # clean pairs that anchors are chosen from, at the most [A]
+BANK = 4096  # clean pairs that anchors are chosen from, at most [A]
 KNOWN = {
     "clamp": ("floor", "shift"),
     "anchors": ("bank", "sample", "batch"),
@@ -113,8 +113,8 @@ def structure(vectors: torch.Tensor, clean: torch.Tensor) -> torch.Tensor:
 
 @in_float32
 def cosines(vectors: torch.Tensor, others: torch.Tensor | None = None) -> torch.Tensor:
-    """All of a modality with all others, `(B, D)` and `(M, D)` → `(B, M)`, or with one another; 0 for
-    a vector of zeros.
+    """All of a modality with all others, `(B, D)` and `(M, D)` → `(B, M)`, or with one another; 0
+    for a vector of zeros.
     """
     vectors = F.normalize(vectors, dim=1)
     return vectors @ (vectors if others is None else F.normalize(others, dim=1)).T
@@ -179,7 +179,8 @@ def nearest(images: torch.Tensor, captions: torch.Tensor, barred: torch.Tensor) 
 
 
 def _two_each(likely: list, barred: torch.Tensor) -> Anchors:
-    """The two likeliest of each row, by images and by captions; of equal ones those that come first.
+    """The two likeliest of each row, by images and by captions; among equal ones those that come
+    first.
 
     −∞ is no anchor; two maxima take a tenth of a sort's time.
     """
@@ -404,7 +405,7 @@ def train(step: coteaching.Step) -> torch.Tensor:
 def divide(looks, n: int, config: Config, record) -> tuple[np.ndarray, str]:
     """Lines 3–7: p(clean) of each of `n` pairs by L_SCT, and the mixture's problem or "".
 
-    Which pairs are clean, and so may be anchors, L_w alone says first, by a mixture of its own [A]:
+    L_w alone says first which pairs are clean, and so may be anchors, by a mixture of its own [A]:
     Algorithm 1 chooses anchors before it divides.
     """
     looks, first = list(looks), np.empty(n)
@@ -425,7 +426,8 @@ def divide(looks, n: int, config: Config, record) -> tuple[np.ndarray, str]:
 
 def bank_of(looks: list, clean: np.ndarray, config: Config) -> Bank | None:
     """The `clean` `(N,) bool` of all pairs as one network saw them, None where none is or none is
-    wanted."""
+    wanted.
+    """
     rows = spread(np.flatnonzero(clean), BANK)
     if config.anchors != "bank" or not len(rows):
         return None

@@ -1,7 +1,8 @@
 """GSL's rivals in the frame of co-teaching, and bounds.
 
-NCR (NeurIPS 2021), BiCro (CVPR 2023), GSC (CVPR 2024): we hold none of the three papers. [X] is what
-their public code does, [A] our assumption. ESC and SPS cannot be rebuilt: no public code was found.
+NCR (NeurIPS 2021), BiCro (CVPR 2023), GSC (CVPR 2024): we hold none of the three papers, and follow
+their public code [X]. Tags are those of docs/README.md. ESC and SPS cannot be rebuilt: no public
+code was found.
 """
 
 from dataclasses import dataclass

@@ -74,8 +74,8 @@ def other_rate(file: Path, found: float, rate: float) -> str:
 
 
 def _images_of(file: Path, taken: int) -> int:
-    """For how many images a file is: so many as are taken where its length says so, else by its
-    largest row, as every image stands there.
+    """For how many images a file is: as many as are taken where its length says so, otherwise by
+    its largest row, as every image stands there.
     """
     import numpy as np
 

@@ -44,7 +44,7 @@ NOTES = {
     "ESC": {"0.2": 500.0},
 }
 GAINS = {"GSL": 10.8, "ESC": 3.3, "SPS": 6.2, "BiCro": 8.0, "GSC": 5.8}  # supplement 2, its text
-# What each arm of gsl-switches and of Figure 2 does otherwise.
+# What each arm of gsl-switches and of Figure 2 does differently.
 CHANGES = {
     "gsl": "as we take it",
     "no-eq7": "no Eq. 7: cosines of the vectors themselves",
@@ -80,8 +80,8 @@ def first_run(listed: pd.DataFrame, arm: str, seed: int = 0):
 
 
 def wrong_pairs(dataset, index: np.ndarray, n: int = 4) -> pd.DataFrame:
-    """Captions of the training split that are attached to another image: of each of its first `n`
-    images that has such captions the first one.
+    """Captions of the training split that are attached to another image: the first one of each of
+    its first `n` images that has some.
 
     Returns
     -------
@@ -101,8 +101,8 @@ def wrong_pairs(dataset, index: np.ndarray, n: int = 4) -> pd.DataFrame:
 
 
 def wrong_pictures(dataset, wrong: pd.DataFrame):
-    """The pictures of `wrong_pairs`: above those the captions tell of, below those attached; None
-    where the data set has no pictures."""
+    """The pictures of `wrong_pairs`: those that the captions tell of above, those attached below;
+    None where the data set has no pictures."""
     if dataset.images is None:
         return None
     rows = dataset.splits["train"]
@@ -220,7 +220,7 @@ def sizes_table(book) -> pd.DataFrame:
 
 
 def comparable(book) -> str:
-    """Whether numbers may be held against the paper's: not those of a part of the data."""
+    """Whether numbers may be compared with the paper's: not those of a part of the data."""
     p, splits = book.profile, book.dataset().splits
     part = any(
         0 < some < len(splits[name])
@@ -265,7 +265,7 @@ def _percents(shares) -> str:
 
 
 def above_warm_up(listed: pd.DataFrame) -> pd.DataFrame:
-    """Whether what follows a warm-up adds to it: of every arm RSUM on dev as the warm-up left it, at
+    """Whether what follows a warm-up adds to it: every arm's RSUM on dev as the warm-up left it, at
     the best epoch and after the last, means over reported seeds, and the epochs that dev chose.
 
     The last minus the warm-up has ± half of its 95 % interval; "yes" and "no" say on which side of
@@ -345,7 +345,7 @@ def apart(metrics: pd.DataFrame, column: str, row: str, base: str) -> tuple:
 
 
 def switch_table(metrics: pd.DataFrame, base: str = "gsl", measures=MEASURES) -> pd.DataFrame:
-    """Every arm, what it does otherwise, and each measure with its difference from `base`.
+    """Every arm, what it does differently, and each measure with its difference from `base`.
 
     The difference is over the seeds that both have, whose number (of the first measure) is the last
     column; ± is half of its 95 % interval.
@@ -368,8 +368,9 @@ def switch_table(metrics: pd.DataFrame, base: str = "gsl", measures=MEASURES) ->
 
 
 def complaints(listed: pd.DataFrame) -> pd.DataFrame:
-    """What the mixtures of reported runs complained of: arm, seeds, divisions, of them with a
-    complaint, and the last one of the first seed."""
+    """What the mixtures of reported runs complained of: arm, seeds, divisions, those with a
+    complaint, and the last one of the first seed.
+    """
     lines = []
     for arm, group in listed[listed.role == "report"].groupby("arm", sort=False):
         found = [runs.stored(key) for key in group.key]

@@ -19,12 +19,12 @@ def increase(costs: pd.DataFrame, column: str, row: str) -> tuple[float, float]:
 
 
 def cost_table(costs: pd.DataFrame, printed: pd.DataFrame, rows: tuple) -> pd.DataFrame:
-    """Table 2 beside the paper's: seconds and the increase over NCR, at the own schedule and at
-    equal steps, and what division and correction add.
+    """Table 2 beside the paper's: seconds and the increase over NCR, at a method's own schedule and
+    at equal steps, and what division and correction add.
 
     Parameters
     ----------
-    costs : from `gsl_cost.costs`. rows : (group, the paper's row, our arm or None) triples.
+    costs : from `cost.costs`. rows : (group, the paper's row, our arm or None) triples.
     """
     paper, lines = printed.set_index(["row", "column"])["value"], []
     for _, name, arm in rows:

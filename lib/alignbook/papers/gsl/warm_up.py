@@ -1,7 +1,8 @@
 """Before any pair is told from another: two networks trained on all pairs (line 1 of Algorithm 1).
 
 A warm-up is a run of its own, which all methods with the same loss, noise and networks begin with.
-In order: the losses, and the run. [S] is GSL's supplement, [X] what the rivals' public code does.
+In order: the losses, and the run. Tags are those of docs/README.md; [X] here is the rivals' public
+code.
 """
 
 from dataclasses import dataclass, fields

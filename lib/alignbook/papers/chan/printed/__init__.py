@@ -1,4 +1,4 @@
-"""CHAN's printed numbers, recomputed from what else the paper prints; its tables lie beside this."""
+"""CHAN's printed numbers, recomputed from what else the paper prints; its tables lie here."""
 
 import re
 from fractions import Fraction

@@ -1,15 +1,15 @@
 """A detector's boxes for every picture of a data set: a small YOLO trained on gold boxes, or given.
 
-ComAlign takes its boxes from a pretrained YOLOv9. Whoever has such weights names the file; where
+ComAlign takes its boxes from a pretrained YOLOv9. If you have such weights, name the file; where
 there are none, a YOLO of 0.2 M parameters learns the world's gold boxes, all of one class,
 "object".
 
 This is the only module that imports ultralytics, whose licence is AGPL-3.0, not this workbook's:
-who hands on a work that contains it, or offers it over a network, is bound by that licence.
-The library's models and loss are used, its trainer is not: that writes settings, asks the network
-and can't be continued exactly. Training is `training.fit`'s: a run that was killed goes on from
-its last checkpoint, and finds its boxes anew. A seed gives the same boxes again on a CPU; on CUDA
-some sums of the loss are in no fixed order.
+whoever hands on a work that contains it, or offers it over a network, is bound by that licence. The
+library's models and loss are used, its trainer is not: that writes settings, asks the network and
+can't be continued exactly. Training is `training.fit`'s: a run that was killed goes on from its
+last checkpoint, and finds its boxes anew. A seed gives the same boxes again on a CPU; on CUDA some
+sums of the loss are in no fixed order.
 """
 
 import math
@@ -86,7 +86,7 @@ class Config:
     batch: int = 16  # images of a step [A]
     learning_rate: float = 4e-3  # at its highest [A]
     confidence: float = 0.25  # which that of a box has to exceed [A]
-    overlap: float = 0.7  # that a box may have, at the most, with a surer one [A]
+    overlap: float = 0.7  # that a box may have at most with a surer one [A]
     boxes: int = 50  # of a picture, at the most [A]
     ultralytics: str = field(default_factory=_release)  # the library's release
 

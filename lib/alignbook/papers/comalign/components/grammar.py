@@ -12,8 +12,9 @@ import re
 
 from alignbook.datasets import conllu
 
-# What a part may be, with weights. Each word of a rule is [label=]part, * before the head, behind
-# it @VBG the form of its verb and ?30 that it is said in 30 of 100 captions, in an inner part less.
+# What a part may be, with weights. Each word of a rule is [label=]part, with * before the head, and
+# after it @VBG, the form of its verb, and ?30, that it is said in 30 of 100 captions, in an inner
+# part less.
 GRAMMAR = {
     "CAPTION": (
         (20, "*NP"),

@@ -107,9 +107,9 @@ def instances(dataset: Dataset, paths: list[Path], photographs: Path | None = No
 def detections(dataset: Dataset, path: Path, photographs: Path | None = None) -> Boxes:
     """Boxes and scores of a detector's JSON, see `regions.read_detections`.
 
-    Scores are in (0, 1]. An item may state its photograph's ``width`` and ``height``; else they
-    are looked up in the folder `photographs`. A picture without boxes is listed with empty lists.
-    Raises as `instances`.
+    Scores are in (0, 1]. An item may state its photograph's ``width`` and ``height``; otherwise
+    they are looked up in the folder `photographs`. A picture without boxes is listed with empty
+    lists. Raises as `instances`.
     """
     table = regions.read_detections(path)
     items = load_json(path, list, "write the file again")
@@ -171,12 +171,13 @@ def top(things: Boxes, most: int) -> Boxes:
 
 
 def enclosing(things: Boxes, most: int) -> Boxes:
-    """Smallest boxes around two: of all pairs of a picture's boxes the `most` best.
+    """Smallest boxes around two: the `most` best of all pairs of a picture's boxes.
 
-    A pair scores the product of its boxes' scores; of equal ones that comes first whose better
-    box does, then whose other box does. As scores fall, the pair (i, j), i < j, counted from 0,
-    is no better than any (a, b) with a ≤ i and b ≤ j. These are (i + 1) j − i (i + 1) / 2 with
-    itself: where they are more than `most`, it is not among the best and need not be formed.
+    A pair scores the product of its boxes' scores; among equal ones the pair with the earlier
+    better box comes first, then the one with the earlier other box. As scores fall, the pair
+    (i, j), i < j, counted from 0, is no better than any (a, b) with a ≤ i and b ≤ j. These are
+    (i + 1) j − i (i + 1) / 2 with itself: where they are more than `most`, it is not among the
+    best and need not be formed.
     """
     i, j = np.triu_indices(most + 1, 1)
     near = (i + 1) * j - i * (i + 1) // 2 <= most
@@ -271,7 +272,7 @@ def _placed(dataset: Dataset, source: str, stated: dict, table, photographs) -> 
 
 
 def _as_prepared(boxes: np.ndarray, extent: np.ndarray, dataset: Dataset) -> np.ndarray:
-    """Pixels of photographs of ``extent (R, 2)`` → fractions of the squares `store.decode` made.
+    """Pixels of photographs of ``extent (R, 2)`` → fractions of the squares `prepared.decode` made.
 
     Cut off at its border; a box that a crop left nothing of ends where it begins.
     """
@@ -286,7 +287,7 @@ def _as_prepared(boxes: np.ndarray, extent: np.ndarray, dataset: Dataset) -> np.
 
 
 def _size(name: str, place: str, entry: dict, photographs: Path | None) -> tuple[float, float]:
-    """Width and height of a photograph: as its entry states them, else as the photograph has."""
+    """Width and height of a photograph: as its entry states them, otherwise its own."""
     if "width" in entry and "height" in entry:
         try:
             width, height = float(entry["width"]), float(entry["height"])

@@ -63,7 +63,7 @@ class Link(NamedTuple):
     """A preposition, of one or more words, between what it hangs on and a noun.
 
     `kind` is "agent" for a passive's "by", "be" where the governor is what something is said to
-    be ("couch" in "a dog is on a couch", in Universal Dependencies), else "prep".
+    be ("couch" in "a dog is on a couch", in Universal Dependencies), otherwise "prep".
     """
 
     governor: int
@@ -79,7 +79,8 @@ def extract(doc, prepositions: bool = False, bare: bool = True) -> Found:
     ----------
     doc : spaCy Doc with tags, heads and labels.
     prepositions : also give relations without a verb but "be" ("a dog on a couch").
-    bare : also give a noun without its adjectives where it has some; else only as it is described.
+    bare : also give a noun without its adjectives where it has some; otherwise only as it is
+        described.
 
     Examples
     --------

@@ -56,7 +56,7 @@ def instances_below(folder: Path) -> Files:
     Raises
     ------
     DataError
-        Of neither year both train and val are there.
+        No year has both train and val.
     """
     for place in (folder / "annotations", folder):
         for year in coco.YEARS:
@@ -119,7 +119,8 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
 
     The inputs are the data set, the base model's run, the data set that model was trained on if it
     is another, the source of the boxes or None, and what the captions say, a run of `said`, whose
-    files come along; behind these the pictures' regions, where the base model has locked towers. Left in the folder: `images.npy` `(n, 1 + N + M, d) float16`, `boxes.npy`
+    files come along; after these the pictures' regions, where the base model has locked towers.
+    Left in the folder: `images.npy` `(n, 1 + N + M, d) float16`, `boxes.npy`
     `(n, 1 + N + M, 4) float32` (an absent one is 0 wide), `phrases.npy` `(U, d) float16`.
     """
     dataset, base_run, home, source, said_run, *seen = inputs

@@ -1,4 +1,4 @@
-"""ComAlign's printed numbers, recomputed from what else the paper prints; its tables lie beside this."""
+"""ComAlign's printed numbers, recomputed from what else the paper prints; its tables lie here."""
 
 from statistics import mean
 
@@ -39,7 +39,7 @@ UNCHECKABLE = [
 
 
 def checks() -> list[Check]:
-    """Every gain, then the text on Tables I and II, the ablations, the data behind."""
+    """Every gain, then the text on Tables I and II, the ablations, the data."""
     rows, gains = _gains()
     return [*rows, *_retrieval(gains), *_compositional(gains), *_ablations(), *_print(), *_places()]
 

@@ -1,4 +1,4 @@
-"""CoV-Align's printed numbers, recomputed from what else the paper prints; its tables lie beside this."""
+"""CoV-Align's printed numbers, recomputed from what else the paper prints; its tables lie here."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""GSL's printed numbers, recomputed from what else the paper prints; its tables lie beside this."""
+"""GSL's printed numbers, recomputed from what else the paper prints; its tables lie here."""
 
 from alignbook.evidence import printed_tables
 from alignbook.evidence.print_checks import (
