@@ -47,7 +47,7 @@ class Config:
     crop_weight: float = 1.0
     learning_rate: float = 1.5e-3  # at its highest: a warm-up, then a cosine [A]
     weight_decay: float = 0.02  # of matrices [A]
-    min_count: int = 1  # how often a word is said, at the least, to be in the vocabulary [A]
+    min_count: int = 1  # how often a word is said, at least, to be in the vocabulary [A]
     # CoCa's λ_cap: 2 in its paper, beside a contrastive weight of 1 [X].
     caption_weight: float = 0.0
     hard_negatives: bool = False  # NegCLIP's: a swap for each caption, neighbours in the batch [X]
@@ -209,7 +209,7 @@ def swapped(caption: str, words_for: dict, rng: np.random.Generator) -> str:
         return ""
     chosen = options[rng.integers(len(options))]
     for i, (word, following) in enumerate(zip(chosen, chosen[1:], strict=False)):
-        if word in ("a", "an"):  # else the article gives the exchange away
+        if word in ("a", "an"):  # otherwise the article gives the exchange away
             vowel = following[0] in "aeiou" or following == "hourglass"
             chosen[i] = "an" if vowel else "a"
     return " ".join(chosen)

@@ -26,7 +26,7 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 class Config:
     """The small BERT and its pretraining; sizes and schedule are chosen on dev."""
 
-    pieces: int = 4000  # word pieces in the vocabulary, at the most [A]
+    pieces: int = 4000  # word pieces in the vocabulary, at most [A]
     layers: int = 2  # of the encoder [A]
     width: int = 128  # of a layer [A]
     heads: int = 4  # of attention, in each layer [A]
@@ -56,13 +56,13 @@ class Words(nn.Module):
         self.project = nn.Linear(bert.config.hidden_size, dim)
 
     def forward(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """ids `(B, L) int64`, lengths `(B,)` → words `(B, L, dim) float`, zeros behind the end."""
+        """ids `(B, L) int64`, lengths `(B,)` → words `(B, L, dim) float`, zeros after the end."""
         words = self.project(last_layer(self.bert, ids, lengths))
         return words.masked_fill(~_seen(ids, lengths)[..., None], 0.0)
 
 
 def last_layer(bert: nn.Module, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """States `(B, L, width) float`; nothing attends to what is behind a caption's end."""
+    """States `(B, L, width) float`; nothing attends to what follows a caption's end."""
     return bert(ids, attention_mask=_seen(ids, lengths).long()).last_hidden_state
 
 

@@ -96,8 +96,8 @@ class Pretrained(nn.Module):
     def region_map(self, pixels: torch.Tensor) -> torch.Tensor:
         """Pixels `(B, 3, *image_size) float` → `(B, region_dim, h, w) float`.
 
-        Of a ViT the patch tokens after its last block, through the layer norm and the projection
-        of the pooled token [A]; of a ResNet the last convolutional map.
+        For a ViT the patch tokens after its last block, through the layer norm and the projection
+        of the pooled token [A]; for a ResNet the last convolutional map.
         """
         return self._grid(self._fitting(pixels))
 

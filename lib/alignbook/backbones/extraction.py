@@ -1,7 +1,7 @@
 """What the packaged towers make of photographs and captions: one pass, kept in files.
 
-Everything behind it reads these files: regions of the methods, patches and words of CoV-Align,
-and the vectors of wholes of which the base model learns its maps.
+Everything downstream reads these files: regions of the methods, patches and words of CoV-Align, and
+the vectors of wholes of which the base model learns its maps.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Captions:
     """The text tower over a data set's captions."""
 
     text: str = packaged.TEXT.sha256
-    context: int = 40  # word pieces of a caption at the most, its two marks among them [A]
+    context: int = 40  # word pieces of a caption at most, its two marks among them [A]
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `captions` below."""

@@ -30,7 +30,7 @@ class Places:
         self.context = run.config["context"]
         begins = np.concatenate([[0], ends[:-1]])
         self.spans = dict(zip(captions, zip(begins.tolist(), ends.tolist())))
-        self.read = np.zeros((0, self.stored.shape[1]), np.float16)  # behind the stored ones
+        self.read = np.zeros((0, self.stored.shape[1]), np.float16)  # after the stored ones
 
     def __len__(self) -> int:
         return len(self.stored) + len(self.read)
@@ -72,5 +72,5 @@ class Words(nn.Module):
         self.project = nn.Linear(places.stored.shape[1], dim)
 
     def forward(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """ids `(B, L) int64`, lengths `(B,)` → words `(B, L, dim) float`, zeros behind the end."""
+        """ids `(B, L) int64`, lengths `(B,)` → words `(B, L, dim) float`, zeros after the end."""
         return self.project(self.places.states(ids)) * (ids > 0)[..., None]

@@ -23,7 +23,7 @@ class Config:
     """Windows of grids over a picture, the most salient of which are stored."""
 
     levels: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)  # each a grid of so many windows a side [A]
-    kept: int = 100  # windows stored, at the most [A]
+    kept: int = 100  # windows stored, at most [A]
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `compute` below."""

@@ -28,7 +28,7 @@ class OwnModel:
     spec: str
 
     KIND: ClassVar[str]  # what stands before its name in results
-    FORMS: ClassVar[tuple[tuple[str, ...], ...]]  # of each file the names it may have
+    FORMS: ClassVar[tuple[tuple[str, ...], ...]]  # the names that each file may have
     HOLDS: ClassVar[str]  # the files in words
 
     @property
@@ -43,7 +43,7 @@ class OwnModel:
 
     @cached_property
     def files(self) -> list[Path]:
-        """Its files, of each the first form that is there."""
+        """Its files, each in the first form that is there."""
         found = []
         for forms in self.FORMS:
             there = [self.folder / form for form in forms if (self.folder / form).is_file()]

@@ -16,8 +16,8 @@ def _names(text: str) -> frozenset[str]:
 
 
 # What VG-Relation's mean leaves out. The list is ARO's: the notebook "Replicate ARO!" of its
-# authors' repository, vision-language-models-are-bows, calls all of these "symmetric". Truly so,
-# or too vague to have an order, are a dozen; the others are relations with few items, which the
+# authors' repository, vision-language-models-are-bows, calls all of these "symmetric". A dozen
+# are truly so, or too vague to have an order; the others are relations with few items, which the
 # authors leave out because a handful of lucky answers would weigh as much as a thousand.
 SYMMETRIC = _names("around, beside, by, near, next to, of, on the side of, with") | _names(
     "adjusting, attached to, between, bigger than, biting, boarding, brushing, chewing, cleaning, "

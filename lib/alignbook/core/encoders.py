@@ -23,7 +23,7 @@ class BiGRU(nn.Module):
         self.word_dropout = word_dropout
 
     def forward(self, ids: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """ids `(B, L) int64`, lengths `(B,)` → states `(B, L, dim) float`, zeros behind the end."""
+        """ids `(B, L) int64`, lengths `(B,)` → states `(B, L, dim) float`, zeros after the end."""
         if self.training and self.word_dropout:
             lost = torch.rand(ids.shape, device=ids.device) < self.word_dropout
             ids = ids.masked_fill(lost, UNKNOWN)

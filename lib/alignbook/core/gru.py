@@ -21,11 +21,11 @@ def states(gru: nn.GRU, vectors: torch.Tensor, lengths: torch.Tensor) -> torch.T
     ----------
     gru : of one layer, one or two directions, `batch_first`.
     vectors : (B, L, D) float
-    lengths : (B,) int64, within 1…L: what stands behind never counts.
+    lengths : (B,) int64, within 1…L: what follows never counts.
 
     Returns
     -------
-    (S, B, L, d) float for S directions, zeros behind a sequence's end.
+    (S, B, L, d) float for S directions, zeros after a sequence's end.
     """
     if vectors.is_cuda:
         return on_gpu(gru, vectors, lengths)

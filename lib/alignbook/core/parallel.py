@@ -28,8 +28,8 @@ def part(seed: int, step: int, *batch: torch.Tensor) -> tuple[torch.Tensor, ...]
     """This rank's rows of a step's tensors, `(B, …)` each; parts differ by one row at most.
 
     From here to the next part a rank other than the first draws random numbers of its own, by seed
-    and step: two ranks would else drop out the same of different pictures. As they depend on nothing
-    else, a checkpoint need not hold them.
+    and step: otherwise two ranks would drop out the same of different pictures. As they depend on
+    nothing else, a checkpoint need not hold them.
 
     ValueError for fewer rows than ranks.
     """

@@ -35,14 +35,14 @@ def accelerator(device: torch.device, precision: str):
 
 
 def full(x: torch.Tensor) -> torch.Tensor:
-    """The same in float32 if it is of less; as it is otherwise."""
+    """The same in float32 if it is of less; otherwise as it is."""
     return x.to(torch.promote_types(x.dtype, torch.float32)) if x.is_floating_point() else x
 
 
 def in_float32(function: Callable) -> Callable:
     """The function without autocast, its tensors in float32: for similarities and losses.
 
-    Of logits that a temperature scales, or of sums over many, bfloat16 leaves too little.
+    bfloat16 leaves too little of logits that a temperature scales, or of sums over many.
     """
 
     @functools.wraps(function)

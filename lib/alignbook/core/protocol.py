@@ -11,8 +11,8 @@ TIE_RULES = ("pessimistic", "optimistic", "expected")
 def looked_at(images: int) -> int:
     """How many of dev's first images, of so many, looks in training compare: at most 300 [A].
 
-    The best look is what an arm is reported with. By a hundred images chance chose it: their recalls
-    stand near their end long before those of a thousand do.
+    The best look is what an arm is reported with. With a hundred images chance chose it: their
+    recalls come near their final level long before those of a thousand do.
 
     >>> looked_at(300), looked_at(60), looked_at(5000)
     (300, 60, 300)

@@ -7,7 +7,7 @@ docs/README.md: here [X] is what its relatives say of it, [C] the code that thos
 
 That code goes through the captions one by one. Here captions of one length are compared together,
 without a word of padding; and where calls would take longer than products, captions of several
-lengths, what stands behind their ends hidden. No score depends on it.
+lengths, with what follows their ends hidden. No score depends on it.
 """
 
 from typing import NamedTuple
@@ -30,7 +30,7 @@ MIXED = 2**18  # of a block whose captions are of several lengths
 class Encoded(NamedTuple):
     """Images or captions as the similarity takes them; d is the joint width.
 
-    `local` `(B, K, d)`: unit vectors of the regions, or of the words, zeros behind a caption's end.
+    `local` `(B, K, d)`: unit vectors of the regions, or of the words, zeros after a caption's end.
     `pooled` `(B, d)`: their mean, of length 1; its cosines compare images with images, captions
     with captions and both with each other. `whole` `(B, d)`: the vector that self-attention makes
     of them. `lengths` `(B,)`: words of each caption; None for images.
@@ -180,8 +180,8 @@ def blocks(lengths: torch.Tensor, each: int, most: int):
 
 
 def ended(captions: Encoded, length: int) -> tuple[Encoded, torch.Tensor | None]:
-    """Captions of `length` words at most without what stands behind, and which of their alignments
-    are real, `(B2, 1 + L) bool`; None where all are.
+    """Captions of at most `length` words without what follows, and which of their alignments are
+    real, `(B2, 1 + L) bool`; None where all are.
     """
     lengths = captions.lengths
     captions = captions._replace(local=captions.local[:, :length])
@@ -196,9 +196,9 @@ def ended(captions: Encoded, length: int) -> tuple[Encoded, torch.Tensor | None]
 def attended(words: torch.Tensor, regions: torch.Tensor, scale: float) -> torch.Tensor:
     """For each word the mixture of an image's regions it attends to: unit vectors.
 
-    Words `(B2, L, d)`, zeros behind a caption's end, regions `(B1, K, d)` → `(B1, B2, L, d)`. The
-    cosines, through a leaky ReLU, are normalised over a caption's words before the softmax over
-    the regions [C].
+    Words `(B2, L, d)`, zeros after a caption's end, regions `(B1, K, d)` → `(B1, B2, L, d)`. The
+    cosines, through a leaky ReLU, are normalised over a caption's words before the softmax over the
+    regions [C].
     """
     n, length, d = words.shape
     cosines = F.leaky_relu(words.flatten(0, 1) @ regions.flatten(0, 1).T, 0.1).view(n, length, -1)

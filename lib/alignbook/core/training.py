@@ -103,7 +103,8 @@ def fit(
     and `gradients` `(S, 2048) float32`, some of the gradient's entries at early steps, by which
     `runs.check_arms_differ` tells arms.
 
-    Steps have the precision of the run at work. Of several ranks all take them; rank 0 writes.
+    Steps have the precision of the run at work. Where there are several ranks, all take them; rank
+    0 writes.
     """
     _prepare_torch()
     course, steps = _Course(model, descent), descent.steps
@@ -154,7 +155,7 @@ class _Course:
         self.accelerator = precision.accelerator(device, self.precision)
 
     def begin(self, folder: Path) -> Path:
-        """Go on from the checkpoint if it is whole, else from the start, all ranks as rank 0; its path."""
+        """Go on from the checkpoint if it is whole, or start anew, all ranks as rank 0; its path."""
         folder = ranks.told(lambda: folder)
         checkpoint = folder / "checkpoint.pt"
         if ranks.told(lambda: are_whole(folder)):
@@ -244,7 +245,7 @@ def _look(model, dev_at, step: int) -> float:
 
 
 def best_look(dev: list) -> int:
-    """Which look at dev, a pair (steps taken, value) each, is the best; of equal ones the first.
+    """Which look at dev, a pair (steps taken, value) each, is the best; the first of equal ones.
 
     >>> best_look([(0, 3.2), (4, 90.0), (8, 95.0), (12, 95.0)])
     2
@@ -255,7 +256,7 @@ def best_look(dev: list) -> int:
 def take_best(model, outcome: dict, part: str = "") -> dict:
     """Give a model that was trained, or that `part` of it, its weights at the best look of `fit`.
 
-    So is every arm reported, whatever it learnt afterwards [X]. Returns which look at dev it was:
+    Every arm is reported so, whatever it learnt afterwards [X]. Returns which look at dev it was:
     "best step", the steps taken then. The outcome's "checksum" is of what training came to.
     """
     outcome["checksum"] = checksum(model)
@@ -265,7 +266,7 @@ def take_best(model, outcome: dict, part: str = "") -> dict:
 
 
 def keep(state: dict, checkpoint: Path) -> None:
-    """Leave a checkpoint that outlasts a power cut, its hash behind its end."""
+    """Leave a checkpoint that outlasts a power cut, its hash after its end."""
     aside = checkpoint.with_suffix(".tmp")
     torch.save(state, aside)
     durable.seal(aside)
@@ -275,7 +276,7 @@ def keep(state: dict, checkpoint: Path) -> None:
 def are_whole(folder: Path) -> bool:
     """Whether there is a checkpoint to go on from, and all that lie there are as `keep` left them.
 
-    Else they are set aside, and training begins anew.
+    Otherwise they are set aside, and training begins anew.
     """
     there = sorted(folder.glob("checkpoint.*pt"))
     bad = [path for path in there if not durable.is_sealed(path)]

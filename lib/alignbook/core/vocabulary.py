@@ -22,7 +22,7 @@ def tokenize(caption: str) -> list[str]:
 class Vocabulary:
     """The words a model knows; id 0 is padding, id 1 every other word.
 
-    Built on training captions only, else test words would leak into the model.
+    It is built on training captions only, otherwise test words would leak into the model.
 
     >>> v = Vocabulary.build(["a dog", "a cat"], min_count=2)
     >>> v.words, v.encode(["a cow"])[0].tolist()

@@ -51,7 +51,7 @@ def parse(spec: str) -> tuple[str, Path | None]:
     Raises
     ------
     DataError
-        Unknown name, or a folder too few or too many.
+        An unknown name, or one folder too few or too many.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def check(spec: str, asked: Asked | None = None) -> list[str]:
     """What stands in the way of using a data set; nothing is decoded, empty when all is well.
 
     With what is asked also whether there are images and regions enough for it, words to learn, room
-    on the disk, and no feature among those taken that no model can take.
+    on the disk, and no feature among those taken that a model cannot use.
     """
     try:
         name, folder = parse(spec)
@@ -273,7 +273,7 @@ def _read(
     else:
         found = karpathy.read(folder, name)
     for path in (folder / file for file in regions.FILES):
-        if path.exists() and not path.is_file():  # else it would count as none
+        if path.exists() and not path.is_file():  # otherwise it would count as none
             found.problems.append(
                 f"{path}: no regular file, expected one; put region features there"
             )

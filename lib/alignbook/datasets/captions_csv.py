@@ -9,9 +9,9 @@ read, and counted.
 
 The tables don't say which image belongs to which split. Where the three lists of Flickr8k's split
 lie beside the table (or in Flickr8k_text) they are taken; beside Karpathy's file the table isn't
-needed. Else the split is fixed and ours: names sorted, the first 6,000 (29,000) train, the next
-1,000 (1,014) dev, the next 1,000 test, the rest unused. Names begin with the photograph's number
-on its site, so that pictures of one series mostly stay in one split.
+needed. Otherwise the split is fixed and ours: names sorted, the first 6,000 (29,000) train, the
+next 1,000 (1,014) dev, the next 1,000 test, the rest unused. Names begin with the photograph's
+number on its site, so that pictures of one series mostly stay in one split.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ Training images come from the train file. The val file, its images in the order 
 cut into dev, the first min(5000, half), and test, as many again; the rest is unused and counted.
 This split is ours: published figures are on Karpathy's, which his dataset_coco.json gives. A third
 file captions_test*.json, which COCO never published, is the test split where there is one, and all
-of val is dev: a world of any sizes can be written so. Of an image's captions (five to seven) the
-first five count, in the order of their ids.
+of val is dev: a world of any sizes can be written so. The first five of an image's captions (five
+to seven) count, in the order of their ids.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """CoNLL-U: one word a line in ten columns, tab between them, an empty line after each sentence.
 
-Of the ten columns seven are kept; lines of contractions (1-2) and of words that are not there
-(8.1) are skipped, as parsers are measured on the words.
+Seven of the ten columns are kept; lines of contractions (1-2) and of words that are not there (8.1)
+are skipped, as parsers are measured on the words.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from alignbook.store import durable
 def load_json(path: Path, kind: type, remedy: str, keys_name_items: bool = False):
     """What a JSON file holds; a list or dict, as ``kind`` says, with something in it.
 
-    Where ``keys_name_items``, no key may stand twice, of which JSON readers silently keep the
-    last. Looking costs half of the time on large files.
+    Where ``keys_name_items``, no key may stand twice, as JSON readers silently keep the last.
+    Looking costs half of the time on large files.
 
     Raises
     ------

@@ -2,8 +2,8 @@
 
     {"images": [{"filename", "split", "sentences": [{"raw", "tokens"}, …], ["filepath"]}, …]}
 
-COCO's "restval" images count as training; of COCO's sentences (five to seven) the first five
-are kept.
+COCO's "restval" images count as training; the first five of COCO's sentences (five to seven) are
+kept.
 
 Photographs that are missing are an error, with one exception that has to be asked for. Most of
 Flickr8k's photographs are in Flickr30K too; a file ``flickr30k_to_flickr8k_photo.json``,

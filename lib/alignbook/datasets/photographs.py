@@ -16,7 +16,7 @@ from alignbook.store import contents, verbatim
 
 SHOWN = 8  # problems that are named before they are only counted
 LONGEST = 2000  # characters of a caption; the longest of Flickr30K has 402
-SAME_IN = 1000  # of so many images of dev or test one may be a training image under another name
+SAME_IN = 1000  # one of so many images of dev or test may be a training image under another name
 
 
 @dataclass
@@ -147,7 +147,7 @@ class Collection:
             if S_ISREG(mode) and os.access(self.images / path, os.R_OK)
         ]
         found = contents.sha256([self.images / path for path in there])
-        hashes = dict(zip(there, found, strict=True))  # who decodes the others names them
+        hashes = dict(zip(there, found, strict=True))  # whatever decodes the others names them
         for path in listed:
             digest.update(f"{path}\t{hashes.get(path)}\n".encode())
         if self.regions:

@@ -69,8 +69,8 @@ def square(path: Path, size: int) -> np.ndarray:
     """A picture as a square `(size, size, 3) uint8`, upright as its EXIF data says.
 
     The shorter side becomes `size` (bicubic), then the middle is cut out, as `prepared.decode` does
-    with `fit="crop"`. What is transparent is shown on white. Of a larger JPEG a half, a quarter or
-    an eighth is decoded, with twice the pixels a side that are needed.
+    with `fit="crop"`. What is transparent is shown on white. A larger JPEG is decoded at a half, a
+    quarter or an eighth, with twice the pixels a side that are needed.
 
     Raises
     ------

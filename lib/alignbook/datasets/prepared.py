@@ -3,7 +3,7 @@
 A folder holds images.npy, captions.json, splits.json, names.json and meta.json, which states size
 and hash of all the others: a folder that is no longer as it was written is set aside and prepared
 again. The embedded world adds objects, relations and phrases as .parquet, region features of one's
-own regions.npy. Of a precomp collection there are no images, and the features stay where they are.
+own regions.npy. A precomp collection has no images, and its features stay where they are.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class Dataset:
     @cached_property
     def described(self):
         """Which gold objects a caption of their picture speaks of, `(R,) bool` in the order of
-        `objects`; None for photographs. Who takes only these leaves out what nobody mentions.
+        `objects`; None for photographs. To take only these leaves out what nobody mentions.
         """
         if self.objects is None:
             return None
@@ -190,7 +190,7 @@ class Dataset:
 def is_whole(folder: Path) -> bool:
     """Whether a prepared folder is there, every file of it as it was written.
 
-    Else what is there is set aside, in a line that names what is wrong, for it to be made again.
+    Otherwise what is there is set aside, in a line that names what is wrong, and is made again.
     Files that look as they did when another process read them are not read.
     """
     if not folder.exists():
@@ -429,8 +429,8 @@ def _square(path: Path, size: int, box: list[int] | None, fit: str, item: str) -
 
 
 def progress(items, total: int, what: str):
-    """Iterate with a bar that appears after two seconds; off a terminal with a line at times. A job
-    of the main job tells that one instead how far it is.
+    """Iterate with a bar that appears after two seconds; off a terminal with a line now and then. A
+    job of the main job tells that one instead how far it is.
     """
     if is_shared():
         return _told(items, total, what)

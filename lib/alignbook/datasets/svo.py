@@ -146,7 +146,7 @@ def as_modified(probes):
 
     ComAlign makes a second caption by putting the negative triplet's words in the place of the
     positive one's, and matches "the images with their corresponding positive or negative
-    captions" two by two. Said no further; so, as far as it goes [A]:
+    captions" two by two. It says no more than that; so we take it as follows [A]:
 
     - only the word that differs is replaced, at its first place in the sentence (an object: at
       its last), in the form it has there: plural or third person, -ing, -ed, four irregular

@@ -44,7 +44,7 @@ ALIKE = (
 
 
 class Said(NamedTuple):
-    """A caption as a model reads it: its words, which are unknown, what to tell about it."""
+    """A caption as a model reads it: its words, which are unknown, what to say about it."""
 
     words: list[str]
     unknown: list[bool]
@@ -90,8 +90,8 @@ def _lexicon(gallery: Gallery) -> dict:
 def exchanges(gallery: Gallery, word: str) -> list[str]:
     """Words that could stand in a word's place and say something else of the same kind.
 
-    In the world those of the same attribute but for synonyms; else of its row in `ALIKE`. All are
-    in the model's vocabulary.
+    In the world those of the same attribute except synonyms; otherwise of its row in `ALIKE`. All
+    are in the model's vocabulary.
     """
     if gallery.dataset.objects is not None and word in (told := _lexicon(gallery)):
         kind, meaning = told[word]

@@ -100,16 +100,16 @@ def rank(scores: np.ndarray, own: np.ndarray) -> int:
 
 
 def best_first(scores: np.ndarray, own: np.ndarray, k: int) -> np.ndarray:
-    """The k best, of a tie one's own last, so that the first of one's own stands at its `rank`."""
+    """The k best, one's own last in a tie, so that the first of one's own stands at its `rank`."""
     return np.lexsort((own, -scores))[:k]
 
 
 def contributions(scores: torch.Tensor, pooling: str = "lse", scale: float = 10.0) -> torch.Tensor:
     """What each query adds to a pooled score: `(Q,)` → `(Q,)`, whose sum is the score.
 
-    Of a mean and a sum these are the terms; of max pooling the largest has all. LogSumExp has no
-    terms: each query gets the share softmax(λ s)_i, which is how fast the score grows with s_i,
-    and softmax pooling is the sum of such shares times s_i.
+    For a mean and a sum these are the terms; in max pooling the largest has all. LogSumExp has no
+    terms: each query gets the share softmax(λ s)_i, which is how fast the score grows with s_i, and
+    softmax pooling is the sum of such shares times s_i.
 
     >>> contributions(torch.tensor([0.2, 0.6]), "mean")
     tensor([0.1000, 0.3000])
@@ -160,7 +160,7 @@ def pair(config, regions: torch.Tensor, words: torch.Tensor) -> Pair:
     parts = _in_units(config, contributions(scores, config.pooling, config.scale))
     weights, best = omega, omega.argmax(1)
     if not visual:
-        chose = omega.T  # (L, K): which regions a word is the best of
+        chose = omega.T  # (L, K): the regions for which a word is the best
         parts, best = chose @ parts, (chose * (2 + scores)).argmax(1)
         scores = (chose * scores).sum(1) / chose.sum(1)
         weights = chose / chose.sum(1, keepdim=True).clamp(min=1)

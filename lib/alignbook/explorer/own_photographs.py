@@ -1,8 +1,8 @@
 """Your own photographs in the explorer: a folder without captions, seen by a trained matcher.
 
 `./run_all.sh lab --photos DIR` names the folder. The matchers are those of the results folder with
-most of them whose training photographs were seen by the packaged image tower. What they need besides
-is in the run store, so the photographs that they were trained on may have gone.
+the most of them whose training photographs were seen by the packaged image tower. What they need
+besides is in the run store, so the photographs that they were trained on may have gone.
 """
 
 import os
@@ -99,7 +99,8 @@ def places(book) -> dict[str, Place]:
 
 def _models(*first) -> tuple | None:
     """Workbook, key of its base model and its methods (label → seed → key) that suit; of several
-    workbooks that which is given, else the one of most methods, of equal ones the largest profile.
+    workbooks the given one, otherwise the one with most methods, and of equal ones the largest
+    profile.
     """
     found = []
     for each in (*first, *gallery.workbooks()):

@@ -120,7 +120,7 @@ def _words_figure(galleries, looks, image, words, shown):
 
 
 def captions_table(galleries: dict, image: int, k: int = 5) -> pd.DataFrame:
-    """`ranked_captions` of each method for reading: own ones marked, numbers behind the words."""
+    """`ranked_captions` of each method for reading: own ones marked, numbers after the words."""
     lines = []
     for name, each in galleries.items():
         for line in matching.ranked_captions(each, image, k).itertuples():

@@ -26,7 +26,7 @@ from alignbook.papers.chan.show import WARM
 
 HERE = Path(__file__).parent
 INPUTS = ("data", "seed", "left", "right", "caption", "image", "swap")
-THUMBNAIL = 104  # pixels a side of the pictures that were found; of fine screens two make one
+THUMBNAIL = 104  # pixels a side of the pictures that were found; two are one on fine screens
 
 
 def show(book):

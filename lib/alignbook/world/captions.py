@@ -178,9 +178,9 @@ def holds(caption: Caption, scene: Scene) -> bool:
 
 
 def oracle_scores(scenes: list[Scene]) -> np.ndarray:
-    """Scores of one who knows the scenes and takes captions by their word: the ceiling.
+    """Scores of an oracle that knows the scenes and takes captions at their word: the ceiling.
 
-    A caption scores 0 with a scene it doesn't hold for, else the more the fewer scenes of the
+    A caption scores 0 with a scene it doesn't hold for, otherwise the more the fewer scenes of the
     list it holds for.
 
     Returns

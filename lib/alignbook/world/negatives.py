@@ -1,8 +1,8 @@
 """Hard negatives: captions and pictures that differ from the true ones in one thing only.
 
 Three kinds, as the field has them: attributes exchanged (VG-Attribution), subject and object
-exchanged (VG-Relation), and another picture for the same sentence in which the subject, the verb
-or the object is another (SVO-Probes). Every negative is checked against the scene.
+exchanged (VG-Relation), and another picture for the same sentence in which the subject, the verb or
+the object differs (SVO-Probes). Every negative is checked against the scene.
 
 Words alone don't tell which of two captions is true: both are made of the same words, and what is
 exchanged was drawn independently of what it is said of. Colours are therefore exchanged only
@@ -119,8 +119,8 @@ def svo(scenes: list[Scene]):
 
     A negative scene has the same things but for the replaced shape, or the same things in another
     relation; all of them are placed anew. Its signature belongs to its source's split. The sentence
-    is the same for both pictures, so words can't tell; but who knows which coloured shapes are
-    frequent in training, and no words, is right on two thirds of replaced shapes.
+    is the same for both pictures, so words can't tell; but a prior that knows which coloured shapes
+    are frequent in training, and no words, is right on two thirds of replaced shapes.
 
     Returns
     -------

@@ -56,8 +56,8 @@ def _sheen(material: str, canvas: int, form: tuple) -> tuple[np.ndarray, np.ndar
     """What light makes of a colour c: ``c * keep / 16 + add``, both ``(h, w, 1) int32``.
 
     Glossy things have a bright rim towards the light, up on the left, and a dark rim on the other
-    side; across metallic things runs a broad band of light and one of shade. So a material shows
-    on black as on white, on every texture, and on the thinnest shape.
+    side; a broad band of light and one of shade run across metallic things. So a material shows on
+    black as on white, on every texture, and on the thinnest shape.
     """
     seen = mask(canvas, *form)[:, :, 0] >= SEEN
     height, width = seen.shape

@@ -129,8 +129,8 @@ def grouped_max(queries: Tensor, codewords: Tensor, offsets: Tensor) -> Tensor:
     Returns
     -------
     (Q, B) float
-        -inf of an empty group. Of equal codewords the first gets the gradient. Half precision comes
-        back in float32, but "cpu" rounds every score to half precision before the maximum.
+        -inf for an empty group. The first of equal codewords gets the gradient. Half precision
+        comes back in float32, but "cpu" rounds every score to half precision before the maximum.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def fgm(x: Tensor, x_offsets: Tensor, y: Tensor, y_offsets: Tensor) -> tuple[Ten
     Returns
     -------
     x_to_y, y_to_x : (B1, B2) float
-        Of sets b and b', ``mean_{i in b} max_{j in b'} x_i · y_j`` and ``mean_j max_i x_i · y_j``;
+        For sets b and b', ``mean_{i in b} max_{j in b'} x_i · y_j`` and ``mean_j max_i x_i · y_j``;
         0, without a gradient, where either set is empty. Half precision as in `grouped_max`.
 
     Raises
@@ -232,7 +232,7 @@ def fgm(x: Tensor, x_offsets: Tensor, y: Tensor, y_offsets: Tensor) -> tuple[Ten
 def _fgm(
     x: Tensor, x_offsets: Tensor, y: Tensor, y_offsets: Tensor, with_index: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Both means `(B1, B2)`; for the gradient, of every member which of each other set is best:
+    """Both means `(B1, B2)`; for the gradient, which of each other set is best for every member:
     `(Nx, B2)` and `(Ny, B1) int16`, in an order that is the implementation's own, or `(0,)`.
     """
     return _implementation(_name(x)).fgm(x, x_offsets, y, y_offsets, with_index)
@@ -303,7 +303,7 @@ def soft_coding(queries: Tensor, codewords: Tensor, offsets: Tensor, temperature
     Returns
     -------
     (Q, B) float
-        0 of an empty group, and of codewords that cancel. Half precision is computed in float32.
+        0 for an empty group, and for codewords that cancel. Half precision is computed in float32.
 
     Raises
     ------

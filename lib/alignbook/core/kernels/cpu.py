@@ -29,9 +29,10 @@ def _cache() -> int:
     return 2**20
 
 
-# Scores of a block: in float32 as much as the cache, and 1 MB at least. Larger, what follows the
-# product waits for memory, the longer the more others use it; smaller, products take longer: with
-# 512 KB on a core that has so much, hard coding took 1.21 times its product at d = 256, for 1.14.
+# Scores of a block: in float32 as much as the cache, and 1 MB at least. In a larger one, what
+# follows the product waits for memory, the longer the more others use it; in a smaller one
+# products take longer: with 512 KB on a core that has so much, hard coding took 1.21 times its
+# product at d = 256, for 1.14.
 AREA = min(max(_cache() // 4, 2**18), 2**19)
 DEEP = 1024  # codewords of a block, if no group has more
 MEMBERS = math.isqrt(8 * AREA)  # of a block of `fgm`, a side
@@ -344,7 +345,8 @@ def soft_coding(queries, codewords, offsets, temperature, keep=False, block=None
 
 
 def _kept(kept, tile, part) -> tuple[Tensor, Tensor]:
-    """Of a block the scores `(N, Q)`, less the highest of their group, and `(3, B, Q)` more numbers.
+    """For a block the scores `(N, Q)`, less the highest of their group, and `(3, B, Q)` more
+    numbers.
 
     The memory of a block is in one piece: rows that lie a whole row of all queries apart take the
     product twice as long.
@@ -364,7 +366,7 @@ def _within(tile, groups) -> slice:
 
 
 def _cells(tiles, tall) -> int:
-    """Of the largest block."""
+    """For the largest block."""
     return tall * max((tile.rows.stop - tile.rows.start for tile in tiles), default=0)
 
 
@@ -376,7 +378,7 @@ def _grams(tile, codewords):
 
 
 class _Attended(NamedTuple):
-    """Of every group and query, `(b, Q)` each; ω isn't divided by its sum, as no cosine depends on
+    """For every group and query, `(b, Q)` each; ω isn't divided by its sum, as no cosine depends on
     the mixture's length.
     """
 
@@ -421,7 +423,9 @@ def _to_scores(given, of_groups, room, gram, of_gram, temperature):
 
 
 def _scored(group, own, tile, grams, room) -> Tensor:
-    """Of a block scores less the highest of their group, and weights, written; the rest of `_kept`."""
+    """For a block, scores less the highest of their group, and weights, written; the rest of
+    `_kept`.
+    """
     scores, weights, mixed, _ = room
     torch.mm(group, own.T, out=scores)
     of_groups = scores.new_empty(3, _within(tile, tile.runs[-1][0]).stop, len(own))
