@@ -359,7 +359,7 @@ def rows_of_sets(device: str) -> list[Row]:
 
 
 def quotients(device: str) -> list[Quotient]:
-    """Rows that are held against each other."""
+    """Rows that are compared with each other."""
     if device == "cuda":
         return [
             *(Quotient(f"{name} bf16", "grouped_max bf16", {1024: 1}) for name in MAXIMA),
@@ -545,7 +545,7 @@ def quotient_line(each: Quotient, d: int, own: pd.DataFrame, small: bool) -> dic
 
 
 def not_run() -> list[dict]:
-    """Of a GPU's rows those with a bar, and why a CPU's table has no numbers for them."""
+    """A GPU's rows that have a bar, and why a CPU's table has no numbers for them."""
     why = "there is no CUDA device" if not torch.cuda.is_available() else "this is the CPU's table"
     note = f"not run: {why}; python -m benchmarks.kernels --device cuda on one"
     listed = [(row, d, False) for rows, _, d in groups(FULL["cuda"], "cuda") for row in rows]

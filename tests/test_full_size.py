@@ -27,8 +27,8 @@ WORDS = [f"word{i}" for i in range(200)]
 
 @pytest.fixture(autouse=True)
 def keep_the_last(monkeypatch):
-    """Of so few pairs the first look may be the best on dev; what training made of it is wanted. A
-    checkpoint of some gigabytes is not.
+    """With so few pairs the first look may be the best on dev; what training made of it is wanted.
+    A checkpoint of some gigabytes is not.
     """
     monkeypatch.setattr(training, "best_look", lambda dev: len(dev) - 1)
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", float("inf"))

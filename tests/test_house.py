@@ -142,7 +142,7 @@ LISTING = ("chapters.py", "exhibits.py", "audit.py", "pack_members.py")
 
 
 def words_of(path: Path) -> set[str]:
-    """Words of a file: of code those of names and of strings, but not of its texts."""
+    """Words of a file; for code those of names and of strings, but not of its texts."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         said = []

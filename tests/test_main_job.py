@@ -556,7 +556,7 @@ def test_one_exhibit_of_those_that_are_there_is_computed_no_more(finished):
 
 
 def test_the_verdicts_are_shown_anew_when_those_on_other_data_are_others(finished):
-    """They stand beside one another; what is shown else stays."""
+    """They stand beside one another; what else is shown stays."""
     other = finished.root / "results/flickr8k-laptop"
     try:
         other.mkdir()

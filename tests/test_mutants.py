@@ -1,6 +1,6 @@
 """Every wrong version of an equation, listed under tests/mutants, must fail that equation's tests.
 
-A mutant is (name, file under lib/alignbook or a paper's room with a slash behind, snippet that
+A mutant is (name, file under lib/alignbook or a paper's room with a slash after it, snippet that
 occurs there exactly once, replacement, test file). Killed means that a test failed; an import error
 is a fault of the table.
 

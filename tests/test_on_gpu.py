@@ -35,7 +35,7 @@ def test_it_trains_what_a_processor_trains(case, tmp_path, monkeypatch):
 
 
 def test_gsl_trains_there(tmp_path):
-    """With dropout, which a GPU draws otherwise."""
+    """With dropout, which a GPU draws differently."""
     found = at_ranks.trained("gsl", tmp_path)
     assert torch.isfinite(found["loss"]).all() and len(found["loss"]) == at_ranks.STEPS
 

@@ -27,7 +27,7 @@ DOORS = (
 
 
 def rooms() -> list[str]:
-    """What the map of CONTRIBUTING.md lists, folders with a slash behind."""
+    """What the map of CONTRIBUTING.md lists, folders with a slash after their names."""
     table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("|---|---|\n")[2]
     return [line.split("`")[1] for line in table.splitlines() if line.startswith("|")]
 

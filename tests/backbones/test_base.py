@@ -33,7 +33,7 @@ def test_cell_labels_by_hand():
             "solid",
             "matte",
         ),  # the upper left quarter's top half
-        (7, 1, 0, 0, 64, 64, "ring", "blue", "big", "solid", "matte"),  # everything behind it
+        (7, 1, 0, 0, 64, 64, "ring", "blue", "big", "solid", "matte"),  # everything after it
         (9, 0, 48, 48, 64, 64, "star", "blue", "big", "solid", "matte"),
     )
     labels = base.cell_labels(table, np.array([9, 7]), size=64, grid=4)

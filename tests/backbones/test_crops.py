@@ -69,7 +69,7 @@ def test_a_crop_shows_what_its_phrases_speak_of(told):
 
 
 def test_phrases_are_true_of_every_crop_that_shows_what_they_say(told):
-    """Of a pair's crop what is said of either; relations only where they are said."""
+    """What is said of either thing of a pair's crop; relations only where they are said."""
     phrases, _, vocabulary = told
     shows = {"red star": [{"red", "star"}], "blue ring": [{"blue", "ring"}]}
     shows["small fish"] = [{"red", "fish", "small"}]

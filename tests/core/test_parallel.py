@@ -18,7 +18,7 @@ LENGTHS = torch.tensor([2, 1, 3, 1, 4])
 
 
 class Pair(torch.nn.Module):
-    """Encoders of both sides, and what acts behind the gather: a temperature, and a head on pairs."""
+    """Encoders of both sides, and what acts after the gather: a temperature, a head on pairs."""
 
     def __init__(self):
         super().__init__()
@@ -63,7 +63,7 @@ def by_columns(model, images, captions):
 @forked
 @pytest.mark.parametrize("work", [by_rows, by_columns])
 def test_loss_and_every_gradient_are_those_of_one_process(work, tmp_path):
-    """Three rows and two; before the gather, behind it, and past it."""
+    """Three rows and two; before the gather, after it, and past it."""
     one, alone = gradients(work)
     for loss, found in at_ranks.on_ranks(2, tmp_path, lambda: gradients(work)):
         torch.testing.assert_close(loss, one, rtol=1e-6, atol=0)
@@ -73,7 +73,7 @@ def test_loss_and_every_gradient_are_those_of_one_process(work, tmp_path):
 
 
 def encoded():
-    """Places, words with zeros behind their end, a mask and nothing, as parts and gathered."""
+    """Places, words with zeros after their end, a mask and nothing, as parts and gathered."""
     places, lengths = parallel.part(0, 0, PLACES, LENGTHS)
     real = torch.arange(int(lengths.max())) < lengths[:, None]
     words = torch.where(real, 1.0 + places[:, None], 0)[..., None]

@@ -18,7 +18,8 @@ IDS = torch.tensor(
 def build(kind="sgr", dropout=0.0, **changes):
     """A small model in double precision whose every parameter is drawn, none left at 0 or 1.
 
-    Graph reasoning is drawn more widely: else after three steps all alignments would be the same.
+    Graph reasoning is drawn more widely: otherwise after three steps all alignments would be the
+    same.
     """
     torch.manual_seed(0)
     sizes = dict(dim=8, sim_dim=5, regions=4) | changes
@@ -264,7 +265,7 @@ def test_members_that_are_not_real_have_no_weight():
 
 
 class Constant(nn.Module):
-    """A text side that isn't zero behind the end."""
+    """A text side that isn't zero after the end."""
 
     def forward(self, ids, lengths):
         return torch.ones(*ids.shape, 8).double()

@@ -34,7 +34,7 @@ def test_write_then_read_is_the_identity(tmp_path):
 
 @pytest.mark.parametrize("rate", [0.0, 0.2, 0.5, 1.0])
 def test_noise_permutes_that_many_captions(rate):
-    """Of 5,000 captions int(rate * 5000) may move; 1 in 1,000 of these stays with its image."""
+    """int(rate * 5000) of 5,000 captions may move; 1 in 1,000 of these stays with its image."""
     index = noise_index.make(1000, rate, seed=1)
     assert index.dtype == np.int64 and index.shape == (5000,)
     assert (np.bincount(index) == 5).all()

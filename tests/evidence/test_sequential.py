@@ -1,4 +1,4 @@
-"""The primary claim, those behind it, and the seeds that could still decide a claim.
+"""The primary claim, those after it, and the seeds that could still decide a claim.
 
 By hand, and by papers whose truth is known.
 """
@@ -46,7 +46,7 @@ def judged(metrics, *chosen, trials=None):
     return verdicts.judge(metrics, "laptop", chosen, trials=trials)[0].set_index("claim")
 
 
-# --- The primary claim, and those behind it ------------------------------------------------------
+# --- The primary claim, and those after it -------------------------------------------------------
 
 CLEAR, NONE = [10.0, 10.2, 9.9, 10.1, 10.0], [0.5, -2.0, 1.5, -0.5, 0.6]
 

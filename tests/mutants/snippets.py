@@ -37,7 +37,7 @@ SHOWN = {"cost", "identified", "pipeline", "retrieved", "shapes", "show", "times
 
 
 def resolved(library: Path, file: str, snippet: str) -> str:
-    """The one file of a room, named with a slash behind, that holds a snippet; a file is itself.
+    """The one file of a room, named with a slash after it, that holds a snippet; a file is itself.
 
     Where several do, the one that trains is meant.
     """

@@ -56,7 +56,7 @@ def test_what_training_frees_is_not_asked_for_again(tmp_path):
     assert told.returncode == 0, told.stderr
     pages = 5 * 2**26 // os.sysconf("SC_PAGESIZE")
     before, after = json.loads(told.stdout)
-    assert before > 0.9 * pages  # else this machine shows nothing
+    assert before > 0.9 * pages  # otherwise this machine shows nothing
     assert after < 0.05 * pages
 
 

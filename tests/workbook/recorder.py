@@ -2,7 +2,7 @@
 
 `python tests/workbook/recorder.py tests/expected/laptop_run.json laptop` starts the laptop profile
 of the world from what is stored now, and writes the recording when it is through. Any arguments
-behind the profile's name are handed on to ./run_all.sh.
+after the profile's name are handed on to ./run_all.sh.
 """
 
 import json
@@ -58,7 +58,7 @@ def recording(events: list[dict], said: dict[str, list], end: float) -> dict:
 
 
 def used(state: dict) -> dict:
-    """Of a state what guesses use."""
+    """What guesses use of a state."""
     found = {name: state[name] for name in USED if state.get(name) is not None}
     return found | ({"loss": 0} if "loss" in state else {})
 

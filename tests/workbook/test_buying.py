@@ -154,7 +154,7 @@ def test_the_graph_keeps_the_list_of_an_earlier_start():
 
 @pytest.mark.parametrize("seeds, most", [(4, 9), (3, 20), (1, 12)])
 def test_seeds_are_bought_between_looks_alone(seeds, most):
-    """Else the looks would spend more than the whole error."""
+    """Otherwise the looks would spend more than the whole error."""
     with pytest.raises(ValueError, match=f"seeds={seeds} and seeds_most={most}.*3, 5, 8, 12"):
         profiles.get("laptop", overrides={"seeds": str(seeds), "seeds_most": str(most)})
 
@@ -213,7 +213,7 @@ def test_a_start_of_a_part_keeps_what_was_bought_for_others(tmp_path, monkeypatc
 
 
 def test_an_answer_is_the_verdict_on_the_primary_claim(monkeypatch):
-    """Of twelve paired seeds one arm is better by 2 or 3; other claims of the paper are not asked."""
+    """In twelve paired seeds one arm is better by 2 or 3; no other claim of the paper is asked."""
     lines = [
         ("chan-T3", arm, "RSUM", seed, 100.0 + seed + (2 + seed % 2) * (arm == PAIR[1]), "learnt")
         for arm in (*PAIR, "textual-codebook")

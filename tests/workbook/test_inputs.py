@@ -96,7 +96,7 @@ def test_a_pretrained_model_is_the_base_of_a_workbook(place, huggingface):  # no
 
 @pytest.mark.realdata
 def test_photographs_are_prepared_as_the_model_prepares_them(realdata, tmp_path):
-    """Shortest side, then the middle: squashed ones would look otherwise to the model."""
+    """Shortest side, then the middle: squashed ones would look different to the model."""
     images = realdata / "coco" / "train2017"
     names = sorted(images.glob("*.jpg"))[:12]
     assert len(names) == 12

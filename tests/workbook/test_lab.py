@@ -166,7 +166,7 @@ def test_an_interrupted_cell_leaves_the_store_whole(tmp_path):
         assert (part / "checkpoint.pt").exists() and not (part / "run.json").exists()
 
         said = []
-        for _ in range(20):  # the kernel drops what comes right behind an error
+        for _ in range(20):  # the kernel drops what comes right after an error
             reply = client.execute_interactive(cell, timeout=120, output_hook=said.append)
             if reply["content"]["status"] != "aborted":
                 break

@@ -195,7 +195,7 @@ def test_a_job_tells_how_far_it_is_twice_a_second_at_most(tmp_path, monkeypatch)
 
 
 def test_parts_before_the_first_that_showed_anything_were_kept(tmp_path, monkeypatch):
-    """Of parts 0 to 4 the first two are stored, the third is trained, the fourth is shared."""
+    """The first two of parts 0 to 4 are stored, the third is trained, the fourth is shared."""
     monkeypatch.setattr(progress, "BETWEEN", 0)
     monkeypatch.setattr(progress, "_told", {**progress._told, "shown": True, "kept": 7})
     (tmp_path / ".live").mkdir()

@@ -191,7 +191,7 @@ def test_for_a_class_go_published_results_without_large_features(root, monkeypat
     assert [each["folder"] for each in choice.results] == ["world-laptop"]
     left = "with features of the world: the other machine makes them in seconds"
     assert choice.left[left] == 1
-    assert pack_choice.choose(root, ["smoke"]).keys == PACKED  # else they come along
+    assert pack_choice.choose(root, ["smoke"]).keys == PACKED  # otherwise they come along
 
 
 @pytest.mark.parametrize("megabytes, stays", [(64, False), (224, True)])
@@ -734,7 +734,7 @@ def test_what_runs_measure_is_taken():
 
 
 def test_what_no_machine_would_take_is_not_packed(root):
-    """Of older versions nothing is packed; what an array belies is told where it lies."""
+    """Nothing of older versions is packed; what an array belies is told where it lies."""
     store = root / "results/store"
     record = json.loads((store / SMALL / "run.json").read_bytes())
     del record["seal"]

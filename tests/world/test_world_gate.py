@@ -28,7 +28,7 @@ def training():
 
 
 def test_oracle_is_the_ceiling(pool):
-    """Who knows the scenes scores rSum >= 580, every tie counted against it."""
+    """An oracle that knows the scenes scores rSum >= 580, every tie counted against it."""
     scores = world.oracle_scores(pool)
     assert scores.shape == (1000, 5000)
     assert scores.sum(0) == pytest.approx(np.ones(5000), abs=1e-5)

@@ -314,8 +314,8 @@ class SAF(nn.Module):
 
 
 def _moments(logits: torch.Tensor, hidden: torch.Tensor | None) -> tuple:
-    """Of logits `(B1, B2, N)`, those `hidden` `(B2, N)` left out, for each caption: how many there are,
-    their mean and their variance, `(1, B2, 1)` or one number.
+    """How many logits of `(B1, B2, N)` each caption has, those `hidden` `(B2, N)` left out, their
+    mean and their variance, `(1, B2, 1)` or one number.
     """
     if hidden is None:
         variance, mean = torch.var_mean(logits, dim=(0, 2), correction=0, keepdim=True)

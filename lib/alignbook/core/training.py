@@ -155,7 +155,7 @@ class _Course:
         self.accelerator = precision.accelerator(device, self.precision)
 
     def begin(self, folder: Path) -> Path:
-        """Go on from the checkpoint if it is whole, or start anew, all ranks as rank 0; its path."""
+        """Go on from a whole checkpoint, or begin, all ranks as rank 0; the checkpoint's path."""
         folder = ranks.told(lambda: folder)
         checkpoint = folder / "checkpoint.pt"
         if ranks.told(lambda: are_whole(folder)):

@@ -41,8 +41,8 @@ from alignbook.evidence import printed_tables
 FLAT, COLLAPSE = 0.5, 5.0  # percent
 KEPT = ("id", "paper", "exhibit", "says", "where", "test", "least")
 KEPT += ("untestable", "print_only", "primary")
-UNITS = {"seconds": "s", "diagonal": "cosine", "spread": "sides", "label AUC": "AUC"}  # else points
-DECIMALS = {"×": 2, "cosine": 3, "sides": 3, "AUC": 3}  # of values of a unit, else 1
+UNITS = {"seconds": "s", "diagonal": "cosine", "spread": "sides", "label AUC": "AUC"}  # or points
+DECIMALS = {"×": 2, "cosine": 3, "sides": 3, "AUC": 3}  # of values of a unit, otherwise 1
 
 
 @dataclass(frozen=True)

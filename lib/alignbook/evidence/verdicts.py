@@ -294,8 +294,8 @@ def doubtful(claim: Claim, numbers: Numbers) -> dict[tuple[str, str], int]:
 
 
 def _controls(claim: Claim, numbers: Numbers):
-    """Of a claim's terms that have a control of four times the steps: the term, the target its column
-    names, and the values of both over their seeds.
+    """For each of a claim's terms that has a control of four times the steps: the term, the target
+    its column names, and the values of both over their seeds.
     """
     for term in dict.fromkeys(term for contrast in claim.contrasts for term in contrast.terms):
         target = term.target

@@ -48,7 +48,7 @@ def image_scores(gallery: Gallery, words: torch.Tensor) -> np.ndarray:
 
 @lru_cache(maxsize=8)
 def _products(gallery: Gallery) -> torch.Tensor:
-    """Of each picture's regions among themselves, `(N, K, K)`: 52 MB for 10,000 with 36 regions."""
+    """Products of each picture's regions, `(N, K, K)`: 52 MB for 10,000 with 36 regions."""
     return gallery.images @ gallery.images.mT
 
 

@@ -98,7 +98,7 @@ def _look() -> tuple[str, float]:
 
 
 def _files(package: Path) -> list[Path]:
-    """Its files but for bytecode, which other processes write and rename meanwhile."""
+    """Its files except bytecode, which other processes write and rename meanwhile."""
     there = (file for file in package.rglob("*") if "__pycache__" not in file.parts)
     return sorted(file for file in there if file.is_file())
 

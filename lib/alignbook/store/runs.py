@@ -82,8 +82,8 @@ class Stored(Protocol):
 class Config(Protocol):
     """A frozen dataclass of settings that says how its run is computed.
 
-    Of several ranks (`ranks`) the first computes it while the others wait, unless its `together` is
-    true: then all call `compute`, and what the others leave in their folders goes.
+    With several ranks (`ranks`) the first computes it while the others wait, unless its `together`
+    is true: then all call `compute`, and what the others leave in their folders goes.
     """
 
     def compute(self, inputs: Sequence, seed: int, folder: Path, device: str) -> dict:

@@ -73,7 +73,7 @@ def give_back() -> None:
 
 
 def resident(what: str) -> int:
-    """Bytes that Linux states for this process under "VmRSS" (now) or "VmHWM" (at the most)."""
+    """Bytes that Linux states for this process under "VmRSS" (now) or "VmHWM" (at most)."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(what))
 

@@ -51,6 +51,6 @@ def under_slurm(job: str) -> bool:
             said = ""
         shared = (re.findall(r"OverSubscribe=(\w+)", said) or [""])[0]
     if shared not in ("", "OK"):
-        return shared == "NO"  # else YES, USER or MCS: with some others
+        return shared == "NO"  # otherwise YES, USER or MCS: with some others
     own = re.match(r"\d+", os.environ.get("SLURM_JOB_CPUS_PER_NODE", ""))
     return own is not None and int(own[0]) >= (os.cpu_count() or 1)

@@ -52,7 +52,7 @@ def set_apart(settings: dict, notebooks: list[str]) -> dict:
     left_out = {k for k in needed if there["set"].get(k) == "none"}  # of which it has nothing yet
 
     def mixed(part: str, of: dict, instead: dict, fields: set) -> dict[str, str]:
-        """A part of settings, but for some fields, which are as others have them."""
+        """A part of settings, except some fields, which are as others have them."""
         kept = {k: v for k, v in of.get(part, {}).items() if k not in fields}
         return kept | {k: v for k, v in instead.get(part, {}).items() if k in fields}
 

@@ -1,7 +1,7 @@
 """Times that were published, for a results folder whose runs `unpack` brought.
 
 `unpack` lays them ready. The job that would measure takes them instead, once, each with a column that
-says whose they are: of changed code, or where somebody removed them, times are measured here.
+says whose they are: where code has changed, or somebody removed them, times are measured here.
 """
 
 import json

@@ -28,7 +28,7 @@ def files(profile, data: str) -> dict[str, str]:
     Returns
     -------
     dict
-        Of settings that name files alone. A model's hash has its label before it, which stands in
+        Only for settings that name files. A model's hash has its label before it, which stands in
         results.
 
     Raises

@@ -106,7 +106,7 @@ def other_verdicts(ours: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_other_code(ours: pd.DataFrame, reference: pd.DataFrame) -> pd.Series:
-    """Of each run that both lists have, as runs.csv does, whether other code computed it there."""
+    """For each run that both lists have, as runs.csv does, whether other code computed it there."""
     which = ["exhibit", "row", "role", "seed"]
     here = ours.drop_duplicates(which).set_index(which)["code"]
     there = reference.drop_duplicates(which).set_index(which)["code"]

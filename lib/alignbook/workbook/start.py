@@ -226,7 +226,7 @@ def _papermill(executed: Path) -> dict:
 
 
 def _others(kind: str) -> list[str]:
-    """The notebooks of a data set but for the one that shows this."""
+    """The notebooks of a data set except the one that shows this."""
     return [name for name in exhibits.resolve([], kind) if name != MAP]
 
 

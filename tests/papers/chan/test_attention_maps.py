@@ -235,7 +235,7 @@ def test_a_planted_picture():
 
 
 def test_a_box_elsewhere_is_that_of_another_picture():
-    """Of six words the first gets the box of the fourth, and so on."""
+    """The first of six words gets the box of the fourth, and so on."""
     words, boxes, quarter = planted(6)
     other = quarter[[3, 4, 5, 0, 1, 2]]
     codings = {"right": np.eye(4)[quarter], "other": np.eye(4)[other]}
@@ -418,7 +418,7 @@ def test_words_and_their_things_by_hand(two):
 
 
 def test_words_mean_what_the_world_meant(tmp_path):
-    """Of every noun the world knows which thing it had in mind when it wrote the caption."""
+    """The world knows for every noun which thing it had in mind when it wrote the caption."""
     scenes = [world.scene(world.Config(), "test", i) for i in range(60)]
     written = [world.write(scene) for scene in scenes]
     dataset = told(tmp_path, scenes, [[each.text for each in own] for own in written])

@@ -332,7 +332,7 @@ def test_fit_begins_with_all_violations(fitted):
 
 
 def test_the_trivial_loss_is_two_margins_a_negative(fitted):
-    """Of six pairs and a margin of 2.5: 2 α B with the hardest, (B - 1) times that with all."""
+    """For six pairs and a margin of 2.5: 2 α B with the hardest, (B - 1) times that with all."""
     assert fitted(0, all_violations=0.5).levels == [150.0, 150.0, 30.0, 30.0]
 
 

@@ -144,7 +144,7 @@ def slow_pool(gpo, values):
 def test_gpo_is_its_formula(lengths):
     torch.manual_seed(0)
     gpo = GPO()
-    gpo.score.weight *= 3  # else the coefficients are close to a mean's
+    gpo.score.weight *= 3  # otherwise the coefficients are close to a mean's
     sets = torch.randn(len(lengths), 7, 4)
     found = gpo(sets, torch.tensor(lengths))
     for values, length, pooled in zip(sets, lengths, found):

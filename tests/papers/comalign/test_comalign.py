@@ -48,7 +48,7 @@ def slow_fgm(x, x_mask, y, y_mask):
 
 
 def slow_terms(images, captions):
-    """Eq. 3–5 as loops, and who has what."""
+    """Eq. 3–5 as loops, and which sets have what."""
     slots = {"E": slice(1, 1 + N), "R": slice(1 + N, 1 + N + M)}
     found = {}
     for kind, part in slots.items():
@@ -300,7 +300,7 @@ def test_loss_is_that_of_a_loop(terms, coefficient):
 
 @pytest.mark.parametrize(("terms", "coefficient"), [("GER", 1.0), ("GER", 3.0), ("G", 2.0)])
 def test_the_trivial_loss_is_that_of_equal_similarities(terms, coefficient):
-    """Who lacks a component is in no denominator; where all have all it is 3 ln B."""
+    """What lacks a component is in no denominator; where all have all it is 3 ln B."""
     images, captions = sets(6, 10), sets(6, 11)
     model = model_of(network="none", terms=terms, coefficient=coefficient)
     equal, expected = torch.zeros(6, 6), 0.0
@@ -406,7 +406,7 @@ def test_weights_are_those_with_the_best_recalls_on_validation():
 
 
 def test_divisors_are_those_of_the_released_code():
-    """E + R together; of captions over the images from text to image, else of images."""
+    """E + R together; of captions over the images from text to image, otherwise of images."""
     images, captions = sets(4, 12), sets(8, 13)
     found = model_of(network="none", masked=False).similarities(images, captions)
     base = torch.randn(4, 8, generator=torch.Generator().manual_seed(1))

@@ -26,7 +26,7 @@ def chosen(exhibit, arm, profile=LAPTOP):
 
 
 def differences(exhibit, arm, profile=LAPTOP):
-    """What an arm has otherwise than the whole method."""
+    """What an arm has that differs from the whole method."""
     plain, found = chosen(*PLAIN, profile), chosen(exhibit, arm, profile)
     return {name: value for name, value in found.items() if value != plain[name]}
 
@@ -148,7 +148,7 @@ def test_the_whole_method_is_one_run_in_all_exhibits(profile):
 
 
 def test_every_arm_has_as_many_trials():
-    """Arms without attention vary the learning rate alone; the end-to-end control has one setting."""
+    """Without attention only the learning rate varies; the end-to-end control has one setting."""
     for exhibit in OF_COVALIGN:
         for arm, (candidates, _) in arms.arms(exhibit, profiles.get("gpu")).items():
             first = candidates[0].learning_rate

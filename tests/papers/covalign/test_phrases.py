@@ -95,7 +95,7 @@ def tokenizer():
 def test_pieces_of_a_word_are_all_its_own():
     whole = tokenizer().encode("a scarlet hoop", add_special_tokens=False)
     found = phrases.pieces_of(tokenizer(), "a scarlet hoop", (1, 2))
-    assert found == list(range(2, len(whole.ids) + 1))  # behind the mark and "a"
+    assert found == list(range(2, len(whole.ids) + 1))  # after the mark and "a"
     letters = tokenizer().encode("a t-star", add_special_tokens=False).ids
     assert phrases.pieces_of(tokenizer(), "a t-star, above", (1,)) == list(
         range(2, len(letters) + 1)

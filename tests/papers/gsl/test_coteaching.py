@@ -710,7 +710,7 @@ def labelled(labels):
 
 
 def test_a_run_keeps_its_course_epoch_by_epoch(inputs, tmp_path, monkeypatch):
-    """Of the last epoch it says what the run says; before the first division there is none."""
+    """For the last epoch it says what the run says; before the first division there is none."""
     seen, measured = [], two_networks.similarities
     monkeypatch.setattr(
         coteaching, "similarities", lambda *a: seen.append((a[5], measured(*a))) or seen[-1][1]
@@ -1231,7 +1231,7 @@ def test_a_runs_networks_can_be_had_again(slow_inputs, tmp_path, monkeypatch, si
 def test_a_run_that_was_cut_off_goes_on_as_if_it_had_not_been(
     inputs, tmp_path, monkeypatch, method, stop
 ):
-    """Epochs begin at steps 0 and 3; it stops behind steps 2 (a whole epoch) and 4."""
+    """Epochs begin at steps 0 and 3; it stops after steps 2 (a whole epoch) and 4."""
     config = config_of(method)
     whole = compute(config, inputs, 3, tmp_path / "whole")
     monkeypatch.setattr(training, "CHECKPOINT_SECONDS", -1.0)

@@ -336,7 +336,7 @@ def fgm_backward(x_grad, y_grad, x, x_offsets, y, y_offsets, x_index, y_index):
 
 
 def _shares(grad, offsets, groups, vectors):
-    """Of the gradient of means `(B, B')` each member's part, a sheet `(B', filled)`."""
+    """Each member's part of the gradient of means `(B, B')`, a sheet `(B', filled)`."""
     parts = grad / offsets.diff().clamp(min=1)[:, None]
     return parts.T.to(vectors.dtype)[:, groups[0]].contiguous()
 

@@ -30,7 +30,7 @@ def grouped_max_backward(grad, queries, codewords, offsets, index):
 
 
 def returned_in(dtype: torch.dtype) -> torch.dtype:
-    """The type that results of a type are computed and returned in: float32 at the least."""
+    """The type that results of a type are computed and returned in: float32 at least."""
     return torch.promote_types(dtype, torch.float32)
 
 
@@ -110,6 +110,6 @@ def _means(best, offsets):
 
 
 def _shares(grad, offsets):
-    """Of the gradient of a mean `(B, B')` each row's part, `(N, B')`."""
+    """Each row's part of the gradient of a mean `(B, B')`, `(N, B')`."""
     lengths = offsets.diff()
     return (grad / lengths.clamp(min=1)[:, None]).repeat_interleave(lengths, dim=0)

@@ -52,7 +52,7 @@ SWITCHES = (  # GSL's own open points
 
 
 def method_and_rate(arm: str) -> tuple[str, str]:
-    """Of an arm of the figure of all rates.
+    """The method and the rate of noise of an arm of the figure of all rates.
 
     >>> method_and_rate("gsl-0.4"), method_and_rate("gsl-0.4-long")
     (('gsl', '0.4'), ('gsl', '0.4'))

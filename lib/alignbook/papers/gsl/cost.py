@@ -18,7 +18,7 @@ from alignbook.store import runs
 from alignbook.store.stopwatch import alone, settle, timed
 
 ROUNDS = 5  # steps of a phase, after one that isn't counted
-DIVIDED = 256  # pairs that a division is timed on, at the least
+DIVIDED = 256  # pairs that a division is timed on, at least
 
 
 @dataclass(frozen=True)

@@ -410,9 +410,10 @@ def fit(method: Method, config: Config, inputs, seed: int, folder: Path, device:
     division; "division AUC" and "label AUC", the share of (clean, noisy) couples in which the clean
     pair has the larger mean p(clean) or label, over all pairs or those `labelled`; the seconds of
     each of `PHASES`; the pairs a network trained on. What the noise leaves undefined is missing.
-    `folder` gets the weights, in `loss` that of both networks' clean pairs by step, `index` (N,), `posterior` and `labels` (2, N), in `dev` RSUM after the
-    warm-up and after each epoch, in `course` what `identification.COURSE` names of each, and
-    `problems.json`: what the mixtures complained of.
+    `folder` gets the weights, in `loss` that of both networks' clean pairs by step, `index` (N,),
+    `posterior` and `labels` (2, N), in `dev` RSUM after the warm-up and after each epoch, in
+    `course` what `identification.COURSE` names of each, and `problems.json`: what the mixtures
+    complained of.
     """
     warmed = {"steps": 0, "training seconds": 0.0, "samples": 0}
     if config.warm_up_epochs:

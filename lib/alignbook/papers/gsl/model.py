@@ -126,8 +126,8 @@ def cosines(vectors: torch.Tensor, others: torch.Tensor | None = None) -> torch.
 class Anchors(NamedTuple):
     """Anchors of B pairs: which, `(B, 4) int64`, and whether there is one, `(B, 4) bool`.
 
-    They are columns of the cosines they were chosen by. The first two are the most similar by their images, the last two by their captions; a pair may
-    stand in both places.
+    They are columns of the cosines they were chosen by. The first two are the most similar by their
+    images, the last two by their captions; a pair may stand in both places.
     """
 
     index: torch.Tensor

@@ -87,7 +87,7 @@ class Config:
     learning_rate: float = 4e-3  # at its highest [A]
     confidence: float = 0.25  # which that of a box has to exceed [A]
     overlap: float = 0.7  # that a box may have at most with a surer one [A]
-    boxes: int = 50  # of a picture, at the most [A]
+    boxes: int = 50  # of a picture, at most [A]
     ultralytics: str = field(default_factory=_release)  # the library's release
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:

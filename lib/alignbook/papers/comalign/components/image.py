@@ -191,7 +191,7 @@ def enclosing(things: Boxes, most: int) -> Boxes:
 
 
 def intersection_over_union(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Of every box of `a` ``(A, 4)`` with every box of `b` ``(B, 4)``: ``(A, B)``."""
+    """The overlap of every box of `a` ``(A, 4)`` with every box of `b` ``(B, 4)``: ``(A, B)``."""
     low = np.maximum(a[:, None, :2], b[None, :, :2])
     high = np.minimum(a[:, None, 2:], b[None, :, 2:])
     both = np.maximum(high - low, 0).prod(-1)

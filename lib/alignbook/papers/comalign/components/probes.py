@@ -25,7 +25,7 @@ from alignbook.store import contents
 class Config:
     """What is taken of probes, as `vectors.Config` has it."""
 
-    entities: int = 10  # N, of each caption at the most [S]
+    entities: int = 10  # N, of each caption at most [S]
     relations: int = 10  # M, likewise [S]
     prepositions: bool = True  # "a star above a ring" is a relation too, without a verb [A]
     bare: bool = True  # "a red star" is the entity "star" too [A]; False: "red star" alone

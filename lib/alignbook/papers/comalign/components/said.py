@@ -17,7 +17,7 @@ from alignbook.papers.comalign.components import parser, text
 class Config:
     """What is taken of captions. The paper speaks of actions, and of "a specific relationship"."""
 
-    entities: int = 10  # N, of each caption at the most [S]
+    entities: int = 10  # N, of each caption at most [S]
     relations: int = 10  # M, likewise [S]
     prepositions: bool = True  # "a star above a ring" is a relation too, without a verb [A]
     bare: bool = True  # "a red star" is the entity "star" too [A]; False: "red star" alone

@@ -344,7 +344,7 @@ class Components:
     entities : `(C, N) int32`
     relations : `(C, M) int32`
     counts : how many captions have "no entity", "no relation", "more entities" than N, "more
-        relations" than M: those behind are left out.
+        relations" than M: those beyond are left out.
     """
 
     texts: list[str]

@@ -27,7 +27,7 @@ BATCH = 50  # crops or phrases that pass a model at a time: what it holds stays 
 class Config:
     """Whose vectors are made."""
 
-    entities: int = 10  # N, of each caption at the most [S]
+    entities: int = 10  # N, of each caption at most [S]
     relations: int = 10  # M, likewise [S]
     boxes: str = "detector"  # where those of the pictures come from, see `boxes_of` [A]
     images: int = 0  # the first so many of the training split, 0 for all; of others all [A]

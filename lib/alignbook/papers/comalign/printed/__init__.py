@@ -191,7 +191,7 @@ def _further(terms: dict, features: dict) -> Check:
 
 
 def _print() -> list[Check]:
-    """Bold cells, and the images behind the recalls."""
+    """Bold cells, and how many images the recalls are of."""
     cells = printed_tables.table("comalign-TI")
     cells = cells[~cells.row.str.endswith(GAIN)]
     columns = [cells.row.str.extract("(ViT-[A-Z]/[0-9]+)")[0], cells.column]
