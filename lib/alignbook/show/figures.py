@@ -66,7 +66,7 @@ def save(figure, folder: Path, name: str, data: pd.DataFrame | None = None) -> N
         figure.savefig(target / f"{name}.{kind}", bbox_inches=box, metadata=said)
     if data is not None:
         data.to_csv(target / f"{name}.csv", index=False)
-    plt.close(figure)  # otherwise the notebook shows it again at the end of the cell
+    plt.close(figure)  # else the notebook shows it again at the end of the cell
     show(target / f"{name}.png", alt)
 
 
