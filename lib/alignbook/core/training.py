@@ -103,8 +103,7 @@ def fit(
     and `gradients` `(S, 2048) float32`, some of the gradient's entries at early steps, by which
     `runs.check_arms_differ` tells arms.
 
-    Steps have the precision of the run at work. Where there are several ranks, all take them; rank
-    0 writes.
+    Steps have the precision of the run at work. All ranks take them, if there are several; 0 writes.
     """
     _prepare_torch()
     course, steps = _Course(model, descent), descent.steps
