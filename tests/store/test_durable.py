@@ -13,8 +13,21 @@ import numpy as np
 import pytest
 from alignbook.core import training
 from alignbook.datasets import by_name
+from alignbook.errors import DataError
+from alignbook.explorer import gallery
 from alignbook.store import contents, durable, runs
-from alignbook.workbook import folders, main_job, salvage
+from alignbook.workbook import (
+    beside,
+    folders,
+    main_job,
+    pack_choice,
+    published,
+    report,
+    report_notebooks,
+    salvage,
+    start,
+    workbook,
+)
 from test_datasets import Settings
 from test_training import Stop, train
 
@@ -244,9 +257,9 @@ def out(store, tmp_path, monkeypatch, capsys):
     run = runs.get(Toy(), 0)
     out = tmp_path / "results"
     listed = f"exhibit,arm,role,seed,key\nchan-T3,hard,report,0,{run.key}\n"
-    for file, text in zip(
-        MADE, ['{"folder": "world-1"}', json.dumps({"base": run.key}), listed, "exhibit,row\n", ""]
-    ):
+    data = json.dumps({"folder": "world-1", "images": {"test": 9}, "captions per image": 5})
+    texts = [data, json.dumps({"base": run.key}), listed, "exhibit,row\n", ""]
+    for file, text in zip(MADE, texts, strict=True):
         durable.write(out / file, text, sealed=not file.endswith(".done"))
     (out / "notebooks/10_chan.ipynb").write_text('{"cells": []}\n')
     folders.write_settings(out / "settings.json", SETTINGS)
@@ -345,6 +358,77 @@ def test_settings_and_starts_are_begun_anew(out, capsys, damage):
     assert not (out / "arms/chan-T3/hard.csv").exists()
     folders.write_settings(out / "settings.json", SETTINGS)
     assert salvage.settings_of(out) == SETTINGS
+
+
+def rename(settings: Path) -> None:
+    """Another profile, in JSON that is whole: the seal alone tells."""
+    settings.write_text(settings.read_text().replace('"profile": "', '"profile": "x'))
+
+
+unread = pytest.mark.parametrize("damage", [*DAMAGE[:-1], rename], ids=lambda each: each.__name__)
+# What reads the settings of the folder that it is asked for.
+ASKED = {
+    "book": report.build,
+    "the report's stamp": report.made_from,
+    "the report's workbook": report.opened,
+    "the report's pages of the library": report_notebooks.has_api,
+    "the map": lambda out: start.circumstances(SimpleNamespace(out=out, kind="world")),
+    "load": workbook.load,
+    "publish": lambda out: published.publish(out, out.parent / "reference", False),
+    "what is published of it": published.about,
+}
+
+
+@unread
+@pytest.mark.parametrize("asked", ASKED)
+def test_settings_that_are_not_whole_are_named_where_they_are_asked_for(out, asked, damage):
+    damage(out / "settings.json")
+    octets = (out / "settings.json").read_bytes()
+    with pytest.raises(DataError, match=r"/settings.json: cut or altered, .*\./run_all.sh again"):
+        ASKED[asked](out)
+    assert (out / "settings.json").read_bytes() == octets  # whoever only reads changes nothing
+
+
+def test_a_notebook_names_the_settings_it_cannot_read(out, monkeypatch):
+    """One that is opened without a profile, whatever is changed in it."""
+    empty(out / "settings.json")
+    monkeypatch.setattr(workbook, "most_complete", lambda kind: out)
+    for changed in ("", "chan_steps=3"):
+        with pytest.raises(DataError, match="/settings.json: cut or altered"):
+            workbook.open("", settings=changed)
+
+
+def packed(root: Path) -> list[str]:
+    return [each.name for each in pack_choice.referring(root)]
+
+
+def side_by_side(root: Path) -> list[str]:
+    own = SimpleNamespace(kind="coco", profile=SimpleNamespace(name="laptop"))
+    own.out = root / "results/coco-laptop"
+    return [label.replace(", ", "-") for label in beside.judged(own)]
+
+
+def explored(root: Path) -> list[str]:
+    return [each.out.name for each in gallery.workbooks("laptop")]
+
+
+@unread
+@pytest.mark.parametrize("found", [packed, side_by_side, explored])
+def test_other_results_whose_settings_are_not_whole_are_passed_over(
+    tmp_path, monkeypatch, capsys, found, damage
+):
+    monkeypatch.setattr(gallery, "ROOT", tmp_path)
+    for kind in ("flickr8k", "world"):
+        place = tmp_path / f"results/{kind}-laptop"
+        said = {"profile": "laptop", "data": kind}
+        folders.write_settings(place / "settings.json", SETTINGS | said)
+        (place / "claims.csv").write_text("claim,says,verdict\n")
+    assert sorted(found(tmp_path)) == ["flickr8k-laptop", "world-laptop"]
+    file = tmp_path / "results/flickr8k-laptop/settings.json"
+    damage(file)
+    assert found(tmp_path) == ["world-laptop"] and file.exists()
+    told = capsys.readouterr().err
+    assert (f"passed over: {file}: cut or altered" in told) == (found is packed)
 
 
 def test_what_is_of_other_code_or_was_removed_is_left(out, capsys):

@@ -148,17 +148,13 @@ def test_saved_tables_and_pages_of_the_report_show_text(tmp_path, monkeypatch):
     tables.save(FRAME, tmp_path, "t", CAPTIONS[0], CAPTIONS[3], {"score": 3})
     saved = (tmp_path / "tables/t.md").read_text(encoding="utf-8")
     assert "0.100" in saved and list(pd.read_csv(tmp_path / "tables/t.csv")) == list(FRAME)
-    (tmp_path / "settings.json").write_text(
-        json.dumps(
-            {
-                "set": {
-                    "parser": CAPTIONS[0],
-                    "boxes": f"/home/{PHOTOS[0]}",
-                    "base": "`x`$y$|[a](b)\x1b",
-                }
-            }
-        )
-    )
+    said = {"profile": "smoke", "data": "flickr8k=/photographs", "seeds": None}
+    said["set"] = {
+        "parser": CAPTIONS[0],
+        "boxes": f"/home/{PHOTOS[0]}",
+        "base": "`x`$y$|[a](b)\x1b",
+    }
+    (tmp_path / "settings.json").write_text(json.dumps(said))
     book = SimpleNamespace(
         out=tmp_path, kind="flickr8k", profile=SimpleNamespace(name="smoke", seeds=1, seeds_most=1)
     )

@@ -1,5 +1,6 @@
 """Verdicts on other data beside a workbook's own."""
 
+import json
 from types import SimpleNamespace
 
 import pandas as pd
@@ -57,8 +58,9 @@ def test_the_same_profile_goes_before_a_larger_one_and_smoke_stands_nowhere(resu
 
 def test_other_settings_are_named(results):
     out = results(world_laptop=WORLD, flickr8k_laptop=PHOTOGRAPHS)
-    (out / "flickr8k-laptop/settings.json").write_text('{"set": {"base": "photo-tower"}}')
-    (out / "world-laptop/settings.json").write_text('{"set": {"chan_steps": "7"}}')
+    for kind, changed in (("flickr8k", {"base": "photo-tower"}), ("world", {"chan_steps": "7"})):
+        said = {"profile": "laptop", "data": kind, "seeds": None, "set": changed}
+        (out / f"{kind}-laptop/settings.json").write_text(json.dumps(said))
     found = beside.table(book(out))
     assert list(found)[2:] == ["world, laptop", "flickr8k, laptop, base=photo-tower"]
 

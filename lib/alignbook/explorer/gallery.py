@@ -5,7 +5,6 @@ within the split, from 0.
 """
 
 import importlib
-import json
 import os
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,7 +21,7 @@ from alignbook.core.similarity import unit
 from alignbook.papers.chan import attention_maps, catalogue
 from alignbook.papers.chan.model import encode_captions, encode_images
 from alignbook.store import runs, verbatim
-from alignbook.workbook import exhibits, results, workbook
+from alignbook.workbook import exhibits, folders, results, workbook
 
 EXHIBITS = ("chan-T3", "chan-T1", "chan-T2")  # whose arms can be looked at
 HARD, SOFT = "hard coding", "cross-attention"
@@ -85,13 +84,13 @@ def _others(book):
 def workbooks(profile: str = ""):
     """The workbooks of all results folders here, or of those of a profile, by their folders' names."""
     for path in sorted((ROOT / "results").glob("*/settings.json")):
-        said = json.loads(path.read_text(encoding="utf-8"))
-        if profile in ("", said["profile"]):
-            try:
-                found = workbook.load(path.parent)
-            except ValueError:  # made by another version, with a setting that this one lacks
+        try:
+            if profile not in ("", folders.settings_of(path.parent)["profile"]):
                 continue
-            yield found
+            found = workbook.load(path.parent)
+        except ValueError:  # its settings can't be read, or are another version's
+            continue
+        yield found
 
 
 def methods(book, domain: str = "A", train: bool = False) -> dict:

@@ -1,14 +1,16 @@
 """Verdicts of other data beside a workbook's own: the world and photographs, and where they disagree."""
 
-import json
+import contextlib
 from pathlib import Path
 
 import pandas as pd
 
 from alignbook import ROOT
 from alignbook.core.names import PROFILES
+from alignbook.errors import DataError
 from alignbook.evidence import verdicts
 from alignbook.evidence.families import NO_DIFFERENCE
+from alignbook.workbook import folders
 
 DECIDED = ("reproduced", "contradicted", NO_DIFFERENCE)
 KINDS = ("world", "flickr8k", "flickr30k", "coco", "f30k_precomp", "coco_precomp", "precomp")
@@ -44,21 +46,21 @@ def published(kind: str, profile: str, root: Path = ROOT / "results/reference") 
 
 def judged(book) -> dict[str, pd.DataFrame]:
     """claims.csv of the data that were judged, by their name and profile, `book`'s own first; other
-    settings follow the name of other data.
+    settings follow the name of other data. Where those can't be read, it is passed over.
     """
     found, own = {}, book.out / "claims.csv"
     if book.profile.name != "smoke" and own.exists():
         found[f"{book.kind}, {book.profile.name}"] = own
     for kind, place in others(book.kind, book.profile.name, book.out.resolve().parent).items():
-        label = f"{kind}, {place.name.removeprefix(f'{kind}-')}{_changed(place)}"
-        found[label] = place / "claims.csv"
+        with contextlib.suppress(DataError):
+            label = f"{kind}, {place.name.removeprefix(f'{kind}-')}{_changed(place)}"
+            found[label] = place / "claims.csv"
     return {label: pd.read_csv(file, keep_default_na=False) for label, file in found.items()}
 
 
 def _changed(place: Path) -> str:
     """The settings of a results folder that are not its profile's, to follow its name."""
-    file = place / "settings.json"
-    changed = json.loads(file.read_text(encoding="utf-8"))["set"] if file.exists() else {}
+    changed = folders.settings_of(place)["set"] if (place / "settings.json").exists() else {}
     return "".join(f", {name}={value}" for name, value in changed.items())
 
 

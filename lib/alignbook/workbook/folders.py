@@ -9,10 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from alignbook import ROOT
+from alignbook.errors import DataError
 from alignbook.store import durable
 from alignbook.workbook import chapters, exhibits, profiles
 
 UNPACKED = ".unpacked"  # in a results folder whose runs another machine computed
+SAYS = {"profile", "data", "seeds", "set"}  # what settings.json says at least
 
 
 def results_folder(settings: dict) -> Path:
@@ -86,6 +88,29 @@ def resolved(settings: dict) -> tuple:
     said = named_files.compared(settings)
     same = said["files"] | dict.fromkeys(named_files.HOW, 1)
     return said["data"], said["source"] or "", replace(profile_of(settings), **same)
+
+
+def settings_of(out: Path) -> dict:
+    """What settings.json of a results folder says.
+
+    Raises
+    ------
+    DataError
+        It is not there, or not as it was written.
+    """
+    file, wrong = Path(out) / "settings.json", "cut or altered"
+    try:
+        said = json.loads(file.read_bytes()) if durable.is_sound(file) else None
+        if isinstance(said, dict) and SAYS <= set(said):
+            return said
+    except FileNotFoundError:
+        wrong = "file missing"
+    except ValueError:
+        pass
+    raise DataError(
+        f"{file}: {wrong}, expected the settings that these results were made with; start "
+        "./run_all.sh again as it was started for them, which writes the file anew"
+    )
 
 
 def write_settings(path: Path, settings: dict) -> None:

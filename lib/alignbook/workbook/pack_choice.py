@@ -2,11 +2,13 @@
 
 import csv
 import json
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from alignbook.errors import DataError
+from alignbook.workbook import folders
 from alignbook.workbook.pack_manifest import parsed
 
 # Bytes of features that are sooner made again than copied: regions of 224 MB take 10 s, while
@@ -57,10 +59,7 @@ def choose(
     DataError
         No results folder has the profile or data asked for, or none of them is published.
     """
-    settings = {
-        each.parent: json.loads(each.read_text())
-        for each in sorted(root.glob("results/*/settings.json"))
-    }
+    settings = referring(root)
     chosen = _chosen(root, settings, profiles, kinds, published)
     store = root / "results/store"
     found = {each.name: record_of(each) for each in store.glob("[0-9a-f]*") if each.is_dir()}
@@ -85,6 +84,17 @@ def choose(
             kept.add(key)
     served = [each for each in chosen if referred[each] & kept]
     return Choice(sorted(kept), [_results(each, settings[each]) for each in served], +left)
+
+
+def referring(root: Path) -> dict[Path, dict]:
+    """What results folders were made with; one that doesn't say it is named and passed over."""
+    found = {}
+    for file in sorted(root.glob("results/*/settings.json")):
+        try:
+            found[file.parent] = folders.settings_of(file.parent)
+        except DataError as error:
+            print(f"passed over: {error}", file=sys.stderr)
+    return found
 
 
 def _chosen(root: Path, settings: dict, profiles, kinds, published: bool) -> list[Path]:

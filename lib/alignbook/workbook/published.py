@@ -22,7 +22,7 @@ from alignbook import ROOT
 from alignbook.evidence.verdicts import JUDGED
 from alignbook.show import figures
 from alignbook.store import durable, verbatim
-from alignbook.workbook import again, beside, gallery, report
+from alignbook.workbook import again, beside, folders, gallery, report
 from alignbook.workbook.lent import MEASURED
 
 REFERENCE = ROOT / "results/reference"
@@ -238,7 +238,7 @@ def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) ->
 
 def _problem(out: Path, to: Path) -> str:
     """What speaks against publishing a results folder, "" if nothing does."""
-    said = json.loads((out / "settings.json").read_text(encoding="utf-8"))
+    said = folders.settings_of(out)
     name = f"{said['data'].partition('=')[0]}-{said['profile']}"
     if said["profile"] == "smoke" or out.name != name:
         return f"expected results/{name}, of a profile that decides something and its own settings"
@@ -348,7 +348,7 @@ def version(root: Path) -> str:
 
 def about(out: Path) -> dict:
     """Under which circumstances a results folder was made; no path of a folder is in it."""
-    said = json.loads((out / "settings.json").read_text(encoding="utf-8"))
+    said = folders.settings_of(out)
     starts = out / "starts.json"
     took = json.loads(starts.read_text(encoding="utf-8")) if starts.exists() else []
     return {

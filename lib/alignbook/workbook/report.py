@@ -8,7 +8,6 @@ import argparse
 import fcntl
 import hashlib
 import io
-import json
 import os
 import shutil
 import sys
@@ -19,7 +18,7 @@ from pathlib import Path
 from alignbook import ROOT
 from alignbook.store import durable, home, verbatim
 from alignbook.store.fingerprint import code_hash
-from alignbook.workbook import beside, profiles, report_notebooks
+from alignbook.workbook import beside, folders, profiles, report_notebooks
 
 STYLE = ROOT / "docs" / "report"
 INPUTS = ("settings.json", "starts.json", "runs.csv")  # besides the notebooks
@@ -106,7 +105,7 @@ def made_from(out: Path) -> str:
         digest.update(api.made_from().encode())
     inputs = [out / name for name in INPUTS if (out / name).exists()]
     if inputs and inputs[0].name == "settings.json":
-        said = json.loads(inputs[0].read_text(encoding="utf-8"))
+        said = folders.settings_of(out)
         if reference := beside.published(said["data"].partition("=")[0], said["profile"]):
             inputs.append(reference / "metrics.csv")
     for path in (*STYLE.iterdir(), *inputs, *report_notebooks.executed(out)):
@@ -165,7 +164,7 @@ def opened(out: Path):
     """The workbook behind a results folder; its device does not matter here."""
     from alignbook.workbook.workbook import Workbook
 
-    said = json.loads((out / "settings.json").read_text())
+    said = folders.settings_of(out)
     changed = said["set"] | ({"seeds": str(said["seeds"])} if said["seeds"] else {})
     profile = profiles.get(said["profile"], said["data"].partition("=")[0], changed)
     return Workbook(profile, said["data"], out)

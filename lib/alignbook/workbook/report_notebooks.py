@@ -9,7 +9,7 @@ from pathlib import Path
 
 from alignbook import ROOT
 from alignbook.store import verbatim
-from alignbook.workbook import execute, exhibits
+from alignbook.workbook import execute, exhibits, folders
 
 FOLDED = {  # tags of cells whose code is folded, and what stands there instead
     "parameters": "Parameters, as the notebook has them",
@@ -27,7 +27,7 @@ def executed(out: Path) -> list[Path]:
 
 def has_api(out: Path) -> bool:
     """Whether a folder's report has pages of the library: the smoke profile's is there sooner."""
-    return json.loads((out / "settings.json").read_text())["profile"] != "smoke"
+    return folders.settings_of(out)["profile"] != "smoke"
 
 
 def prepared(path: Path, wrong: str, others: set[str]):

@@ -14,6 +14,7 @@ from pathlib import Path
 from alignbook import ROOT
 from alignbook.datasets import prepared
 from alignbook.store import durable, runs
+from alignbook.workbook import folders
 from alignbook.workbook.exhibits import EXHIBITS
 
 MADE = (
@@ -33,9 +34,11 @@ MADE = (
 
 
 def settings_of(out: Path) -> dict | None:
-    """What settings.json of a results folder says; None if it is not there or not whole."""
+    """What settings.json of a results folder says; None if it is not there or not whole, and then it
+    is set aside.
+    """
     said = read(out / "settings.json")
-    whole = isinstance(said, dict) and {"profile", "data", "seeds", "set"} <= set(said)
+    whole = isinstance(said, dict) and folders.SAYS <= set(said)
     return said if whole else None
 
 

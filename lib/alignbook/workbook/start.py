@@ -16,7 +16,7 @@ from alignbook.evidence.claims import DECIMALS
 from alignbook.evidence.families import NO_DIFFERENCE
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.show import tables
-from alignbook.workbook import beside, execute, exhibits, profiles
+from alignbook.workbook import beside, execute, exhibits, folders, profiles
 
 MAP = "00_start_here"
 SAID = (*verdicts.JUDGED, learnt.DID_NOT_TRAIN)  # verdicts that are counted
@@ -194,7 +194,7 @@ def circumstances(book) -> pd.DataFrame:
         splits = ", ".join(f"{number:,} {split}" for split, number in said["images"].items())
         found += f": images {splits}; {said['captions per image']} captions each"
     file = book.out / "settings.json"
-    changed = json.loads(file.read_text(encoding="utf-8"))["set"] if file.exists() else {}
+    changed = folders.settings_of(book.out)["set"] if file.exists() else {}
     lines = [
         ("data", found),
         ("seeds", _seeds(book.profile)),

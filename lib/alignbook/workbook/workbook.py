@@ -1,7 +1,6 @@
 """A workbook: one profile on one data set, and the folder its results go to."""
 
 import dataclasses
-import json
 import os
 import shlex
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from alignbook import ROOT
 from alignbook.backbones.inputs import Inputs
-from alignbook.workbook import profiles
+from alignbook.workbook import folders, profiles
 from alignbook.workbook.profiles import Profile
 
 
@@ -223,7 +222,7 @@ def open(
         if found and not (seeds or settings or out):
             return dataclasses.replace(load(found), data=data)
         if found:
-            said = json.loads((found / "settings.json").read_text())
+            said = folders.settings_of(found)
             overrides = said["set"] | ({"seeds": str(said["seeds"])} if said["seeds"] else {})
     overrides |= dict(pair.split("=", 1) for pair in shlex.split(settings))
     if seeds:
@@ -248,8 +247,14 @@ def most_complete(kind: str) -> Path | None:
 
 
 def load(out: Path) -> Workbook:
-    """The workbook whose settings the command line left in `out/settings.json`."""
-    said = json.loads((Path(out) / "settings.json").read_text())
+    """The workbook whose settings the command line left in `out/settings.json`.
+
+    Raises
+    ------
+    DataError
+        That file is not there, or not as it was written.
+    """
+    said = folders.settings_of(out)
     settings = shlex.join(f"{k}={v}" for k, v in said["set"].items())
     return open(
         said["profile"], said["data"], said["seeds"] or 0, settings, os.fspath(out), said["device"]
