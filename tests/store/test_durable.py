@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
@@ -10,11 +11,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
+from alignbook import ROOT
 from alignbook.core import training
 from alignbook.datasets import by_name
 from alignbook.errors import DataError
 from alignbook.explorer import gallery
+from alignbook.show import tables
 from alignbook.store import contents, durable, runs
 from alignbook.workbook import (
     beside,
@@ -247,6 +251,7 @@ def note(out: Path, *files: str) -> None:
 
 
 MADE = ["data.json", "base.json", "arms/chan-T3/hard.csv", "metrics.csv", "notebooks/10_chan.done"]
+WRITTEN = ["claims.csv", "contrasts.csv"]  # by a notebook
 SETTINGS = {"profile": "smoke", "data": "world", "seeds": None, "set": {}, "device": "cpu"}
 
 
@@ -288,6 +293,50 @@ def test_what_a_job_made_is_made_again_where_it_is_not_whole(out, capsys, name, 
     told = capsys.readouterr().err
     assert f"{name}: cut or altered; set aside, it is made again\n" in told
     assert told.count("\n") == 1
+
+
+@pytest.fixture
+def judged(out):
+    """A results folder with verdicts."""
+    table = pd.DataFrame({"claim": ["a"], "says": ["a says"], "verdict": ["reproduced"]})
+    for name in WRITTEN:
+        tables.write_csv(table, out / name, sealed=True)
+    (out / "notebooks/90_claims.ipynb").write_text('{"cells": []}\n')
+    (out / "notebooks/90_claims.done").touch()
+    note(out, "notebooks/90_claims.done")
+    return out
+
+
+@damaged
+@pytest.mark.parametrize("name", WRITTEN)
+def test_the_notebook_is_executed_again_of_which_a_file_is_not_whole(judged, capsys, name, damage):
+    salvage.mend(judged)
+    assert (judged / "notebooks/90_claims.done").exists() and not any(capsys.readouterr())
+    damage(judged / name)
+    salvage.mend(judged)
+    made = [*MADE, *WRITTEN, "notebooks/90_claims.done"]
+    assert [file for file in made if not (judged / file).exists()] == [name, made[-1]]
+    told = capsys.readouterr().err
+    assert told.count(f"{name}: cut or altered; set aside, it is made again\n") == (damage != lose)
+    salvage.mend(judged)
+    assert not any(capsys.readouterr())
+
+
+def test_the_notebook_that_writes_verdicts_seals_them():
+    """Else nobody could tell that a byte of them is another."""
+    cells = json.loads((ROOT / "notebooks/90_claims.ipynb").read_text(encoding="utf-8"))["cells"]
+    code = "".join(line for cell in cells for line in cell["source"])
+    for name in salvage.WRITTEN["90_claims"]:
+        assert re.search(rf'write_csv\(\w+, book.out / "{name}", sealed=True\)', code)
+
+
+@damaged
+def test_verdicts_of_other_data_that_are_not_whole_stand_beside_nothing(judged, damage):
+    place = judged.rename(judged.with_name("flickr8k-laptop"))
+    found = beside.others("world", "laptop", place.parent)
+    assert found == {"flickr8k": place}
+    damage(place / "claims.csv")
+    assert beside.others("world", "laptop", place.parent) == {}
 
 
 @pytest.mark.parametrize("damage", DAMAGE[:-1], ids=lambda each: each.__name__)

@@ -199,9 +199,9 @@ def _marked(column: pd.Series) -> pd.Series:
     return column if pd.api.types.is_numeric_dtype(column) else column.map(verbatim.markdown)
 
 
-def write_csv(table: pd.DataFrame, path: Path) -> None:
-    """Write a table whole or not at all, at 8 significant digits."""
-    durable.write(path, table.to_csv(index=False, float_format="%.8g"))
+def write_csv(table: pd.DataFrame, path: Path, sealed: bool = False) -> None:
+    """Write a table whole or not at all, at 8 significant digits; `sealed`: see `durable.write`."""
+    durable.write(path, table.to_csv(index=False, float_format="%.8g"), sealed)
 
 
 def markdown(table: pd.DataFrame, decimals: int | dict = 1) -> str:

@@ -10,6 +10,7 @@ from alignbook.core.names import PROFILES
 from alignbook.errors import DataError
 from alignbook.evidence import verdicts
 from alignbook.evidence.families import NO_DIFFERENCE
+from alignbook.store import durable
 from alignbook.workbook import folders
 
 DECIDED = ("reproduced", "contradicted", NO_DIFFERENCE)
@@ -26,10 +27,16 @@ def others(kind: str, profile: str, root: Path) -> dict[str, Path]:
     found = {}
     for each in (other for other in KINDS if other != kind):
         for name in names:
-            if name != "smoke" and (root / f"{each}-{name}" / "claims.csv").exists():
+            if name != "smoke" and _is_judged(root / f"{each}-{name}"):
                 found[each] = root / f"{each}-{name}"
                 break
     return found
+
+
+def _is_judged(place: Path) -> bool:
+    """Whether a results folder has verdicts, as notebook 90 wrote them."""
+    file = place / "claims.csv"
+    return file.exists() and file.stat().st_size > 0 and durable.is_sound(file)
 
 
 def published(kind: str, profile: str, root: Path = ROOT / "results/reference") -> Path | None:

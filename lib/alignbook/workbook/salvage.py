@@ -31,10 +31,12 @@ MADE = (
     "images.parquet",
     "notebooks/*.done",
 )
+# What notebooks write into the folder, of which Snakemake has no record, and others read.
+WRITTEN = {"90_claims": ("claims.csv", "contrasts.csv")}
 
 
 def settings_of(out: Path) -> dict | None:
-    """What settings.json of a results folder says; None if it is not there or not whole, and then it
+    """What settings.json of a results folder says; None if it is not there, or if it was not whole and
     is set aside.
     """
     said = read(out / "settings.json")
@@ -61,6 +63,7 @@ def mend(out: Path) -> None:
     """Set aside what is broken in a results folder, and of the runs and data it was made from."""
     read(out / "starts.json")
     _drop_broken_records(out)
+    _mend_written(out)
     # Without settings nobody knows which lists are of these: see `results.there`.
     lists = [*out.glob("arms/*/*.csv"), *out.glob("seeds/*.csv")]
     unknown = [] if settings_of(out) else lists
@@ -81,6 +84,16 @@ def mend(out: Path) -> None:
         print(f"  {unknown[0]}{more}: no record of what it was made with; made again", flush=True)
     if (out / "data.json").exists():
         prepared.is_whole(ROOT / "data" / json.loads((out / "data.json").read_bytes())["folder"])
+
+
+def _mend_written(out: Path) -> None:
+    """Have a notebook executed again of which a file is lost, or not as it was written."""
+    for name, files in WRITTEN.items():
+        for file in (out / each for each in files):
+            if file.exists() and not _is_whole(file):
+                durable.set_aside(file, f"{file}: cut or altered")
+            if not file.exists():
+                (out / f"notebooks/{name}.done").unlink(missing_ok=True)
 
 
 def _stands_beside(file: Path) -> bool:
