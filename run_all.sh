@@ -99,6 +99,16 @@ is_ready() {
   done
 }
 
+# Says of a foreign environment what is used instead: once, or each time if nothing can be written.
+tell_of_foreign() {
+  local told
+  told=$cache/told-$(printf %s "$foreign" | cksum | tr ' ' -)
+  if [ -e "$told" ]; then return; fi
+  echo "run_all.sh: the conda environment $foreign is not the workbook's and stays as it is:" \
+    "using .venv (ALIGNBOOK_ENV=$foreign installs there instead)" >&2
+  { mkdir -p "$cache" && : >"$told"; } 2>/dev/null || true
+}
+
 # Prints the lock's entries that these parts need; an entry is a line NAME==VERSION and its hashes.
 # Without a GPU PyTorch calls two of NVIDIA's packages; lib/alignbook/workbook/placeholders.py replaces those
 # that it only asks for. The GPU's kernels are tested without one too, in Triton's interpreter.
@@ -165,10 +175,6 @@ find_uv() {
 
 install_environment() {
   local started=$SECONDS target=$environment tenths=0 without= or_without= part
-  if [ -n "$foreign" ]; then
-    echo "run_all.sh: the conda environment $foreign is not the workbook's and stays as it is:" \
-      "using .venv (ALIGNBOOK_ENV=$foreign installs there instead)" >&2
-  fi
   find_uv
   if is_condas; then
     parts="conda gpu tests"
@@ -299,5 +305,6 @@ if [ "${1:-}" = lock ]; then
     --output-file requirements.lock
 fi
 
+[ -z "$foreign" ] || tell_of_foreign
 is_kept || is_ready || with_setup_lock set_up_if_needed
 exec "$python" -m alignbook ${1+"$@"}

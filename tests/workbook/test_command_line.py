@@ -766,6 +766,23 @@ def test_only_a_conda_environment_of_the_workbooks_is_installed_into(
     assert "conda: -m" in set_up.run(ALIGNBOOK_ENV=prefix, **conda).stdout  # unless it is named
 
 
+def test_a_foreign_environment_is_told_of_once_when_all_is_installed_too(set_up, tmp_path):
+    assert set_up.run().stderr == ""
+    before = len(set_up.calls())
+    for name in ("research", "other"):
+        conda = {"CONDA_PREFIX": pretended_python(tmp_path / name), "CONDA_DEFAULT_ENV": name}
+        first, second = (set_up.run("doctor", **conda) for _ in range(2))
+        assert first.stdout == second.stdout == "handed over: -m alignbook doctor\n"
+        (line,) = first.stderr.splitlines()
+        assert f"{conda['CONDA_PREFIX']} is not the workbook's" in line and "using .venv" in line
+        assert second.stderr == ""
+    shutil.rmtree(set_up.root / ".cache")
+    (set_up.root / ".cache").touch()  # nothing can be remembered there
+    told = [set_up.run("doctor", **conda) for _ in range(2)]
+    assert [each.stderr for each in told] == [first.stderr] * 2
+    assert len(set_up.calls()) == before and not any(each.returncode for each in told)
+
+
 def test_what_conda_has_installed_is_used(set_up, tmp_path):
     """An environment with every package, as environment.yml makes it, keeps conda's versions."""
     lacking = tmp_path / "lacking"
