@@ -174,7 +174,7 @@ find_uv() {
 }
 
 install_environment() {
-  local started=$SECONDS target=$environment tenths=0 without= or_without= part
+  local target=$environment tenths=0 without= or_without= part
   find_uv
   if is_condas; then
     parts="conda gpu tests"
@@ -239,16 +239,18 @@ tell_the_time() {
   done
 }
 
+teller= # the process that says it
+stop_telling() {
+  if [ -n "$teller" ]; then { kill "$teller" && wait "$teller"; } 2>/dev/null || true; fi
+  teller=
+}
+
 # The lock's packages into environment $1; whether PyTorch loads then.
 install_needed() {
-  local told installed=yes
   needed_packages >"$cache/needed.lock"
-  tell_the_time &
-  told=$!
   "$uv" pip install --quiet --python "$1/bin/python" --require-hashes --no-deps \
-    --compile-bytecode -r "$cache/needed.lock" || installed=no
-  { kill "$told" && wait "$told"; } 2>/dev/null || true
-  [ $installed = yes ] || fail "the packages could not be installed; start again to go on$2"
+    --compile-bytecode -r "$cache/needed.lock" ||
+    fail "the packages could not be installed; start again to go on$2"
   "$1/bin/python" -m alignbook.workbook.placeholders
 }
 
@@ -266,7 +268,7 @@ install_package() {
 
 # One set-up at a time. A folder is the lock: mkdir is atomic everywhere, macOS has no flock.
 with_setup_lock() {
-  local lock=$cache/setup.lock owner announced=
+  local lock=$cache/setup.lock owner waited=0
   { mkdir -p "$cache" && : >"$cache/.$$" && rm "$cache/.$$"; } 2>/dev/null ||
     fail "cannot write to $cache: is its disk full or read-only, or a file in the way? Mend that," \
       "then start again"
@@ -280,13 +282,13 @@ with_setup_lock() {
       # rename first: of two that see a dead owner only one gets to remove the lock
       mv "$lock" "$lock.$$" 2>/dev/null && rm -rf "$lock.$$"
     else
-      [ -n "$announced" ] || echo "waiting for the set-up that process $owner is at"
-      announced=yes
+      [ $((waited % 25)) != 0 ] || echo "waiting for the set-up that process $owner is at"
+      waited=$((waited + 1))
       sleep 1
     fi
   done
   echo $$ >"$lock/pid"
-  trap 'rm -rf "$cache/setup.lock"' EXIT
+  trap 'stop_telling; rm -rf "$cache/setup.lock"' EXIT
   trap 'exit 130' INT TERM HUP
   "$@"
   rm -rf "$lock"
@@ -294,7 +296,12 @@ with_setup_lock() {
 }
 
 set_up_if_needed() {
-  is_ready || install_environment # another start may just have done it
+  if is_ready; then return; fi # another start may just have done it
+  local started=$SECONDS
+  tell_the_time &
+  teller=$!
+  install_environment
+  stop_telling
 }
 
 if [ "${1:-}" = lock ]; then

@@ -347,7 +347,7 @@ def test_a_start_on_another_machine_is_seen_to_live(of_another, capsys):
     try:
         with pytest.raises(Refused, match=r"at work on node7 \(process 88\)"):
             with main_job.only_run():
-                pass
+                assert words.count("waited % 25") == 2
     finally:
         ended.set()
     assert "node7" in capsys.readouterr().out
@@ -357,7 +357,7 @@ def test_a_start_that_died_on_another_machine_is_followed(of_another):
     with main_job.only_run():
         assert claims.owner(of_another.parent, "start")["process"] == os.getpid()
         with pytest.raises(Refused, match="at work here"), main_job.only_run():
-            pass
+            assert words.count("waited % 25") == 2
     assert claims.owner(of_another.parent, "start") == {}
 
 
@@ -588,6 +588,7 @@ echo "$@" >>"$UV_CALLS"
 case "$1 $2" in
   "venv "*)
     for last in "$@"; do :; done
+    sleep "${VENV_SECONDS:-0}"
     mkdir -p "$last/bin"
     printf '#!/bin/sh\\necho "handed over: $*"\\n' >"$last/bin/python"
     chmod +x "$last/bin/python"
@@ -632,25 +633,69 @@ def test_first_start_makes_the_environment_and_later_ones_leave_it(set_up):
     assert len(set_up.calls()) == 3
 
 
+def every_second(script: Path) -> str:
+    """Have run_all.sh say each second what it says every half a minute; how it read before."""
+    words = script.read_text()
+    assert words.count("waited % 25") == 2
+    script.write_text(words.replace("waited % 25", "waited % 1"))
+    return words
+
+
+def still(said: str) -> int:
+    """In how many lines a set-up said that it is still at work."""
+    return len(re.findall("(?m)^… still installing, . s$", said))
+
+
 def test_a_long_set_up_is_not_silent(set_up):
     script = set_up.root / "run_all.sh"
-    words = script.read_text()
-    assert words.count("waited % 25") == 1
-    script.write_text(words.replace("waited % 25", "waited % 1"))
+    words = every_second(script)
     began = time.monotonic()
     done = set_up.run(UV_SECONDS="2.5")
     took = time.monotonic() - began
     assert done.returncode == 0 and "Terminated" not in done.stderr, done.stderr
-    told = [
-        line for line in done.stdout.splitlines() if re.fullmatch("… still installing, . s", line)
-    ]
-    assert 2 <= len(told) <= 6
+    assert 2 <= still(done.stdout) <= 6
     assert set_up.run().stdout == "handed over: -m alignbook\n"
     script.write_text(words)
     set_up.root.joinpath(".venv/.alignbook/requirements.lock").write_text("")
     began = time.monotonic()
     assert set_up.run().returncode == 0
     assert time.monotonic() - began < took + 5  # nobody waits for what tells the time
+
+
+# A python3 that takes its time to fetch the uv that only pretends.
+FETCHES = """\
+#!/bin/sh
+case "$1 $2" in
+  "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python" && cp "$UV_PRETENDED" "$3/bin/uv" ;;
+  "-m pip") sleep 2.5 ;;
+esac
+"""
+
+
+def test_fetching_uv_or_python_is_not_silent(set_up, tmp_path):
+    script = set_up.root / "run_all.sh"
+    every_second(script)
+    done = set_up.run(VENV_SECONDS="2.5")
+    said, _, _ = done.stdout.partition("installing the workbook's")
+    assert done.returncode == 0 and 2 <= still(said) <= 6, done.stdout
+    shutil.rmtree(set_up.root / ".venv")
+    script.write_text(script.read_text().replace("command -v uv", "command -v no-uv"))
+    (tmp_path / "bin/python3").write_text(FETCHES)
+    (tmp_path / "bin/python3").chmod(0o755)
+    done = set_up.run(UV_PRETENDED=str(tmp_path / "bin/uv"))
+    said, _, _ = done.stdout.partition("installing the workbook's")
+    assert done.returncode == 0 and said.startswith("fetching uv"), done.stderr
+    assert 2 <= still(said) <= 6
+    assert "handed over" in done.stdout and "Terminated" not in done.stderr
+
+
+def test_who_waits_for_another_set_up_says_so_again(set_up):
+    every_second(set_up.root / "run_all.sh")
+    how = {"env": set_up.environment | {"UV_SECONDS": "2"}, "stdout": subprocess.PIPE, "text": True}
+    both = [subprocess.Popen([str(set_up.root / "run_all.sh")], **how) for _ in range(2)]
+    said = [each.communicate(timeout=30)[0] for each in both]
+    told = [each.count("waiting for the set-up that process") for each in said]
+    assert min(told) == 0 and max(told) >= 2
 
 
 def test_changed_lock_makes_the_environment_anew(set_up):
