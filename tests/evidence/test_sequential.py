@@ -235,6 +235,18 @@ def test_the_most_seeds_are_the_last():
     assert "no spread" in said["first"] and not wanted
 
 
+@pytest.mark.parametrize("factor, bought", [(2.0, 5), (0.5, 0)])
+def test_what_is_counted_buys_no_seeds_and_holds_up_none(factor, bought):
+    """Seeds that seconds lack are bought, unless megabytes have decided the claim."""
+    time, none = table(b=exactly(-60, 60, 3)), table(b=[0.0] * 3)
+    memory = none.assign(value=np.where(none.row == "b", factor, 1.0))
+    metrics = pd.concat([time.assign(column="ms/pair"), memory.assign(column="MB")])
+    cost = claim("cost", "ratio", pairs=[["b", "a"]], columns=["ms/pair", "MB"], band=[1, np.inf])
+    said, wanted = standing(metrics, cost)
+    assert set(wanted.values()) == {bought} - {0}
+    assert said["cost"].startswith("open after 3 seeds" if bought else "decided after 3 seeds")
+
+
 def test_others_wait_and_then_have_their_turn():
     open_ = table(b=exactly(0.6, 1, 3), c=exactly(1.0, 1, 3))
     said, wanted = standing(open_, first(), claim())

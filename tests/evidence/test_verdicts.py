@@ -610,6 +610,55 @@ def test_a_contrast_without_spread_counts_in_the_family_and_holds_up_the_claim()
     assert enough.verdict[0] == HOLD and np.isfinite(enough.needed[0])
 
 
+RATIO = {"test": "ratio", "pairs": [["a", "b"]]}
+CHEAPER = RATIO | {"columns": ["ms/pair", "MB"], "band": [1, np.inf]}
+
+
+def costs(megabytes, milliseconds=(2.0, 2.1, 1.9), column="MB"):
+    """Metrics of an arm of such costs, and of one whose costs are 1."""
+    timed = table({"a": milliseconds, "b": [1.0] * len(megabytes)}, column="ms/pair")
+    return pd.concat([timed, table({"a": megabytes, "b": [1.0] * len(megabytes)}, column=column)])
+
+
+def test_what_is_counted_needs_no_spread():
+    found, lines = verdicts.judge(costs([2.23] * 3), "laptop", [claim(**CHEAPER)])
+    timed, counted = (lines.iloc[i] for i in (0, 1))
+    assert (counted.p, counted.holm, counted.reading, counted.needed) == (0, 0, "holds", 2)
+    assert list(counted[["value", "low", "high"]]) == pytest.approx([2.23] * 3)
+    # the claim takes what its seconds take
+    assert found.verdict[0] == HOLD and found.p[0] == timed.p > 0
+    assert found.needed[0] == timed.needed
+    slow = costs([2.23] * 3, (0.9, 2.1, 1.9))
+    said = "1 of 2 contrasts hold; the others point the same way"
+    assert verdict(slow, claim(**CHEAPER)) == ("trend only", said)
+    recalls = costs([2.23] * 3, column="i2t R@1")
+    same = claim(**CHEAPER | {"columns": ["ms/pair", "i2t R@1"]})
+    assert np.isnan(contrasts_of(recalls, same).p[1])
+
+
+@pytest.mark.parametrize(
+    "band, expected",
+    [
+        ([1, np.inf], HOLD),
+        ([1, 3], HOLD),
+        ([3, np.inf], "contradicted"),
+        ([1, 1.5], "contradicted"),
+        ([2, np.inf], OPEN),  # on the bound, to the last digit that counts
+        ([1, 2], OPEN),
+    ],
+)
+def test_what_is_counted_lies_in_its_range_or_beyond_it(band, expected):
+    chosen = claim(**RATIO, columns=["MB"], band=band)
+    assert verdict(costs([2.0] * 3), chosen)[0] == expected
+    assert verdict(costs([2.0], [1.0]), chosen)[0] == "not run"  # of one seed nothing is known
+
+
+def test_what_is_counted_has_its_spread_at_all_looks():
+    """Three equal seeds of five are no proof."""
+    made = costs([2.0, 2.0, 2.0, 1.1, 3.2], [2.0] * 5)
+    assert contrasts_of(made, claim(**CHEAPER)).p[1] > 0.01
+
+
 def test_missing_arms_exhibits_and_tables():
     metrics = table(arms(a=10, b=0))
     assert one(metrics[metrics.row == "a"]) == ("not run", "missing: X b RSUM")

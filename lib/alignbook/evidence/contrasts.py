@@ -12,6 +12,7 @@ from alignbook.evidence.claims import Claim, Contrast, Term
 
 LEVEL = 0.05
 RECALLS = COLUMNS[:6]
+COUNTED = frozenset({"MB", "MB/step"})  # columns without chance; recalls and seconds are sampled
 
 
 class Numbers:
@@ -113,7 +114,8 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
     The interval is that of all seeds. p is the least over the looks, each at its share of the level
     (`looks`); `path` has both sides' p after each. What the choice on dev adds is in all of them.
     If seeds would decide a contrast and four times the steps turn it, to the other side of the one
-    bound it has, its p is 1.
+    bound it has, its p is 1. Where all seeds gave the same of what is counted, p
+    is 0 (`COUNTED`).
     """
     if not all(term in numbers.values for term in contrast.terms):
         return None
@@ -124,7 +126,9 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
     level = 1 - LEVEL if np.isinf(top) else 1 - 2 * LEVEL
     choice = numbers.choice_variance(contrast, seeds)
     mean, low, high = statistics.t_interval(values, level, choice)
-    path = looks.spend(values, partial(_sides, bottom=bottom, top=top, choice=choice))
+    exact = contrast.columns <= COUNTED and np.ptp(values) == 0 < len(values) - 1
+    test = _exactly if exact else partial(_sides, choice=choice)
+    path = looks.spend(values, partial(test, bottom=bottom, top=top))
     query = (np.nan, np.nan)
     if (share := numbers.per_image(contrast, seeds)) is not None:
         query = statistics.image_bootstrap(share)
@@ -146,6 +150,7 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
         "low": contrast.shown(low),
         "high": contrast.shown(high),
         "spread": spread,
+        "exact": exact,
         "choice": choice,
         "half": statistics.t_interval(values, level)[2] - mean,  # what more seeds may change
         "from_low": mean - bottom,
@@ -174,6 +179,13 @@ def _sides(values, bottom: float, top: float, choice: float) -> tuple[float, flo
     return (p, np.nan) if values.mean() > bottom else (np.nan, p)
 
 
+def _exactly(values, bottom: float, top: float) -> tuple[float, float]:
+    """The same of a value that is known without doubt; on a bound it decides nothing."""
+    bottom, top = np.round((bottom, top), 9)  # as the values are
+    inside, beyond = bottom < values[0] < top, values[0] < bottom or values[0] > top
+    return 0.0 if inside else np.nan, 0.0 if beyond else np.nan
+
+
 def foresee(claim: Claim, lines: list[dict], level: float) -> None:
     """Enter what these seeds could have found, if this claim is tested at a level.
 
@@ -181,7 +193,7 @@ def foresee(claim: Claim, lines: list[dict], level: float) -> None:
     """
     to_hold, to_reverse = level / (len(lines) - claim.need + 1), level / claim.need
     for line in lines:
-        if not line["spread"] > 0:
+        if not line["spread"] > 0 and not line["exact"]:
             continue
         spent, choice = to_hold * looks.share(line["seeds"]), line["choice"]
         if np.isinf(line["from_high"]):
@@ -206,12 +218,16 @@ def _power(line: dict, to_hold: float, to_reverse: float):
 
 def found_beyond(line: dict, distance: float, level: float, seeds: int) -> float:
     """Probability that the last look at some seeds finds a mean so far beyond a bound."""
+    if line["exact"]:
+        return 1.0
     level, choice = level * looks.share(seeds), line["choice"]
     return statistics.power(distance, line["spread"], seeds, level, choice)
 
 
 def found_inside(line: dict, shift: float, level: float, seeds: int) -> float:
     """Probability that it finds a mean, so much higher than the measured one, between bounds."""
+    if line["exact"]:
+        return 1.0
     level, choice = level * looks.share(seeds), line["choice"]
     bounds = -line["from_low"], line["from_high"]
     return statistics.power_inside(shift, *bounds, line["spread"], seeds, level, choice)

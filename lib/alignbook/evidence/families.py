@@ -132,7 +132,7 @@ def _others(members: list[Member], share: float, gate: str) -> dict[str, Finding
 def _both(claim: Claim, lines: list[dict], seeds: float = np.inf) -> tuple[float, float]:
     """p that a claim holds, and p that it is contradicted, by the looks at so many seeds at most.
 
-    A contrast without spread over seeds has no p: it decides nothing.
+    A contrast without spread over seeds has no p and decides nothing, unless it is of what is counted.
     """
     last = [[p for at, *p in line["path"] if at <= seeds] for line in lines]
     holds, reversed_ = zip(*(path[-1] if path else (np.nan, np.nan) for path in last))

@@ -105,7 +105,7 @@ def _family(family: Family, most: int) -> dict[str, Standing]:
             said[member.claim.id] = Standing(own.why)
         elif seeds >= most:
             said[member.claim.id] = Standing(f"{seeds} seeds taken")
-        elif not all(line["spread"] > 0 for line in member.lines):
+        elif not all(line["spread"] > 0 or line["exact"] for line in member.lines):
             said[member.claim.id] = Standing(own.why)
         elif (chance := likely(member, level, most)) < FUTILE:
             text = f"futile after {seeds} seeds: {most} would find it with {100 * chance:.0f} %"
