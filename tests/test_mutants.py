@@ -1,8 +1,8 @@
 """Every wrong version of an equation, listed under tests/mutants, must fail that equation's tests.
 
-A mutant is (name, file under lib/alignbook or a paper's room with a slash after it, snippet that
-occurs there exactly once, replacement, test file). Killed means that a test failed; an import error
-is a fault of the table.
+A module of lib/alignbook has its table under the same path there: for each test file, the wrong
+versions that must fail it, each (name, snippet that occurs in the module exactly once, replacement).
+Killed means that a test failed; an import error is a fault of the table.
 
 `tests/mutants/killed.json` holds which test killed each mutant, and a hash of the mutant, of the
 function that it stands in and of that test at the time. A mutant of which none has changed is tried
@@ -22,17 +22,19 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from snippets import place, resolved
+from snippets import place
 
 TESTS = Path(__file__).parent
 FOLDER = TESTS / "mutants"
 KILLED = FOLDER / "killed.json"
 LIBRARY = TESTS.parent / "lib/alignbook"
-TABLES = sorted({*FOLDER.glob("*.py")} - {FOLDER / "runner.py", FOLDER / "snippets.py"})
-MUTANTS = [
-    (name, resolved(LIBRARY, file, snippet), snippet, *others)
-    for table in TABLES
-    for name, file, snippet, *others in runpy.run_path(str(table))["MUTANTS"]
+TABLES = {path.relative_to(FOLDER).as_posix(): path for path in sorted(FOLDER.rglob("*.py"))}
+del TABLES["runner.py"], TABLES["snippets.py"]
+MUTANTS = [  # (name, file under lib/alignbook, snippet, replacement, test file)
+    (name, file, snippet, wrong, tests)
+    for file, table in TABLES.items()
+    for tests, mutants in runpy.run_path(str(table))["MUTANTS"].items()
+    for name, snippet, wrong in mutants
 ]
 TURNS = 50  # states of the library after which each mutant has been tried again
 
@@ -71,7 +73,7 @@ def around(path: Path, line: int) -> str:
 def state(mutant: tuple, by: str) -> str:
     """Hash of a mutant, of the code about it, and of the test that kills it; "" if it has no place."""
     path = LIBRARY / mutant[1]
-    if not path.is_file():  # where no file of a room holds the snippet
+    if not path.is_file():  # moved or gone
         return ""
     source = text_of(path)
     try:
@@ -159,3 +161,8 @@ def test_the_mutant_is_killed(attempt, record_property, mutant, by):
 def test_names_are_different():
     names = [called(mutant) for mutant in MUTANTS]
     assert len(names) == len(set(names))
+
+
+def test_each_table_lies_where_its_module_does():
+    lost = [file for file in TABLES if not (LIBRARY / file).is_file()]
+    assert not lost, "tables under tests/mutants without a module: move them as those were moved"

@@ -1,7 +1,6 @@
 """Where a mutant's snippet stands, however the lines of the library are broken."""
 
 import re
-from pathlib import Path
 
 
 def pattern(snippet):
@@ -31,23 +30,3 @@ def place(source, snippet, file):
         start -= len(lead) * source[:start].endswith(lead)
     trail = snippet[len(snippet.rstrip()) :]
     return start, end + len(trail) * source.startswith(trail, end)
-
-
-SHOWN = {"cost", "identified", "pipeline", "retrieved", "shapes", "show", "times"}
-
-
-def resolved(library: Path, file: str, snippet: str) -> str:
-    """The one file of a room, named with a slash after it, that holds a snippet; a file is itself.
-
-    Where several do, the one that trains is meant.
-    """
-    if not file.endswith("/"):
-        return file
-    holding = [
-        path
-        for path in sorted((library / file).glob("*.py"))
-        if pattern(snippet).search(path.read_text(encoding="utf-8"))
-    ]
-    if len(holding) > 1:
-        holding = [path for path in holding if path.stem not in SHOWN]
-    return holding[0].relative_to(library).as_posix() if len(holding) == 1 else file

@@ -1,0 +1,29 @@
+"""Wrong versions of `alignbook.datasets.prepared`."""
+
+MUTANTS = {
+    "test_precomp.py": [
+        (
+            "every fifth row read as every row",
+            "(rows - self._ends[i] + images) * step",
+            "rows - self._ends[i] + images",
+        ),
+        (
+            "rows of a later file not counted from its own start",
+            "(rows - self._ends[i] + images) * step",
+            "rows * step",
+        ),
+        (
+            "features that are no numbers are let through when read",
+            "not np.isfinite(buffer).all()",
+            "not np.isfinite(buffer).any()",
+        ),
+    ],
+    "test_durable.py": [
+        ("the list's seal is no matter", 'if meta["seal"] != fingerprint.key(said):', "if False:"),
+        (
+            "prepared files are believed",
+            'wrong = durable.fault(folder, meta["files"])',
+            'wrong = ""',
+        ),
+    ],
+}

@@ -1,0 +1,11 @@
+"""Wrong versions of `alignbook.datasets.swaps`."""
+
+MUTANTS = {
+    "test_transfer.py": [
+        (
+            "gold: whole pictures",
+            "_open(dataset, list(table.image), boxes)",
+            "_open(dataset, list(table.image))",
+        )
+    ]
+}

@@ -1,0 +1,7 @@
+"""Wrong versions of `alignbook.evidence.exhibit`."""
+
+MUTANTS = {
+    "test_covalign_arms.py": [
+        ("once: in every profile", '"before overnight" and is_short(profile)', '"before overnight"')
+    ]
+}

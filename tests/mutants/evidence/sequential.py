@@ -1,0 +1,22 @@
+"""Wrong versions of `alignbook.evidence.sequential`."""
+
+MUTANTS = {
+    "test_verdicts.py": [
+        ("targets: seeds for all", "chosen = verdicts.there(chosen, numbers)", "")
+    ],
+    "test_learnt.py": [
+        ("no control is asked for", "first if few else 0, frozenset(few)", "0, frozenset(few)"),
+        ("controls are asked for again", 'line["turned"]) and seeds < first', 'line["turned"])'),
+    ],
+    "test_sequential.py": [
+        ("what is decided goes on", "if own.took:", "if False:"),
+        ("nothing is futile", "FUTILE = 0.2", "FUTILE = 0.0"),
+        (
+            "the worse end of an interval",
+            "half - low, level, most) if half > low",
+            "-half - low, level, most) if -half > low",
+        ),
+        ("a band at its middle", "np.clip((low + high) / 2, -half, half)", "(low + high) / 2"),
+        ("nobody waits", "elif not primary and not share:", "elif False:"),
+    ],
+}

@@ -1,0 +1,116 @@
+"""Wrong versions of `alignbook.evidence.statistics`."""
+
+MUTANTS = {
+    "test_statistics.py": [
+        (
+            "normal quantile",
+            "special.stdtrit(len(values) - 1, (1 + level) / 2)",
+            "special.ndtri((1 + level) / 2)",
+        ),
+        ("one-sided interval", "(1 + level) / 2", "level"),
+        ("one degree too many", "stdtrit(len(values) - 1, (1", "stdtrit(len(values), (1"),
+        (
+            "standard deviation",
+            "np.sqrt(values.var(ddof=1) / len(values) + extra)",
+            "np.sqrt(values.var(ddof=1) + extra)",
+        ),
+        ("deviation over n", "values.var(ddof=1) / len(values)", "values.var() / len(values)"),
+        (
+            "error over n − 1",
+            "values.var(ddof=1) / len(values)",
+            "values.var(ddof=1) / (len(values) - 1)",
+        ),
+        ("one-sided p", "2 * special.stdtr(len(", "special.stdtr(len("),
+        (
+            "the wrong tail",
+            "special.stdtr(len(values) - 1, -t)",
+            "special.stdtr(len(values) - 1, t)",
+        ),
+        ("normal p", "special.stdtr(len(values) - 1, -t)", "special.ndtr(-t)"),
+        (
+            "n degrees in the test",
+            "special.stdtr(len(values) - 1, -t)",
+            "special.stdtr(len(values), -t)",
+        ),
+        (
+            "no spread is certainty",
+            "np.ptp(values) == 0:\n        return np.nan\n    t =",
+            "np.ptp(values) == 0:\n        return 0.0\n    t =",
+        ),
+        (
+            "either test is enough",
+            "max(special.stdtr(freedom, -over",
+            "min(special.stdtr(freedom, -over",
+        ),
+        ("outside one-sided", "surely_outside = 2 *", "surely_outside = 1 *"),
+        (
+            "bounds exchanged",
+            "(values.mean() - low) / error, (high - values.mean()) / error",
+            "(values.mean() - high) / error, (low - values.mean()) / error",
+        ),
+        ("Bonferroni", "np.arange(len(p), 0, -1)", "np.full(len(p), len(p))"),
+        ("multiplier off by one", "np.arange(len(p), 0, -1)", "np.arange(len(p) - 1, -1, -1)"),
+        ("multipliers upwards", "np.arange(len(p), 0, -1)", "np.arange(1, len(p) + 1)"),
+        (
+            "no cumulative maximum",
+            "np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))",
+            "p[order] * np.arange(len(p), 0, -1)",
+        ),
+        ("not put back in order", "adjusted[order] = np.minimum", "adjusted[:] = np.minimum"),
+        ("p above one", "np.minimum(raised, 1)", "raised"),
+        ("any is as good as all", "(len(p) - k + 1) * p[k - 1]", "len(p) * p[k - 1]"),
+        ("no price for a choice", "(len(p) - k + 1) * p[k - 1]", "p[k - 1]"),
+        ("one fewer is enough", "(len(p) - k + 1) * p[k - 1]", "(len(p) - k + 1) * p[k - 2]"),
+        ("unknown is certain", "nan=1.0)", "nan=0.0)"),
+        ("more than one of a claim", "min(1.0, (len(p)", "min(9.0, (len(p)"),
+        ("NaN is a p", "p.ndim != 1 or np.isnan(p).any()", "p.ndim != 1"),
+        ("power of one tail's level", "_reach(n, level / 2, rest)", "_reach(n, level, rest)"),
+        ("power without the far tail", " + special.ndtr(-shift - reach)", ""),
+        (
+            "power without root n",
+            "squared = spread**2 / n + extra",
+            "squared = spread**2 / n**2 + extra",
+        ),
+        (
+            "power at a known spread",
+            "(1 - rest) * chi2 / (n - 1) + rest",
+            "(1 - rest) + rest + 0 * chi2",
+        ),
+        (
+            "power at a spread over n",
+            "(1 - rest) * chi2 / (n - 1) + rest",
+            "(1 - rest) * chi2 / n + rest",
+        ),
+        ("power inside at half the level", "_reach(n, level, rest)", "_reach(n, level / 2, rest)"),
+        ("power inside below zero", "np.maximum(found, 0)", "found"),
+        ("detectable without spread", "return spread * _detectable", "return _detectable"),
+        (
+            "one seed detects",
+            "return np.nan\n    return spread * _detectable",
+            "return 0.0\n    return spread * _detectable",
+        ),
+        (
+            "one seed confirms",
+            "return np.nan\n    return spread * _confirmable",
+            "return 0.0\n    return spread * _confirmable",
+        ),
+        ("a band of one standard deviation", "return spread * _confirmable", "return _confirmable"),
+        ("the whole width", "power_inside(0, -w, w,", "power_inside(0, -w / 2, w / 2,"),
+        (
+            "a band at another level",
+            "w, 1.0, n, level, extra), wanted)",
+            "w, 1.0, n, 0.05, extra), wanted)",
+        ),
+        ("a seed too many", "    return many\n", "    return many + 1\n"),
+        ("a seed too few", "    return many\n", "    return few\n"),
+        ("more than all", "if found(MOST_SEEDS) < wanted:", "if False:"),
+        ("fixed weights", "drawn.astype(float)", "np.ones_like(drawn, float)"),
+        ("half as many images drawn", "multinomial(n, np.full", "multinomial(n // 2, np.full"),
+        (
+            "one-sided percentiles",
+            "[50 * (1 - level), 50 * (1 + level)]",
+            "[100 * (1 - level), 100 * level]",
+        ),
+        ("the seed is dropped", "default_rng(seed)", "default_rng(0)"),
+    ]
+}

@@ -1,0 +1,18 @@
+"""Wrong versions of `alignbook.evidence.tuning_error`."""
+
+MUTANTS = {
+    "test_tuning_error.py": [
+        ("ties without pairs", "behind.std(ddof=1) / np.sqrt(len(behind))", "behind.std(ddof=1)"),
+        ("the variance over k", "np.var(tied, ddof=1)", "np.var(tied)"),
+        ("weights are not squared", "weight**2 * variances", "abs(weight) * variances"),
+        ("recalls count whole", "1 / RECALLS if", "1.0 if"),
+        ("one choice for all targets", "own if own in known else", "own if False else"),
+        (
+            "edges: of the candidate that is worst",
+            ".dev_rsum.mean().idxmax()",
+            ".dev_rsum.mean().idxmin()",
+        ),
+        ("edges: the least alone", "own not in (min(values), max(values))", "own != max(values)"),
+        ("each column has a choice", "weights.get(arm, 0.0) + slope", "slope"),
+    ]
+}

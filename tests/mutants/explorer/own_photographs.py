@@ -1,0 +1,13 @@
+"""Wrong versions of `alignbook.explorer.own_photographs`."""
+
+MUTANTS = {
+    "test_own_photographs.py": [
+        ("photographs: features of any code", "            and runs.is_of_this_code(run)\n", ""),
+        (
+            "photographs: models of squashed ones",
+            '(profile.fit, profile.size) != ("crop", packaged.PIXELS)',
+            "profile.size != packaged.PIXELS",
+        ),
+        ("photographs: other data are passed over", 'data != "world" or gallery', "gallery"),
+    ]
+}

@@ -1,0 +1,11 @@
+"""Wrong versions of `alignbook.papers.gsl.arms`."""
+
+MUTANTS = {
+    "test_gsl_arms.py": [
+        (
+            "controls of GSL: of the warm-up alone",
+            'for name in ("warm_up_epochs", "epochs")',
+            'for name in ("warm_up_epochs",)',
+        )
+    ]
+}

@@ -1,0 +1,11 @@
+"""Wrong versions of `alignbook.papers.gsl.identified`."""
+
+MUTANTS = {
+    "test_figures.py": [
+        (
+            "figures: another axis for each method",
+            "figsize=(3.5 * len(shares), 3.3), sharex=True,\n                                sharey=True,",
+            "figsize=(3.5 * len(shares), 3.3),",
+        )
+    ]
+}

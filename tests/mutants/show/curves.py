@@ -1,0 +1,12 @@
+"""Wrong versions of `alignbook.show.curves`."""
+
+MUTANTS = {
+    "test_report_curves.py": [
+        ("a warm-up's steps begin at 1", "points - [first, 0]", "points"),
+        ("a warm-up's share by the other loss", '"share", share)', '"share", loss)'),
+    ],
+    "test_curves.py": [
+        ("the last step of a block", "part.mean(0) for part", "part[-1] for part"),
+        ("trials among the curves", 'arms[arms.role == "report"]', "arms"),
+    ],
+}

@@ -1,0 +1,37 @@
+"""Wrong versions of `alignbook.store.stopwatch`."""
+
+MUTANTS = {
+    "test_chan_cost.py": [
+        ("arms: trials are measured", 'listed[listed.role == "report"]', "listed"),
+        (
+            "order: row by row",
+            'sort_values("seed", kind="stable")',
+            'sort_values("arm", kind="stable")',
+        ),
+        (
+            "kept: whatever the runs",
+            'if found[["row", "seed", "run"]].values.tolist()',
+            "if True or found.values.tolist()",
+        ),
+        ("kept: nothing", "if file.exists():", "if False:"),
+    ],
+    "test_stopwatch.py": [
+        (
+            "rounds: the warm-up counts",
+            "spent, result = [], work()",
+            "t = time.perf_counter(); result = work(); spent = [time.perf_counter() - t]",
+        ),
+        ("rounds: mean for median", "float(np.median(spent))", "float(np.mean(spent))"),
+        (
+            "memory: what stands, not the peak",
+            'resident("VmHWM") - self.before',
+            'resident("VmRSS") - self.before',
+        ),
+        ("memory: the peak is not reset", 'clear.write_text("5")', "clear.exists()"),
+        (
+            "memory: freed memory stays",
+            "            give_back()\n            clear",
+            "            clear",
+        ),
+    ],
+}

@@ -1,0 +1,28 @@
+"""Wrong versions of `alignbook.workbook.gallery`."""
+
+MUTANTS = {
+    "test_gallery.py": [
+        ("another claim's verdict", "one.claims.claim == claim]", "one.claims.claim != claim]"),
+        (
+            "the surest contrast",
+            "ascending=against, na_position",
+            "ascending=not against, na_position",
+        ),
+        ("photographs first", 'return data != "world", data', "return data"),
+        ("hidden folders count", '"[!.]*/claims.csv"', '"*/claims.csv"'),
+        ("every claim once more", "if line.claim == claim:", "if True:"),
+        ("bars end cells", 'text.replace("|", r"\\|")', "text"),
+        ("curves are drawn", "if not path.stem.endswith(CURVES)", "if path"),
+        (
+            "hours of the first start",
+            'sum(each["seconds"] or 0 for each in starts)',
+            'starts[0]["seconds"]',
+        ),
+        ("old answers stay", "_, _, after = rest.partition(END)", "after = rest"),
+        (
+            "written every time",
+            'if not path.exists() or path.read_text(encoding="utf-8") != text:',
+            "if True:",
+        ),
+    ]
+}

@@ -1,0 +1,12 @@
+"""Wrong versions of `alignbook.workbook.lent`."""
+
+MUTANTS = {
+    "test_lent.py": [
+        ("lent times are taken again and again", "        file.unlink()", "        pass"),
+        ("only one file is taken", 'glob(f"{name}*.csv")', 'glob(f"{name}.csv")'),
+        ("all files are taken", 'glob(f"{name}*.csv")', 'glob(f"{name[:10]}*.csv")'),
+        ("lent times are called ours", "times[MEASURED_ON] =", "_ ="),
+        ("a machine is forgotten", "if MEASURED_ON not in times:", "if True:"),
+        ("digits are rounded", ", dtype=str, keep_default_na=False", ""),
+    ]
+}
