@@ -56,6 +56,18 @@ def test_the_same_profile_goes_before_a_larger_one_and_smoke_stands_nowhere(resu
     assert list(beside.table(book(out)))[2:] == ["world, laptop", "flickr8k, laptop"]
 
 
+def test_published_verdicts_stand_where_there_are_no_others(results, tmp_path):
+    out = results(world_laptop=WORLD)
+    results(flickr8k_laptop=PHOTOGRAPHS, world_overnight=WORLD)
+    (out / "reference").mkdir()
+    for name in ("flickr8k-laptop", "world-overnight"):
+        (out / name).rename(out / "reference" / name)
+    found = beside.table(book(out))
+    assert list(found)[2:] == ["world, laptop", "flickr8k, laptop, published"]
+    results(flickr8k_overnight=PHOTOGRAPHS)  # of another profile, but one's own
+    assert list(beside.table(book(out)))[2:] == ["world, laptop", "flickr8k, overnight"]
+
+
 def test_other_settings_are_named(results):
     out = results(world_laptop=WORLD, flickr8k_laptop=PHOTOGRAPHS)
     for kind, changed in (("flickr8k", {"base": "photo-tower"}), ("world", {"chan_steps": "7"})):

@@ -247,6 +247,7 @@ def test_what_the_report_says_of_the_reference(tmp_path, monkeypatch):
     assert published.said(book) == ""  # nothing of ours so far
     for value, outside in ((2.0, 0), (99.0, 1)):
         metrics({"sum": [value]}).to_csv(out / "metrics.csv", index=False)
+        assert 'href="../../reference/world-laptop/"' in published.said(book)
         assert "Of 1 numbers" in published.said(book) and f", {outside} lie" in published.said(book)
     book.profile.name = "smoke"
     assert "of the laptop profile" in published.said(book)

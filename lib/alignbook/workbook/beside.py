@@ -14,22 +14,28 @@ from alignbook.store import durable
 from alignbook.workbook import folders
 
 DECIDED = ("reproduced", "contradicted", NO_DIFFERENCE)
+PUBLISHED = "reference"  # the folder of published results, below that of all results
 KINDS = ("world", "flickr8k", "flickr30k", "coco", "f30k_precomp", "coco_precomp", "precomp")
 
 
 def others(kind: str, profile: str, root: Path) -> dict[str, Path]:
     """The results folders below `root` that have verdicts on other data than `kind`, by that data.
 
-    Each data set's is that of the same profile, otherwise of the largest there is. The smoke
-    profile decides nothing and stands beside nothing.
+    Of each data set it is that of the same profile, or else of the largest there is; where there is none,
+    the published one of below `root`/reference. The smoke profile decides nothing and stands beside
+    nothing.
     """
     names = [profile, *(name for name in reversed(PROFILES) if name != profile)]
     found = {}
     for each in (other for other in KINDS if other != kind):
-        for name in names:
-            if name != "smoke" and _is_judged(root / f"{each}-{name}"):
-                found[each] = root / f"{each}-{name}"
-                break
+        places = [
+            place / f"{each}-{name}"
+            for place in (root, root / PUBLISHED)
+            for name in names
+            if name != "smoke"
+        ]
+        if judged := list(filter(_is_judged, places)):
+            found[each] = judged[0]
     return found
 
 
@@ -53,7 +59,8 @@ def published(kind: str, profile: str, root: Path = ROOT / "results/reference") 
 
 def judged(book) -> dict[str, pd.DataFrame]:
     """claims.csv of the data that were judged, by their name and profile, `book`'s own first; other
-    settings follow the name of other data. Where those can't be read, it is passed over.
+    settings follow the name of other data, and so does that they are published. Where settings can't be
+    read, the folder is passed over.
     """
     found, own = {}, book.out / "claims.csv"
     if book.profile.name != "smoke" and own.exists():
@@ -61,6 +68,7 @@ def judged(book) -> dict[str, pd.DataFrame]:
     for kind, place in others(book.kind, book.profile.name, book.out.resolve().parent).items():
         with contextlib.suppress(DataError):
             label = f"{kind}, {place.name.removeprefix(f'{kind}-')}{_changed(place)}"
+            label += ", published" * (place.parent.name == PUBLISHED)
             found[label] = place / "claims.csv"
     return {label: pd.read_csv(file, keep_default_na=False) for label, file in found.items()}
 

@@ -47,22 +47,21 @@ def numbers(book, exhibit: str) -> pd.DataFrame | None:
 
 
 def said(book) -> str:
-    """How a results folder compares with the published one, in a sentence; "" where there is none, or
-    where its settings are others.
+    """How a results folder compares with the published one, in a sentence that leads there from the
+    report; "" where there is none, or where its settings are others.
     """
     folder = beside.published(book.kind, book.profile.name, REFERENCE)
     if folder is None or not (book.out / "metrics.csv").exists():
         return ""
+    link = f'<a href="../../{beside.PUBLISHED}/{folder.name}/">published reference</a>'
     if book.profile.name == "smoke":
         name = folder.name.rpartition("-")[2]
-        return (
-            f"Tables and figures show the published reference, of the {name} profile, beside ours."
-        )
+        return f"Tables and figures show the {link}, of the {name} profile, beside ours."
     if book.out.name != folder.name:
         return ""
     found = compare(_metrics(book.out), _metrics(folder))
     return (
-        f"Of {len(found)} numbers that the published reference has with several seeds too, "
+        f"Of {len(found)} numbers that the {link} has with several seeds too, "
         f"{found.outside.sum()} lie outside of where a rerun would lie (`./run_all.sh compare`)."
     )
 

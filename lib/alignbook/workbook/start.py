@@ -67,7 +67,7 @@ def computed(results: Path = ROOT / "results") -> pd.DataFrame:
 def in_short(book) -> str:
     """A line a paper, in Markdown: its question, the first contrast of the claim that answers it,
     and the verdict on the claim, as notebook 90 left them in the results folder; and the claim's
-    verdicts on other data.
+    verdicts on other data, with how many claims are decided there alike.
     """
     if not (book.out / "claims.csv").exists():
         return "No verdict so far: notebook 90 has not been run here."
@@ -94,7 +94,8 @@ def in_short(book) -> str:
             )
     if not lines:
         return "None of the main questions was computed."
-    return tables.markdown(pd.DataFrame(lines).replace(r"\|", r"\\|", regex=True))
+    shown = tables.markdown(pd.DataFrame(lines).replace(r"\|", r"\\|", regex=True))
+    return f"{shown}\n\n{beside.said(elsewhere.reset_index())}" if others else shown
 
 
 def answers(claims: pd.DataFrame, contrasts: pd.DataFrame) -> list[str]:
