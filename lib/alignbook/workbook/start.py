@@ -147,7 +147,7 @@ def doubts(row) -> str:
     >>> doubts(Row(verdict="undecided", why="it points the other way", needed="15.0"))
     '; 15 seeds would decide it'
     >>> doubts(Row(verdict="undecided", why=f"{GATED}, a, is open; its own corrected p is 1", needed="4.0"))
-    "; the paper's primary contrast, a, is open"
+    "; the paper's primary contrast, a, is open; by itself 4 seeds would decide it"
     >>> doubts(Row(verdict="reproduced", why="it holds; still learning: chan-T3 max", needed="3.0"))
     '; still learning: chan-T3 max'
     >>> doubts(Row(verdict="undecided", why="not trained: four times the steps raise a", needed=math.nan))
@@ -157,11 +157,12 @@ def doubts(row) -> str:
         return ""
     said = [part for part in row.why.split("; ") if part.startswith(DOUBTS)]
     count = float(row.needed or "nan")
-    if row.verdict == "undecided" and not (math.isnan(count) or row.why.startswith(GATED)):
+    if row.verdict == "undecided" and not math.isnan(count):
+        alone = "by itself " * row.why.startswith(GATED)
         said.append(
-            f"more than {statistics.MOST_SEEDS} seeds would be needed"
+            f"{alone}more than {statistics.MOST_SEEDS} seeds would be needed"
             if math.isinf(count)
-            else f"{count:.0f} seeds would decide it"
+            else f"{alone}{count:.0f} seeds would decide it"
         )
     return "".join(f"; {each}" for each in said)
 
