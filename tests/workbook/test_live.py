@@ -316,9 +316,10 @@ def test_off_a_terminal_a_line_a_step_and_one_every_half_minute(view, clock, cap
     assert arm.startswith("1 of 5 · 0 s · ") and arm.endswith(" · chan-T3 hard …")
     assert len(beats) == 2 and count == 5
     assert re.fullmatch(
-        r"… 1 of 5 · 30 s · .* left · chan-T3 hard: chan hard 240/300 loss 12.300", beats[0]
+        r"… 1 of 5 · 28 s · .* left · chan-T3 hard: chan hard 240/300 loss 12.300", beats[0]
     )
-    assert beats[1].startswith("… 1 of 5 · 1 min 0 s")
+    assert beats[1].startswith("… 1 of 5 · 56 s")
+    assert live.SILENCE + 2 * live.TURN <= 30  # a turn may take another one's time
     view.doing = "the report"
     view.happens(finished(2, 70))
     clock.now += 30

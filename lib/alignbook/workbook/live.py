@@ -23,7 +23,7 @@ from alignbook.store.progress import clock
 from alignbook.workbook import timeleft
 from alignbook.workbook.graph import Graph, Job
 
-SILENCE = 30.0  # seconds
+SILENCE = 28.0  # seconds: looked at every turn, so that a line comes at least every 30
 TURN = 0.5  # seconds between two looks: what looks on takes a hundredth of a core
 GUESS = 2.0  # seconds between two guesses of the time left
 ESCAPES = re.compile(
