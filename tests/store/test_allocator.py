@@ -11,13 +11,11 @@ from types import SimpleNamespace
 import pytest
 from alignbook.store import allocator
 
-# Page faults of taking and freeing 64 MB five times, before and after a training of one step.
+# Page faults of taking and freeing 64 MB five times, before and after what tells the C library.
 # Huge pages, which some machines give unasked, would hide them: prctl 41 declines those.
 TOLD = """
-import ctypes, json, resource, sys, tempfile
-from pathlib import Path
+import ctypes, json, resource
 import torch
-from alignbook.core import training
 
 ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)
 
@@ -29,18 +27,33 @@ def faults():
         torch.ones(2**24)
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
-found, model = [faults()], torch.nn.Linear(1, 1)
+found = [faults()]
+{telling}
+print(json.dumps([*found, faults()]))
+"""
+# A training of one step, and a notebook's first line, which may train in its cells.
+TELLING = {
+    "a training": """
+import tempfile
+from pathlib import Path
+from alignbook.core import training
+model = torch.nn.Linear(1, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 schedule = training.warmup_cosine(optimizer, 1)
 descent = training.Descent(optimizer, schedule, 1)
 training.fit(model, descent, lambda step: model(torch.ones(1, 1)).sum(),
              Path(tempfile.gettempdir()), "toy")
-print(json.dumps([*found, faults()]))
-"""
+""",
+    "a workbook": """
+from alignbook.workbook import workbook
+workbook.open("smoke")
+""",
+}
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of the GNU C library alone")
-def test_what_training_frees_is_not_asked_for_again(tmp_path):
+@pytest.mark.parametrize("telling", TELLING)
+def test_what_training_frees_is_not_asked_for_again(tmp_path, telling):
     """In a process that nothing was set for: no warm start, no variables."""
     environment = {
         name: value
@@ -48,7 +61,7 @@ def test_what_training_frees_is_not_asked_for_again(tmp_path):
         if not name.startswith(("MALLOC_", "GLIBC_", "ALIGNBOOK_"))
     }
     told = subprocess.run(
-        [sys.executable, "-c", TOLD],
+        [sys.executable, "-c", TOLD.replace("{telling}", TELLING[telling])],
         capture_output=True,
         text=True,
         env=environment | {"TMPDIR": str(tmp_path)},

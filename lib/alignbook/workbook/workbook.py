@@ -9,6 +9,7 @@ from pathlib import Path
 
 from alignbook import ROOT
 from alignbook.backbones.inputs import Inputs
+from alignbook.store import allocator
 from alignbook.workbook import folders, profiles
 from alignbook.workbook.profiles import Profile
 
@@ -191,7 +192,8 @@ def open(
     out: str = "",
     device: str = "auto",
 ) -> Workbook:
-    """The workbook of a notebook's parameters.
+    """The workbook of a notebook's parameters. What its process frees stays with it from now on
+    (`allocator.keep_freed`): cells may train step by step.
 
     Parameters
     ----------
@@ -210,6 +212,7 @@ def open(
     >>> open("smoke", settings="chan_steps=5").profile.chan_steps
     5
     """
+    allocator.keep_freed()
     kind, overrides = data.partition("=")[0], {}
     if not profile:
         found = most_complete(kind)
