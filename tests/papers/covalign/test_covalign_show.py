@@ -132,8 +132,25 @@ def test_a_mask_that_leaves_hardly_a_patch_is_marked():
     )
     found = show.mask_table(metrics, {"regions": "the whole method"})
     assert found.arm.tolist() == ["the whole method", "unmasked"]
-    assert found[""].tolist() == ["hardly regions", ""]
+    assert found[""].tolist() == ["hardly regions", "63 % are hardly regions"]
     assert found["of all (%)"][0] == pytest.approx(5) and found["patches kept"].tolist() == [2, 5]
+
+
+def test_a_mask_that_leaves_hardly_a_patch_to_many_regions_is_marked_too():
+    """42, 33.4 and 33 of 100 regions have fewer than three patches, means of two seeds."""
+    shares = {"many": (40.0, 44.0), "just": (33.0, 33.8), "a third": (32.0, 34.0)}
+    lines = [("fewer", "kept a region", 0, 2.9), ("fewer", "regions under 3", 0, 50.0)]
+    for arm, known in shares.items():
+        lines += [(arm, "kept a region", seed, 3.2) for seed in (0, 1)]
+        lines += [(arm, "regions under 3", seed, known[seed]) for seed in (0, 1)]
+    others = [
+        (arm, column, 0, 0.1) for arm in ["fewer", *shares] for column in ("spread", "patches kept")
+    ]
+    found = show.mask_table(long(lines + others), {}).set_index("arm")
+    assert found.loc["fewer", ""] == "hardly regions"
+    assert found.loc["many", ""] == "42 % are hardly regions"
+    assert found.loc["just", ""] == "33 % are hardly regions"
+    assert found.loc["a third", ""] == ""
 
 
 # --- Figure 5 ------------------------------------------------------------------------------------

@@ -99,17 +99,18 @@ def mask_table(metrics: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
     -------
     DataFrame, a line an arm that has regions: its name by `names`, patches kept a region, their
     percent of all, percent of the regions with fewer than `model.FEWEST`, and a remark where the
-    mean is below it.
+    mean is below it or more than a third of the regions have so few.
     """
     wide = metrics.pivot_table(index="row", columns="column", values="value", sort=False)
     wide = wide.reindex(columns=list(model.OF_REGIONS)).dropna()
-    hardly = wide["kept a region"] < model.FEWEST
+    few, share = wide["kept a region"] < model.FEWEST, wide["regions under 3"]
+    many = np.where(share > 100 / 3, share.map("{:.0f} % are hardly regions".format), "")
     found = {
         "arm": [names.get(arm, arm) for arm in wide.index],
         "patches kept": wide["kept a region"],
         "of all (%)": 100 * wide["patches kept"],
-        "regions under 3 (%)": wide["regions under 3"],
-        "": np.where(hardly, "hardly regions", ""),
+        "regions under 3 (%)": share,
+        "": np.where(few, "hardly regions", many),
     }
     return pd.DataFrame(found).reset_index(drop=True)
 
