@@ -36,8 +36,8 @@ WRITTEN = {"90_claims": ("claims.csv", "contrasts.csv")}
 
 
 def settings_of(out: Path) -> dict | None:
-    """What settings.json of a results folder says; None if it is not there, or if it was not whole and
-    is set aside.
+    """What settings.json of a results folder says; None if it is not there, or was not whole and is
+    set aside.
     """
     said = read(out / "settings.json")
     whole = isinstance(said, dict) and folders.SAYS <= set(said)
