@@ -81,15 +81,23 @@ def test_photographs_with_regions(folder, kind, monkeypatch):
     assert "2 an image" in made.meta["regions"] and f"regions.{kind}" in made.meta["regions"]
 
 
-def test_features_that_were_altered_are_read_again(folder, capsys):
+# Features of a prepared data set with its last number altered, with none, with half of them.
+ALTERED = {
+    "flip": lambda octets: octets[:-3] + bytes([octets[-3] ^ 64]) + octets[-2:],
+    "empty": lambda octets: b"",
+    "cut": lambda octets: octets[: len(octets) // 2],
+}
+
+
+@pytest.mark.parametrize("damage", ALTERED)
+def test_features_that_were_altered_are_read_again(folder, capsys, damage):
     regions.write(folder / "regions.npz", given([3, 2, 1, 4, 2]))
     made = by_name.prepare(f"coco={folder}", Settings(), folder.parent / "made")
-    before = np.array(made.regions)
-    octets = bytearray((made.folder / "regions.npy").read_bytes())
-    octets[-3] ^= 64
-    (made.folder / "regions.npy").write_bytes(octets)
+    before, file = np.array(made.regions), made.folder / "regions.npy"
+    file.write_bytes(ALTERED[damage](file.read_bytes()))
     again = by_name.prepare(f"coco={folder}", Settings(), folder.parent / "made")
-    assert "regions.npy" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "regions.npy" in told and "set aside, the data is prepared again" in told
     assert np.array_equal(again.regions, before)
 
 

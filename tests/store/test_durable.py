@@ -174,22 +174,12 @@ def prepared(tmp_path_factory):
     return by_name.prepare("world", Settings(), tmp_path_factory.mktemp("data"))
 
 
-@pytest.mark.parametrize(
-    "name, damage",
-    [
-        ("images.npy", flip),
-        ("images.npy", zero),
-        ("captions.json", flip),
-        ("captions.json", empty),
-        ("splits.json", cut),
-        ("names.json", lose),
-        ("meta.json", flip),
-        ("meta.json", empty),
-        ("objects.parquet", cut),
-        ("objects.parquet", lose),
-        ("gold/parses/*train*", empty),
-    ],
-)
+PREPARED = ["images.npy", "captions.json", "splits.json", "names.json", "meta.json"]
+PREPARED += ["objects.parquet", "gold/parses/*train*", "gold/images/test-000000.png"]
+
+
+@damaged
+@pytest.mark.parametrize("name", PREPARED)
 def test_prepared_data_that_were_altered_are_prepared_again(
     prepared, tmp_path, capsys, name, damage
 ):
