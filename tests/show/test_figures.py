@@ -14,6 +14,7 @@ from alignbook.papers.chan import show
 from alignbook.papers.covalign.show import maps_figure
 from alignbook.papers.gsl import identified
 from alignbook.show import alt_texts, figures, kernel_benchmark
+from alignbook.store import durable
 from alignbook.workbook import execute
 from PIL import Image
 
@@ -155,6 +156,17 @@ def test_what_is_saved_and_shown_has_the_alt_text(tmp_path, monkeypatch):
     assert how["metadata"]["image/png"]["width"] == pytest.approx(110 * wide, abs=1)
     assert Image.open(tmp_path / "figures/f.png").info["Description"] == alt
     assert alt in (tmp_path / "figures/f.svg").read_text()
+
+
+def test_a_figures_files_are_on_the_disk_before_they_have_their_names(tmp_path, monkeypatch):
+    """A power cut leaves no empty file that a notebook's mark says is there."""
+    settled, replace = [], durable.replace
+    monkeypatch.setattr(
+        durable, "replace", lambda aside, path: (settled.append(path.name), replace(aside, path))
+    )
+    figures.save(figures.curves(CURVES, "K", "regions", "RSUM", ""), tmp_path, "f", CURVES)
+    assert settled == ["f.png", "f.svg", "f.csv"]
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == sorted(settled)
 
 
 def test_a_figure_is_laid_out_once_for_both_its_files(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 Each is shown with an alt text, for readers who hear a notebook or the report read out.
 """
 
+import io
 import textwrap
 from base64 import b64encode
 from pathlib import Path
@@ -16,7 +17,7 @@ from matplotlib.ticker import LogFormatter
 from PIL import Image
 
 from alignbook.show.alt_texts import describe
-from alignbook.store import verbatim
+from alignbook.store import durable, verbatim
 
 # Okabe and Ito's palette: distinct for every common kind of colour vision.
 INK, OURS, PAPER, ACCENT = "#222222", "#0072B2", "#D55E00", "#009E73"
@@ -53,7 +54,8 @@ def use_style() -> None:
 def save(figure, folder: Path, name: str, data: pd.DataFrame | None = None) -> None:
     """Write a figure as SVG and PNG, and the plotted data as CSV, to `folder/figures`; show it.
 
-    The files hold its alt text, too: `describe`'s, and where its numbers are; see `shows_pictures`.
+    Each file is written whole or not at all. The figure's hold its alt text, too: `describe`'s, and
+    where its numbers are; see `shows_pictures`.
     """
     target = Path(folder) / "figures"
     target.mkdir(parents=True, exist_ok=True)
@@ -63,9 +65,11 @@ def save(figure, folder: Path, name: str, data: pd.DataFrame | None = None) -> N
     drawn = any(axis.images for axis in figure.axes)
     png = {"Software": None, "Description": alt, CONTENT: "pictures" if drawn else "numbers"}
     for kind, said in (("png", png), ("svg", {"Date": None, "Description": alt})):
-        figure.savefig(target / f"{name}.{kind}", bbox_inches=box, metadata=said)
+        file = io.BytesIO()
+        figure.savefig(file, format=kind, bbox_inches=box, metadata=said)
+        durable.write(target / f"{name}.{kind}", file.getvalue())
     if data is not None:
-        data.to_csv(target / f"{name}.csv", index=False)
+        durable.write(target / f"{name}.csv", data.to_csv(index=False))
     plt.close(figure)  # else the notebook shows it again at the end of the cell
     show(target / f"{name}.png", alt)
 

@@ -19,7 +19,7 @@ MUTANTS = {
         ),
         ("figures: a scale for each matrix", "vmin=low, vmax=high, ", ""),
         ("figures: another axis for each cost", "+ 2, 3.8), sharey=True)", "+ 2, 3.8))"),
-        ("figures: other data beside", "data.to_csv(target", "data.iloc[1:].to_csv(target"),
+        ("figures: other data beside", "data.to_csv(index", "data.iloc[1:].to_csv(index"),
     ],
     "test_results.py": [
         ("dots: a mean for each seed", 'data=seeds, x="values"', 'data=seeds, x="value"'),
