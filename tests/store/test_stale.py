@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from alignbook import ROOT
 from alignbook.backbones import bert, pretrained
-from alignbook.datasets import by_name, karpathy, noise_index, precomp
+from alignbook.datasets import by_name, karpathy, noise_index, precomp, regions
 from alignbook.store import contents, fingerprint, runs
 from alignbook.workbook import checks, folders, main_job, named_files, profiles, workbook
 from PIL import Image
@@ -45,6 +45,31 @@ def photographs(folder: Path) -> Path:
         entries.append({"filename": f"{i}.jpg", "split": split, "sentences": said})
     (folder / "dataset_flickr8k.json").write_text(json.dumps({"images": entries}))
     return folder
+
+
+def partly(folder: Path) -> Path:
+    """Flickr30K's captions of five of Flickr8k's photographs, which are split as those are."""
+    photographs(folder / "flickr8k")
+    listed = json.loads((folder / "flickr8k/dataset_flickr8k.json").read_text())["images"]
+    listed = [entry | {"filename": f"30k-{entry['filename']}"} for entry in listed]
+    (folder / "dataset_flickr30k.json").write_text(json.dumps({"images": listed}))
+    photo_of = {f"30k-{i}.jpg": f"{i}.jpg" for i in range(5)}
+    (folder / karpathy.PARTIAL).write_text(json.dumps(photo_of))
+    return folder
+
+
+def brought(folder: Path) -> Path:
+    """Photographs with region features of one's own."""
+    write_regions(photographs(folder) / "regions.npz")
+    return folder
+
+
+def write_regions(file: Path, seed: int = 0) -> None:
+    """Two regions of each of six photographs."""
+    boxes = np.tile([0.0, 0.0, 9.0, 9.0], (12, 1))
+    drawn = np.random.default_rng(seed).random((12, 4))
+    names = [f"{i}.jpg" for i in range(6)]
+    regions.write(file, regions.Regions(names, boxes, drawn, np.full(6, 2)))
 
 
 def features(folder: Path) -> Path:
@@ -195,6 +220,19 @@ TABLE = {
         ["Images/0.jpg", "Images/4.jpg", "dataset_flickr8k.json"],
         ["Images/5.jpg"],
     ),
+    "photographs of another collection": (
+        partly,
+        {},
+        "flickr30k={}",
+        [
+            "flickr8k/Images/0.jpg",
+            "dataset_flickr30k.json",
+            karpathy.PARTIAL,
+            "flickr8k/dataset_flickr8k.json",
+        ],
+        ["flickr8k/Images/5.jpg"],
+    ),
+    "regions": (brought, {"test_images": "1"}, "flickr8k={}", ["regions.npz"], ["Images/5.jpg"]),
     "features": (
         features,
         {"test_images": "1"},
@@ -202,6 +240,15 @@ TABLE = {
         ["train_ims.npy", "dev_ims.npy", "dev_caps.txt"],
         ["test_ims.npy"],
     ),
+}
+
+# Photographs of two splits that exchange their captions: each is still there, at its place.
+EXCHANGED = ('"2.jpg", "30k-3.jpg": "3.jpg"', '"3.jpg", "30k-3.jpg": "2.jpg"')
+# Files that are read here, by name: what in them is exchanged for what.
+WORDS = {
+    "dataset_flickr8k.json": (b"picture", b"PICTURE"),
+    "dataset_flickr30k.json": (b"picture", b"PICTURE"),
+    karpathy.PARTIAL: [text.encode() for text in EXCHANGED],
 }
 
 
@@ -216,7 +263,7 @@ def compared(folder: Path, settings: dict, data: str) -> dict:
     }
     profile = profiles.get("smoke", said["data"].partition("=")[0], said["set"])
     source = "no photograph is looked at here"
-    if data.partition("=")[0] in ("flickr8k", "precomp"):
+    if data.partition("=")[0] in ("flickr8k", "flickr30k", "precomp"):
         source = by_name.source(said["data"], profile)
     return named_files.compared(
         said | {"source": source, "files": named_files.files(profile, said["data"])}
@@ -248,8 +295,8 @@ def test_a_file_counts_by_what_it_holds(case, tmp_path):
             (folder / name).write_bytes(
                 kept + b" " if case == "BERT" else kept.replace(b"{}", b'{"layers": 1}', 1)
             )  # still settings of a model
-        elif name == "dataset_flickr8k.json":
-            (folder / name).write_bytes(kept.replace(b"picture", b"PICTURE", 1))
+        elif words := WORDS.get(Path(name).name):
+            (folder / name).write_bytes(kept.replace(*words, 1))
         else:
             alter(folder / name)
         after = compared(folder, settings, data)

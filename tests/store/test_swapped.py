@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 import torch
 from alignbook.backbones import base, bert, pipelines, pretrained, towers
-from alignbook.datasets import aro, by_name, coco, conllu, noise_index
+from alignbook.datasets import aro, by_name, coco, conllu, karpathy, noise_index
 from alignbook.papers.comalign.components import detector, image, parser, probes, vectors
 from alignbook.papers.covalign import two_towers
 from alignbook.papers.gsl.noisy_pairs import GivenNoise
@@ -26,7 +26,17 @@ from alignbook.store import runs
 from alignbook.workbook import profiles
 from PIL import Image
 from safetensors.torch import load_file, save_file
-from test_stale import TABLE, at_once, features, photographs, put
+from test_stale import (
+    EXCHANGED,
+    TABLE,
+    at_once,
+    brought,
+    features,
+    partly,
+    photographs,
+    put,
+    write_regions,
+)
 
 __all__ = ["at_once"]  # for every test here, too
 
@@ -181,7 +191,7 @@ def seen(source):
     return [
         *np.asarray(shown, float).ravel(),
         *map(len, source.captions),
-        *source.captions[0].encode(),
+        *"".join(source.captions).encode(),
     ]
 
 
@@ -417,6 +427,23 @@ ROWS = {
     ),
     "source": PHOTOGRAPHS,
     "photographs": PHOTOGRAPHS,
+    "photographs of another collection": Row(
+        partly,
+        lambda folder: dataset_of("flickr30k", folder),
+        seen,
+        {
+            "flickr8k/Images/0.jpg": picture,
+            "dataset_flickr30k.json": word("Caption 0", "Legend 0"),
+            karpathy.PARTIAL: word(*EXCHANGED),
+            "flickr8k/dataset_flickr8k.json": word('"train"', '"test"'),
+        },
+    ),
+    "regions": Row(
+        brought,
+        lambda folder: dataset_of("flickr8k", folder),
+        lambda source: np.array(source.regions),
+        {"regions.npz": lambda file: write_regions(file, 1)},
+    ),
     "features": Row(
         features,
         lambda folder: dataset_of("precomp", folder),
