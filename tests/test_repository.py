@@ -1,7 +1,9 @@
 """What people expect in a repository is there, can be read, and stays true."""
 
+import inspect
 import json
 import os
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -64,6 +66,34 @@ def test_links_of_the_pages_lead_somewhere():
         links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
         for link in links:
             assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+# --- Paths that others call ----------------------------------------------------------------------
+
+PUBLIC = (
+    "core.similarity.hard_coding",
+    "core.similarity.soft_coding",
+    "core.similarity.fine_grained_matching",
+    "core.losses.hardest_negative_hinge",
+    "core.losses.info_nce",
+    "core.retrieval.evaluate",
+    "papers.gsl.noise.inject",
+    "papers.gsl.mixtures.BetaMixture",
+    "papers.gsl.mixtures.BetaMixture.fit",
+    "papers.gsl.mixtures.BetaMixture.posterior",
+    "papers.covalign.model.spatial_concentration",
+    "papers.comalign.components.text.extract",
+)
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+def test_a_path_that_others_call_is_there_as_documented(path):
+    """Its row of docs/environments.md has its signature, as Python writes it."""
+    page = (ROOT / "docs/environments.md").read_text(encoding="utf-8")
+    written = dict(re.findall(r"(?m)^\| `alignbook\.([\w.]+)` \| `(.+)` \| .+ \|$", page))
+    found = pkgutil.resolve_name(f"alignbook.{path}")
+    assert str(inspect.signature(found)) == written[path]
+    assert {*written} == {*PUBLIC}
 
 
 # --- Citation and changes ------------------------------------------------------------------------
