@@ -38,6 +38,14 @@ def test_the_contract_holds(command):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_no_line_is_kept_from_the_formatter():
+    files = [
+        path for room in ("lib", "tests", "benchmarks") for path in (ROOT / room).rglob("*.py")
+    ]
+    kept = [path for path in files if re.search("# *fmt: *(off|skip)", path.read_text("utf-8"))]
+    assert not kept, "lay their lines out as `ruff format` does"
+
+
 def test_the_package_itself_holds_its_face_its_door_and_its_errors():
     assert {path.name for path in PACKAGE.glob("*.py")} == {
         "__init__.py",

@@ -30,8 +30,11 @@ CONTRASTS = {
 def folder(place, values, readings):
     """A results folder with the contrasts of some metrics; the second line of a claim is another's."""
     place.mkdir(parents=True)
-    lines = [(*which, "RSUM", seed, value, 100) for which, seeds in values.items()
-             for seed, value in enumerate(seeds)]  # fmt: skip
+    lines = [
+        (*which, "RSUM", seed, value, 100)
+        for which, seeds in values.items()
+        for seed, value in enumerate(seeds)
+    ]
     columns = ["exhibit", "row", "column", "seed", "value", "n"]
     pd.DataFrame(lines, columns=columns).to_csv(place / "metrics.csv", index=False)
     rows = []

@@ -378,16 +378,25 @@ def things(server, monkeypatch):
     server.files["/b.zip"] = zipped(pictures__1="one", pictures__2="two", other="no")
     known = {
         "small": needs.Resource(
-            "a small thing", "weights", (needs.File("a.bin", 10),), "somewhere", "", "MIT",
+            "a small thing",
+            "weights",
+            (needs.File("a.bin", 10),),
+            "somewhere",
+            "",
+            "MIT",
             (Source(size=len(BODY), url=f"{server.url}/a.bin"),),
         ),
         "large": needs.Resource(
-            "a large thing", "large",
-            (needs.File("pictures/", 10), needs.File("split.json", 10)), "on request", "", "CC BY",
+            "a large thing",
+            "large",
+            (needs.File("pictures/", 10), needs.File("split.json", 10)),
+            "on request",
+            "",
+            "CC BY",
             (Source(size=400, url=f"{server.url}/b.zip", unpack=("pictures",)),),
         ),
         "hand": needs.Resource("a secret", "hand", (), "in a drawer"),
-    }  # fmt: skip
+    }
     monkeypatch.setattr(needs, "RESOURCES", known)
     return server
 

@@ -656,8 +656,10 @@ def test_a_run_is_recorded_as_it_is_replayed(tmp_path):
         info(2, 9.5, "arms", "chan-T3", "max"),
         failed(2, 11.0),
     ]
-    told = [(START + 2 + i / 50, {"label": "x", "step": i, "steps": 300, "loss": 0.5, "part": None})
-            for i in range(1, 300)]  # fmt: skip
+    told = [
+        (START + 2 + i / 50, {"label": "x", "step": i, "steps": 300, "loss": 0.5, "part": None})
+        for i in range(1, 300)
+    ]
     said = {progress.state_file(tmp_path, ["base"]).stem: told}
     found = recorder.recording(events, said, START + 20)
     assert found["end"] == 20 and found["stats"] == STATS
