@@ -446,7 +446,7 @@ def test_types_and_stars_stand_by_their_rows(tmp_path):
     assert "type" not in two[""]
     assert {row for row in two["", "row"] if "*" in row} == {*STARRED, "BFAN *"}
     told = tables.with_legend(two["", "row"], "Note.")
-    assert told.startswith("Note. * in the paper an ensemble of two models: not comparable")
+    assert told.startswith("Note. * in the paper an ensemble of two models; of ours SGRAF alone")
     tables.save(two, tmp_path, "t", "caption", "Note.")
     saved = (tmp_path / "tables/t.md").read_text(encoding="utf-8")
     assert r"SCAN \*" in saved and r"\* in the paper an ensemble" in saved

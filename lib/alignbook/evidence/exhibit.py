@@ -26,6 +26,7 @@ class Arm(NamedTuple):
     on : "world", "photographs", "features" (precomputed ones, without pictures).
     job : arms of one word share a process, which takes as long to start as such an arm to train;
         "" has its own.
+    of : the arms whose runs it brings together, itself trained in none.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Arm(NamedTuple):
     trained: bool = True
     on: tuple[str, ...] = ("world", "photographs", "features")
     job: str = ""
+    of: tuple[str, ...] = ()
 
     def single(self, profile: str) -> bool:
         """Whether it runs with the first seed alone in a profile."""

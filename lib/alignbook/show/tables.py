@@ -20,7 +20,9 @@ HEADINGS = {
     "t2i R@10": "R@10 ",
     "RSUM": "RSUM",
 }
-ENSEMBLE = "in the paper an ensemble of two models: not comparable with ours, a single one"
+ENSEMBLE = (
+    "in the paper an ensemble of two models; of ours SGRAF alone is one, others are not comparable"
+)
 # After a row's name: the print's star; the worst of its seeds counts, see `learnt`.
 MARKS = {ENSEMBLE: " *", learnt.DID_NOT_TRAIN: " ‡", learnt.STILL_LEARNING: " †"}
 

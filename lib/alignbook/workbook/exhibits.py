@@ -129,7 +129,7 @@ def jobs(exhibit: str, data: str, profile=None, spread: str = "arm") -> list[tup
     "seed" other jobs have trained what it lists.
 
     >>> [len(job) for job in jobs("comalign-TI", "world")], len(jobs("chan-T1", "world"))
-    ([17, 4, 4, 4], 12)
+    ([17, 4, 4, 4], 13)
     >>> [len(job) for job in jobs("gsl-F1", "world")], len(jobs("gsl-T1", "world"))
     ([4, 4, 4, 4, 4, 4, 2, 2, 1, 1], 1)
     >>> [len(job) for job in jobs("covalign-T5", "world")], len(jobs("covalign-T6", "world"))

@@ -4,6 +4,7 @@ On a cluster each is a job of its own, and arms that show the same runs share th
 chooses is not known beforehand: the trials stand for it.
 """
 
+from collections import ChainMap
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -56,15 +57,19 @@ def of_arm(
     """Trainings of an arm on a kind of data by what they are known by: two arms that know one by the
     same show the same run. `reported` are its reporting seeds, by default those of the first look.
 
-    None for an arm that trains nothing. For base models those of further seeds: the arm's own job
-    takes care of the first.
+    None for an arm that trains nothing; for one that brings others together, theirs. For base models
+    those of further seeds: the arm's own job takes care of the first.
     """
     if exhibit == "base-models":
         further = range(1, profile.base_seeds)
         return {key("base", name, seed): Training(exhibit, name, REPORT, seed) for seed in further}
     if name == BASE_MODEL:
         return {}
-    if not exhibits.EXHIBITS[exhibit].arm(name).trained:
+    arm = exhibits.EXHIBITS[exhibit].arm(name)
+    if arm.of:
+        parts = (of_arm(exhibit, each, profile, data, reported) for each in arm.of)
+        return dict(ChainMap(*parts))
+    if not arm.trained:
         return {}
     candidates, changes = chapters.arms_of(exhibit).arms(exhibit, profile)[name]
     # The world has domains and gold boxes, photographs one place to start from.

@@ -1,16 +1,17 @@
 """The arms of CHAN's exhibits: what dev decides between, and what each run is then given.
 
-Only settings stand here; nothing computes. A run's key holds its settings and the code that trains,
-so arms may come and go without any run of another being lost.
+Only settings stand here; nothing computes but `measured`. A run's key holds its settings and the
+code that trains, so arms may come and go without any run of another being lost.
 """
 
 from dataclasses import fields, replace
 
 from alignbook.backbones.inputs import Inputs
 from alignbook.core import sgraf
-from alignbook.papers.chan import rivals
+from alignbook.papers.chan import averaged, rivals
 from alignbook.papers.chan.catalogue import CODEBOOK_SIZES, EXHIBITS, TAUS
 from alignbook.papers.chan.model import DIFFERENCES, PRESETS, Config
+from alignbook.store import runs
 
 # The first candidate is the middle of those after it, as pilots on dev found. (λ, α) for LogSumExp
 # and softmax pooling, of soft coding and of hard. Margins are in the units of each pooling: a sum
@@ -75,6 +76,20 @@ def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
 def inputs(book, exhibit: str, arm: str) -> Inputs:
     """What the runs of an arm start from, see `Workbook.inputs`."""
     return book.inputs(EXHIBITS[exhibit].domain, arm.endswith("-bert"))
+
+
+def measured(book, exhibit: str, arm: str, run, inputs: Inputs):
+    """The run whose numbers a table shows: of an arm that is made of others that of theirs together,
+    of the same seed; else the trained run itself.
+    """
+    parts = EXHIBITS[exhibit].arm(arm).of
+    if not parts:
+        return run
+    made = []
+    for (config, *_), changes in map(arms(exhibit, book.profile).get, parts):
+        chosen = replace(config, **changes)
+        made.append(runs.get(chosen, run.record["seed"], inputs, **book.trained))
+    return runs.get(averaged.Config(), 0, (*made, *inputs), device=book.device)
 
 
 def common(profile, text: str = "bigru") -> Config:
@@ -156,7 +171,8 @@ def codebook_sizes(profile) -> dict[str, tuple[list, dict]]:
 
 
 def matchers(profile) -> dict[str, tuple[list, dict]]:
-    """Tables 1 and 2: four matchers with a BiGRU and with BERT, SGR and SAF, CHAN's released code.
+    """Tables 1 and 2: four matchers with a BiGRU and with BERT, SGR and SAF alone and together, CHAN's
+    released code.
 
     CHAN and SCAN are Table 3's visual codebook and cross-attention, the same runs where the data
     are the same.
@@ -171,6 +187,7 @@ def matchers(profile) -> dict[str, tuple[list, dict]]:
         for name, candidates in found.items()
     }
     found |= {kind: [reasoning(kind, profile)] for kind in sgraf.KINDS}
+    found["sgraf"] = found["sgr"]  # and SAF: see `measured`
     found |= {
         "chan-official": [official(profile)],
         "chan-official-bert": [official(profile, "bert")],

@@ -23,6 +23,7 @@ _BESIDE = (
     *arms(*(f"{name}-bert" for name in MATCHERS), **_ONCE | dict(tuned="gpu")),
     # As the released code has it; and rivals whose comparing takes long.
     *arms("chan-official", "chan-official-bert", "sgr", "saf", seeds="first", later=LATER),
+    Arm("sgraf", seeds="first", later=LATER, of=("sgr", "saf")),
 )
 # Data without pictures have no base model, and no regions beyond those that are published; the
 # pretrained tower's photographs have 49.
@@ -103,6 +104,7 @@ _MATCHER_ROWS = (
     ("ResNet-152 + BiGRU", "VSE++", "vse++"),
     (_GRU, "VSE∞", "vse-inf"),
     (_GRU, "SCAN", "scan"),
+    (_GRU, "SGRAF", "sgraf"),
     (_GRU, "CHAN (ours)", "chan"),
     (_BERT, "VSE∞", "vse-inf-bert"),
     (_BERT, "CHAN (ours)", "chan-bert"),

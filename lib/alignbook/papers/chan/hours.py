@@ -30,9 +30,9 @@ def trainings(exhibit: str, arms: Sequence[str], profile, captions: int) -> list
     """The trainings of an exhibit's arms; `captions` of the training split do not matter."""
     found = []
     for arm in arms:
-        if arm == BASE_MODEL:
-            continue
         name, own = SAME.get(arm, arm), EXHIBITS[exhibit].arm(arm)
+        if arm == BASE_MODEL or own.of:
+            continue
         of, regions = name.removesuffix(LONGER), profile.chan_regions
         if exhibit == "chan-F4":  # hard-36
             coding, k = arm.split("-")
