@@ -20,6 +20,7 @@ def test_a_setting_changes_one_number():
     [
         ("chan_dims", "3", "there are: .*chan_dim"),
         ("chan_dim", "wide", "expected a value of type int"),
+        ("comalign_bare", "maybe", "setting comalign_bare=maybe: expected yes or no"),
         ("seeds", "0", "expected 1 or more"),
         ("chan_steps", "-1", "expected 1 or more"),
         ("test_images", "-1", "expected 0 or more"),

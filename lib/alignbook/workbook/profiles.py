@@ -181,6 +181,8 @@ def _said(key: str, text: str, error: dict) -> str:
         said = "a number above 0"
     elif kind == "less_than_equal":
         said = f"{int(limits['le'])} at most"
+    elif kind == "bool_parsing":
+        said = "yes or no"
     elif kind == "multiple_of":
         said = f"a multiple of {limits['multiple_of']}, the heads of attention"
     else:

@@ -3,13 +3,15 @@
 import json
 import os
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from alignbook.datasets import aro, by_name, karpathy, sugarcrepe, svo
 from alignbook.errors import DataError
 from alignbook.papers.comalign import catalogue, inputs
-from alignbook.papers.comalign.components import check, image, probes, vectors
+from alignbook.papers.comalign.components import check, image, probes, said, vectors
+from alignbook.store import fingerprint
 from alignbook.workbook import checks, exhibits, profiles, workbook
 from PIL import Image
 
@@ -86,6 +88,48 @@ def test_where_boxes_come_from(tmp_path, monkeypatch):
     assert kind == "detections" and [path.name for path in files.paths] == ["found.json"]
     assert inputs.boxes(workbook.open("smoke", "flickr8k=here")) == ("grid", None)
     assert profiles.get("paper", "coco").boxes == "yolov9c.pt"
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Config and key of each run that a book's components and probes ask for, by the config's room."""
+
+    def of(settings: str) -> dict:
+        found = {}
+
+        def get(config, seed, given=(), device="cpu"):
+            kind = type(config).__module__.rpartition(".")[2]
+            name = fingerprint.key(kind, config, seed, [each.key for each in given if each])
+            found[kind] = config, name
+            return SimpleNamespace(key=name)
+
+        own = workbook.open("smoke", settings=f"boxes=gold {settings}")
+        it = SimpleNamespace(key="it")
+        book = SimpleNamespace(profile=own.profile, data="", kind="world", pretrained=False)
+        for name in ("dataset", "home", "base"):
+            setattr(book, name, lambda *of: it)
+        book.device = "cpu"
+        monkeypatch.setattr(inputs.runs, "get", get)
+        inputs.components(book)
+        inputs.probe_components(book, "")
+        return found
+
+    return of
+
+
+def test_described_entities_are_a_switch(asked):
+    """Both phrases and probes hear it; without it their keys are those of the defaults."""
+    plain, same, other = map(asked, ("", "comalign_bare=yes", "comalign_bare=no"))
+    assert plain == same
+    assert plain["said"][0] == said.Config(images=plain["said"][0].images)
+    assert plain["probes"][0] == probes.Config(boxes="grid")
+    assert not other["said"][0].bare and not other["probes"][0].bare
+    differ = {name for name, (_, own) in plain.items() if other[name][1] != own}
+    assert differ == {"said", "vectors", "probes"}  # vectors start from what is said
+    assert all(
+        profiles.get(name).comalign_bare is True for name in profiles.WORLD if name != "paper"
+    )
+    assert profiles.get("paper", "coco", {"comalign_bare": "False"}).comalign_bare is False
 
 
 def test_heads_of_photographs_are_trained_where_the_user_says():

@@ -213,6 +213,7 @@ class Sizes:
 
     boxes: str  # detector, gold (both the world's), grid, instances (COCO's), or a file
     parser: str  # captions (the world's own parses), a pipeline, a treebank, or none
+    comalign_bare: bool  # "a red star" is the entity "star" too; no: "red star" alone
     comalign_images: int = Field(ge=0, le=10_000_000)  # training images, 0 for all
     comalign_steps: int = Field(ge=1, le=1_000_000_000)  # optimiser steps of the heads
     comalign_batch: int = Field(ge=2, le=1_000_000)  # images of a batch, one caption of each
@@ -225,6 +226,7 @@ class Sizes:
 SMOKE = dict(
     boxes="detector",
     parser="captions",
+    comalign_bare=True,
     comalign_images=32,
     comalign_steps=6,
     comalign_batch=32,

@@ -43,7 +43,8 @@ def components(book, domain: str = "A", recipe: str = "", places: str = "") -> t
     places : where boxes come from; as the profile says unless told.
     """
     dataset, images = book.dataset(domain), book.profile.comalign_images
-    phrases = runs.get(said.Config(images=images), 0, (dataset, parsed_by(book)))
+    of = said.Config(images=images, bare=book.profile.comalign_bare)
+    phrases = runs.get(of, 0, (dataset, parsed_by(book)))
     kind, found = boxes(book, domain, places)
     seen = (book.seen(domain),) if book.pretrained and not recipe else ()
     inputs = dataset, *base_and_home(book, domain, recipe), found, phrases, *seen
@@ -90,7 +91,8 @@ def probe_components(book, recipe: str) -> Run:
     gold = brought is None and book.profile.boxes == "gold"
     kind, places = boxes(book, "W" if book.kind == "world" else "A", "grid" if gold else "")
     inputs = book.dataset(), *base_and_home(book, "A", recipe), places, parsed_by(book), brought
-    return runs.get(probes.Config(boxes=kind), 0, inputs, device=book.device)
+    config = probes.Config(boxes=kind, bare=book.profile.comalign_bare)
+    return runs.get(config, 0, inputs, device=book.device)
 
 
 def detected(book, domain: str = "A") -> Run:
