@@ -69,11 +69,23 @@ def test_phrases_find_boxes_as_counted_by_hand(monkeypatch):
     assert found["entities alone R@1"] == 30.0
 
 
-def test_the_laptops_base_embeds_components():
-    """On dev of domains that it has not seen; where a laptop run of this code is stored.
+GATE = {  # in percent, and the domains that are asked; the last is three times a base's without crops
+    "full phrase finds its box": (85, "AB"),
+    "bare noun finds its box": (65, "AB"),
+    "entities alone R@1": (3 * 8.6, "A"),  # that one was trained on A
+}
+# Notebook 03 names the miss: B's things are turned by up to 28 degrees, W's by 14.
+KNOWN = {("B", "bare noun finds its box")}
 
-    Bare nouns are asked of A alone: B's things are turned by up to 28 degrees, W's by 14.
-    """
+
+def short_of_the_gate(found: dict) -> set[tuple[str, str]]:
+    """The domains, and what they find too little of."""
+    asked = ((name, least, domain) for name, (least, domains) in GATE.items() for domain in domains)
+    return {(domain, name) for name, least, domain in asked if found[domain][name] < least}
+
+
+def test_the_laptops_base_embeds_components():
+    """On dev of domains that it has not seen; where a laptop run of this code is stored."""
     from alignbook.store import runs
     from alignbook.workbook import workbook
 
@@ -86,6 +98,26 @@ def test_the_laptops_base_embeds_components():
         pytest.skip(f"base run {key} is not in the store, or of other code")
     model, vocabulary = base.load(runs.stored(key))
     found = {d: grounding.components(model, vocabulary, book.dataset(d), "dev") for d in "AB"}
-    assert min(each["full phrase finds its box"] for each in found.values()) >= 85
-    assert found["A"]["bare noun finds its box"] >= 65
-    assert found["A"]["entities alone R@1"] >= 3 * 8.6  # of a base without crops, trained on A
+    assert short_of_the_gate(found) <= KNOWN
+
+
+def test_the_published_base_embeds_components():
+    """On test, whatever is stored here: the table that is shown in notebook 03."""
+    lines = (ROOT / "results/reference/world-laptop/tables/components.md").read_text("utf-8")
+    head, _, *rows = (
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in lines.splitlines()
+        if line.startswith("|")
+    )
+    found = {row[0]: dict(zip(head[1:], map(float, row[1:]), strict=True)) for row in rows}
+    assert found.keys() == {"A", "B"}
+    assert short_of_the_gate(found) <= KNOWN
+
+
+def test_the_gate_by_hand():
+    good = {"full phrase finds its box": 85, "bare noun finds its box": 65}
+    good |= {"entities alone R@1": 25.8}
+    assert short_of_the_gate({"A": good, "B": good | {"entities alone R@1": 0}}) == set()
+    for name in GATE:
+        worse = good | {name: good[name] - 1}
+        assert short_of_the_gate({"A": worse, "B": good}) == {("A", name)}
