@@ -114,8 +114,7 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
     The interval is that of all seeds. p is the least over the looks, each at its share of the level
     (`looks`); `path` has both sides' p after each. What the choice on dev adds is in all of them.
     If seeds would decide a contrast and four times the steps turn it, to the other side of the one
-    bound it has, its p is 1. Where all seeds gave the same of what is counted, p
-    is 0 (`COUNTED`).
+    bound it has, its p is 1. If all seeds count the same, it is 0 (`COUNTED`).
     """
     if not all(term in numbers.values for term in contrast.terms):
         return None
