@@ -1,5 +1,6 @@
 """CoV-Align's arms and what is measured with them: settings, seeds, tokens, time and memory."""
 
+import json
 from dataclasses import asdict
 from types import SimpleNamespace
 
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from alignbook import ROOT
 from alignbook.backbones import pipelines
 from alignbook.evidence import claims, verdicts
 from alignbook.papers.covalign import arms, catalogue, cost, hours, inputs, phrases, two_towers
@@ -159,6 +161,16 @@ def test_every_arm_has_as_many_trials():
             assert tried == (expected[:1] if arm == "end-to-end" else expected)
     assert len(arms.trials(LAPTOP)) == LAPTOP.covalign_trials == 3
     assert len(arms.trials(OVERNIGHT)) == OVERNIGHT.covalign_trials == 2
+
+
+@pytest.mark.parametrize("notebook", ["30_covalign", "33_covalign_projection"])
+def test_notebooks_say_which_temperatures_are_tried(notebook):
+    """And that a profile of fewer trials tries the first of them alone."""
+    first, *others, last = dict.fromkeys(f"{each:g}" for _, each in arms.ATTENTIONS)
+    cells = json.loads((ROOT / f"notebooks/{notebook}.ipynb").read_text("utf-8"))["cells"]
+    told = " ".join("".join("".join(cell["source"]) for cell in cells).replace("> ", "").split())
+    assert f"as many of {', '.join([first, *others])} and {last} as the profile tries" in told
+    assert f"tries (`covalign_trials`), of which {first} is the first." in told
 
 
 def test_the_papers_profile_is_the_preset():
