@@ -1,7 +1,19 @@
-"""Which exhibits begin first, and for which of them seeds are bought."""
+"""Which arms exhibits have, which of them begin first, and for which seeds are bought."""
 
+import pytest
+from alignbook.core.names import BASE_MODEL
 from alignbook.evidence import claims
 from alignbook.workbook import chapters, exhibits, profiles, timeleft
+
+PROFILES = ("smoke", "laptop", "overnight", "gpu")
+
+
+@pytest.mark.parametrize("exhibit", [name for name in exhibits.EXHIBITS if name != "base-models"])
+def test_a_paper_makes_the_arms_that_its_catalogue_names(exhibit):
+    """But for the base model itself, which no paper trains."""
+    named = {*exhibits.EXHIBITS[exhibit].names()} - {BASE_MODEL}
+    for profile in map(profiles.get, PROFILES):
+        assert {*chapters.arms_of(exhibit).arms(exhibit, profile)} == named, profile.name
 
 
 def test_what_the_primary_claims_rest_on_begins_first():

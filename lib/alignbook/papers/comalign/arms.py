@@ -7,7 +7,7 @@ the world the heads are trained on the other domain, so that the target is never
 from dataclasses import replace
 
 from alignbook.papers.comalign import benchmarks, matched_pairs
-from alignbook.papers.comalign.catalogue import BASES, LONG
+from alignbook.papers.comalign.catalogue import BASES, LONG, PROBED, ROWS_OF_BASES
 from alignbook.papers.comalign.inputs import Inputs, components, probe_components, source
 from alignbook.papers.comalign.model import DIFFERENCES, PRESETS, Config
 from alignbook.store import runs
@@ -112,9 +112,9 @@ def retrieval_arms(profile) -> dict:
 
 
 def probed(profile) -> dict:
-    """Table II: the bases and heads of Table I that were trained on domain A."""
+    """Table II: bases and heads of Table I, those that were trained on domain A."""
     found = retrieval_arms(profile)
-    return {name.partition(" → ")[0]: found[name] for name in found if name.endswith("→ f30k")}
+    return {row: found[f"{row} → f30k"] for row in (*ROWS_OF_BASES, *PROBED)}
 
 
 def ablated(profile, **changes) -> tuple[list, dict]:
