@@ -2,7 +2,11 @@
 
 MUTANTS = {
     "test_gallery.py": [
-        ("another claim's verdict", "one.claims.claim == claim]", "one.claims.claim != claim]"),
+        (
+            "another claim's verdict",
+            "known = one.claims[one.claims.claim == claim]",
+            "known = one.claims[one.claims.claim != claim]",
+        ),
         (
             "the surest contrast",
             "ascending=against, na_position",

@@ -128,7 +128,24 @@ NOTEBOOKS = {
 
 # Table 5 prints the names of its groups λ_g and λ_v the other way round.
 _SHARED = "Impact of Shared Projection Matrix"
+_WITH, _NOTES = "With regions", "The notes' other steps"
 ROWS = {
+    "covalign-ladder": (  # None where the notes don't say enough to build it
+        ("Baselines", "mean patch and mean word", "global"),
+        ("Baselines", "every patch with every word", "patches"),
+        ("Baselines", "object queries", "queries"),
+        (_WITH, "the whole method", "regions"),
+        (_WITH, "no L_vis, no L_conc", "no-losses"),
+        (_WITH, "no L_conc", "no-concentration"),
+        (_WITH, "no L_vis", "no-visual"),
+        (_WITH, "no mask (ε = 0)", "unmasked"),
+        (_WITH, "plain cross-attention", "cross-attention"),
+        (_WITH, "mask of the logits", "logits-mask"),
+        (_WITH, "places in patches", "patch-units"),
+        (_WITH, "inner products for cosines", "dot-product"),
+        (_WITH, "towers trained too", "end-to-end"),
+        *((_NOTES, f"{step} step", None) for step in ("first", "second", "third")),
+    ),
     "covalign-T5": tuple(
         (f"Varying {group}", f"λ_v={v} λ_g={g} λ_c={c}", arm)
         for group, v, g, c, arm in (

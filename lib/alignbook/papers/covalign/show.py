@@ -15,6 +15,7 @@ import torch
 from alignbook.evidence.statistics import t_interval
 from alignbook.papers.covalign import model, phrases, two_towers
 from alignbook.papers.covalign.arms import inputs as inputs_of
+from alignbook.papers.covalign.catalogue import ROWS
 from alignbook.papers.covalign.inputs import parsed_by
 from alignbook.show import figures
 from alignbook.show.figures import BUTT, INK, MARKS, PAPER
@@ -29,36 +30,21 @@ NOTED = {
     "second step": (73.9, 62.1),
     "third step": (75.4, 62.6),
     "the whole method": (78.5, 63.3),
+    # Of one R@1 the notes don't say which. It stands beside the method's 78.5, image to text.
+    "no mask (ε = 0)": (74.5,),
 }
-# The notes don't say which R@1 one is. It stands beside the method's 78.5, image to text [N].
-UNMASKED, FOUR_REGIONS = 74.5, 72.7
-STEPS, NOTES = "With regions", "The notes' other steps"
-LADDER = (  # (group, row, arm), None where the notes don't say enough to build it
-    ("Baselines", "mean patch and mean word", "global"),
-    ("Baselines", "every patch with every word", "patches"),
-    ("Baselines", "object queries", "queries"),
-    (STEPS, "the whole method", "regions"),
-    (STEPS, "no L_vis, no L_conc", "no-losses"),
-    (STEPS, "no L_conc", "no-concentration"),
-    (STEPS, "no L_vis", "no-visual"),
-    (STEPS, "no mask (ε = 0)", "unmasked"),
-    (STEPS, "plain cross-attention", "cross-attention"),
-    (STEPS, "mask of the logits", "logits-mask"),
-    (STEPS, "places in patches", "patch-units"),
-    (STEPS, "inner products for cosines", "dot-product"),
-    (STEPS, "towers trained too", "end-to-end"),
-    *((NOTES, name, None) for name in list(NOTED)[:3]),
-)
+FOUR_REGIONS = 72.7  # likewise, of N_q = 4 [N]
+NAMES = {arm: name for _, name, arm in ROWS["covalign-ladder"] if arm}  # in the tables, by arm
 
 
 def noted() -> pd.DataFrame:
     """The notes' ladder as `printed_tables.table` gives the papers' tables, without digits."""
+    groups = {name: group for group, name, _ in ROWS["covalign-ladder"]}
     lines = [
-        (STEPS if name == "the whole method" else NOTES, name, column, value, "")
+        (groups[name], name, column, value, "")
         for name, both in NOTED.items()
         for column, value in zip(("i2t R@1", "t2i R@1"), both)
     ]
-    lines.append((STEPS, "no mask (ε = 0)", "i2t R@1", UNMASKED, ""))
     return pd.DataFrame(lines, columns=["group", "row", "column", "value", "mark"])
 
 
@@ -87,9 +73,8 @@ def differences(metrics: pd.DataFrame, column: str, pairs) -> pd.DataFrame:
 
 def ladder_differences(metrics: pd.DataFrame, column: str = "RSUM") -> pd.DataFrame:
     """`differences` of every other line of the ladder from the whole method, in words."""
-    named = {arm: name for _, name, arm in LADDER if arm}
-    found = differences(metrics, column, [(arm, "regions") for arm in named if arm != "regions"])
-    return found.assign(row=found.row.map(named), minus=found.minus.map(named))
+    found = differences(metrics, column, [(arm, "regions") for arm in NAMES if arm != "regions"])
+    return found.assign(row=found.row.map(NAMES), minus=found.minus.map(NAMES))
 
 
 def mask_table(metrics: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
@@ -142,16 +127,16 @@ COSTS = ("ms/step", "MB/step", "ms/pair", "MB")
 
 def cost_table(costs: pd.DataFrame) -> pd.DataFrame:
     """`cost.costs` as a table: means over seeds; ratios with half their 95 % interval."""
-    named, lines = {arm: name for _, name, arm in LADDER if arm}, []
+    lines = []
     for row, own in costs.groupby("row", sort=False):
-        line = {"method": named[row]} | {name: own[name].mean() for name in COSTS}
+        line = {"method": NAMES[row]} | {name: own[name].mean() for name in COSTS}
         for name in (*(f"{each} ÷ patches" for each in COSTS), "step ÷ towers"):
             known = own[name].dropna().to_numpy()
             mean, low, high = t_interval(known) if len(known) else (np.nan,) * 3
             line |= {name: mean, f"± {name}": (high - low) / 2}
         lines.append(line | {"seeds": len(own)})
     found = pd.DataFrame(lines)
-    order = found.method.map(list(named.values()).index).sort_values().index
+    order = found.method.map(list(NAMES.values()).index).sort_values().index
     return found.loc[order].dropna(axis="columns", how="all").reset_index(drop=True)
 
 

@@ -10,8 +10,8 @@ MUTANTS = {
         ),
         (
             "ladder: from the baseline",
-            '[(arm, "regions") for arm in named if arm != "regions"]',
-            '[(arm, "global") for arm in named if arm != "global"]',
+            '[(arm, "regions") for arm in NAMES if arm != "regions"]',
+            '[(arm, "global") for arm in NAMES if arm != "global"]',
         ),
         (
             "costs: a whole interval",
