@@ -16,9 +16,9 @@ from alignbook.papers.gsl import (
     catalogue,
     epochs,
     identified,
-    pipeline,
+    label_drawing,
+    pipeline_drawing,
     retrieved,
-    shapes,
     show,
     times,
     two_networks,
@@ -137,7 +137,7 @@ def small_run(**changes):
 
 
 def test_numbers_of_the_pipeline():
-    found = pipeline.pipeline_numbers(small_run(), 2).set_index(["network", "what"]).value
+    found = pipeline_drawing.pipeline_numbers(small_run(), 2).set_index(["network", "what"]).value
     assert found[""].to_dict() == {
         "pairs": 4,
         "noisy pairs": 2,
@@ -154,7 +154,7 @@ def test_numbers_of_the_pipeline():
     "split, heading", [("peer", "A learns on B's division"), ("own", "A learns on A's division")]
 )
 def test_the_pipeline_says_them(split, heading):
-    figure = pipeline.pipeline(small_run(split=split), 2)
+    figure = pipeline_drawing.pipeline(small_run(split=split), 2)
     said = words(figure)
     whole = "\n".join(said)
     assert heading in said
@@ -181,7 +181,7 @@ def test_the_picture_of_labels_has_the_librarys_numbers():
     s_i[0], s_t[0] = torch.tensor([1, 0.8, 0.4, 0.9, 0.5]), torch.tensor([1, 0.2, 0.5, 0.9, 0.4])
     clean = torch.tensor([False, True, True, False, True])
     chosen = gsl.anchors(s_i, s_t, clean)
-    figure = shapes.corrected_labels(s_i.numpy(), s_t.numpy(), clean.numpy())
+    figure = label_drawing.corrected_labels(s_i.numpy(), s_t.numpy(), clean.numpy())
     drawn = [text.get_text() for text in figure.axes[0].texts]
     ours = gsl.soft_labels(s_i, s_t, clean, chosen)[0].item()
     assert ours == pytest.approx(0.6625) and f"{ours:.2f}" in drawn
