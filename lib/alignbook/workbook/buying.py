@@ -10,7 +10,7 @@ import pandas as pd
 
 from alignbook.core.names import row_and_target
 from alignbook.evidence import claims, learnt, sequential, verdicts
-from alignbook.evidence.exhibit import is_short
+from alignbook.evidence.entries import is_short
 from alignbook.store import progress
 from alignbook.workbook import exhibits, results, start, trainings
 

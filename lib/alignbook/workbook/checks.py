@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from alignbook import ROOT
-from alignbook.evidence.exhibit import PICTURES
+from alignbook.evidence.entries import PICTURES
 from alignbook.store import verbatim
 from alignbook.workbook import chapters, exhibits, folders, profiles
 

@@ -8,8 +8,8 @@ import alignbook.papers.comalign.catalogue
 import alignbook.papers.covalign.catalogue
 import alignbook.papers.gsl.catalogue
 from alignbook.core.names import BASE_MODEL, row_and_target
-from alignbook.evidence.exhibit import Arm, Exhibit, Notebook, is_short
-from alignbook.evidence.exhibit import arms as _arms
+from alignbook.evidence.entries import Arm, Exhibit, Notebook, is_short
+from alignbook.evidence.entries import arms as _arms
 
 CATALOGUES = (  # in the order of the chapters
     alignbook.papers.chan.catalogue,

@@ -8,7 +8,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from alignbook.core.names import BASE_MODEL
-from alignbook.evidence.exhibit import LATER, Arm, Exhibit, Notebook, arms
+from alignbook.evidence.entries import LATER, Arm, Exhibit, Notebook, arms
 
 # --- Arms ----------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from alignbook.core.names import TARGETS
-from alignbook.evidence.exhibit import LATER, PICTURES, Arm, Exhibit, Notebook
+from alignbook.evidence.entries import LATER, PICTURES, Arm, Exhibit, Notebook
 
 # --- Arms ----------------------------------------------------------------------------------------
 

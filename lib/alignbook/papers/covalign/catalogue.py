@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from alignbook.evidence.exhibit import LATER, PICTURES, Arm, Exhibit, Notebook
+from alignbook.evidence.entries import LATER, PICTURES, Arm, Exhibit, Notebook
 
 # --- Arms ----------------------------------------------------------------------------------------
 

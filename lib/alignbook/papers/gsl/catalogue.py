@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from alignbook.evidence.exhibit import LATER, Arm, Exhibit, Notebook, arms
+from alignbook.evidence.entries import LATER, Arm, Exhibit, Notebook, arms
 
 # --- Arms ----------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Wrong versions of `alignbook.evidence.exhibit`."""
+"""Wrong versions of `alignbook.evidence.entries`."""
 
 MUTANTS = {
     "test_covalign_arms.py": [
