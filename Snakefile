@@ -14,7 +14,7 @@ from alignbook import ROOT
 from alignbook.core.names import row_and_target, slug
 from alignbook.store import contents
 from alignbook.store.fingerprint import code_hash, key
-from alignbook.workbook import asks, beside, chapters, lent, named_files, profiles, trainings
+from alignbook.workbook import arm_runs, asks, beside, chapters, lent, named_files, profiles
 from alignbook.workbook.checks import check
 from alignbook.workbook.exhibits import (
     EXHIBITS, NOTEBOOKS, arms as arms_of, begun, buyers, jobs, paper, with_seeds)
@@ -109,7 +109,7 @@ def exhibit_code(exhibit, part="arms"):
     catalogue = [chapters.module(exhibit, "catalogue")] if "papers" in own else []
     clock = ["alignbook.store.stopwatch"] if part == "cost" else []
     return code_hash(own, *catalogue, *clock, LEARNT, *(f"alignbook.workbook.{name}" for name in (
-        "results", "trainings", "profiles")))
+        "results", "arm_runs", "profiles")))
 
 
 # In the spread "seed", by what they are known by: each training is a job of its own, and arms that
@@ -117,21 +117,21 @@ def exhibit_code(exhibit, part="arms"):
 TRAININGS = {}
 for exhibit in EXHIBITS if SPREAD == "seed" else ():
     for arm in arms_of(exhibit, KIND, PROFILE):
-        TRAININGS |= trainings.of_arm(exhibit, arm, PROFILE, KIND) | TRAININGS
+        TRAININGS |= arm_runs.of_arm(exhibit, arm, PROFILE, KIND) | TRAININGS
 PLACES = {each.place: each for each in TRAININGS.values()}
 
 
 def trained(exhibit, some, *roles):
     """What stands for the trainings of some arms, or for those of some roles."""
     return [f"trained/{TRAININGS[name].place}" for arm in some if SPREAD == "seed"
-            for name, each in trainings.of_arm(exhibit, arm, PROFILE, KIND).items()
+            for name, each in arm_runs.of_arm(exhibit, arm, PROFILE, KIND).items()
             if not roles or each.role in roles]
 
 
 def training_inputs(wildcards):
     """A reporting seed comes after the trials of its arm."""
     one = PLACES[wildcards.training]
-    tried = trained(one.exhibit, [one.arm], trainings.TRIAL) if one.role == trainings.REPORT else []
+    tried = trained(one.exhibit, [one.arm], arm_runs.TRIAL) if one.role == arm_runs.REPORT else []
     return beforehand([one.arm]) + tried
 
 

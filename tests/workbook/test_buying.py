@@ -9,7 +9,7 @@ import pytest
 from alignbook import ROOT
 from alignbook.evidence import claims, tuning_error
 from alignbook.store import durable, runs
-from alignbook.workbook import buying, exhibits, jobs, profiles, results, trainings
+from alignbook.workbook import arm_runs, buying, exhibits, jobs, profiles, results
 
 PAIR = "visual-codebook", "cross-attention"
 
@@ -100,13 +100,13 @@ def test_a_buyer_waits_for_others_once_nothing_is_left_to_train(book, number, or
 
 def test_a_seed_of_a_later_look_is_known_as_those_of_the_first_are():
     profile = profiles.get("laptop")
-    more = trainings.of_arm("chan-T3", "visual-codebook", profile, "world", range(3, 5))
+    more = arm_runs.of_arm("chan-T3", "visual-codebook", profile, "world", range(3, 5))
     reported = {name: one for name, one in more.items() if one.role == "report"}
     assert [one.number for one in reported.values()] == [3, 4]
-    first = trainings.of_arm("chan-T3", "visual-codebook", profile, "world")
+    first = arm_runs.of_arm("chan-T3", "visual-codebook", profile, "world")
     assert [each.number for each in first.values() if each.role == "report"] == [0, 1, 2]
     assert not {*reported} & {*first}
-    again = trainings.of_arm("chan-T3", "visual-codebook", profile, "world", range(1, 4))
+    again = arm_runs.of_arm("chan-T3", "visual-codebook", profile, "world", range(1, 4))
     assert {*reported} & {*again} and {*first} & {*again}  # known by what it is, not by the look
 
 

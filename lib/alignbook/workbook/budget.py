@@ -15,7 +15,7 @@ from alignbook.core.names import BASE_MODEL, row_and_target
 from alignbook.evidence import claims
 from alignbook.evidence.learnt import LONGER
 from alignbook.store import durable
-from alignbook.workbook import chapters, exhibits, profiles, trainings
+from alignbook.workbook import arm_runs, chapters, exhibits, profiles
 from alignbook.workbook.exhibits import EXHIBITS
 
 # Core-seconds of a laptop run, by chapter.
@@ -85,7 +85,7 @@ def _trainings(
     if name == BASE_MODEL or not EXHIBITS[exhibit].arm(name).trained:
         return {}
     candidates, changes = chapters.arms_of(exhibit).arms(exhibit, profile)[name]
-    tried = trainings.trials(exhibit, name, profile) if trials else []
+    tried = arm_runs.trials(exhibit, name, profile) if trials else []
     single = EXHIBITS[exhibit].arm(name).single(profile.name)
     reported = list(seeds)[: 1 if single else None]
     tried += [(replace(candidates[0], **changes), seed) for seed in reported]

@@ -12,7 +12,7 @@ from alignbook.core.names import row_and_target
 from alignbook.evidence import claims, learnt, sequential, verdicts
 from alignbook.evidence.entries import is_short
 from alignbook.store import progress
-from alignbook.workbook import exhibits, results, start, trainings
+from alignbook.workbook import arm_runs, exhibits, results, start
 
 
 def buy(book, paper: str, names: list[str], number: int = 0) -> pd.DataFrame:
@@ -58,10 +58,10 @@ def _train(book, more: dict, before: dict, number: int) -> None:
     """
     wanted, gone, blocked = [], 0, []
     for (exhibit, arm), count in sorted(more.items()):
-        first = len(trainings.seeds(exhibit, arm, book.profile))
+        first = len(arm_runs.seeds(exhibit, arm, book.profile))
         have = before.get((exhibit, arm), first)
-        found = trainings.of_arm(exhibit, arm, book.profile, book.kind, range(have, count))
-        wanted += [one for one in found.values() if one.role == trainings.REPORT]
+        found = arm_runs.of_arm(exhibit, arm, book.profile, book.kind, range(have, count))
+        wanted += [one for one in found.values() if one.role == arm_runs.REPORT]
         gone += have - first
     for done, one in enumerate(wanted):
         progress.part(gone + done, gone + len(wanted))

@@ -107,10 +107,10 @@ def arm(book: Workbook, exhibit: str, name: str) -> None:
 
 def training(book: Workbook, exhibit: str, name: str, role: str, number: str) -> None:
     """One training of an arm, a trial or a reporting seed; the arm's own job finds it stored."""
-    from alignbook.workbook import results, trainings
+    from alignbook.workbook import arm_runs, results
 
     began = time.monotonic()
-    run = results.train(book, trainings.Training(exhibit, name, role, int(number)))
+    run = results.train(book, arm_runs.Training(exhibit, name, role, int(number)))
     found = run.metrics.get("dev RSUM")
     said = f", dev RSUM {found:.1f}" if found is not None else ""
     say(f"{title(['training', exhibit, name, role, number])}{said}", began)

@@ -15,7 +15,7 @@ from alignbook.core.retrieval import KS
 from alignbook.evidence import learnt
 from alignbook.evidence.statistics import t_interval
 from alignbook.store import runs
-from alignbook.workbook import chapters, exhibits, trainings
+from alignbook.workbook import arm_runs, chapters, exhibits
 
 LISTED = ["exhibit", "arm", "role", "seed", "key"]  # what is said of a run of an arm
 TEXTS = {name: str for name in ("exhibit", "arm", "role", "key")}
@@ -42,14 +42,14 @@ def arm(book, exhibit: str, name: str, seeds: int = 0) -> pd.DataFrame:
     chapter = chapters.arms_of(exhibit)
     inputs = chapter.inputs(book, exhibit, name)
     chosen, tried = _chosen(book, exhibit, name)
-    lines = [(exhibit, name, trainings.TRIAL, seed, run.key) for seed, run in tried]
-    reported = range(seeds) if seeds else trainings.seeds(exhibit, name, book.profile)
+    lines = [(exhibit, name, arm_runs.TRIAL, seed, run.key) for seed, run in tried]
+    reported = range(seeds) if seeds else arm_runs.seeds(exhibit, name, book.profile)
     trained = exhibits.EXHIBITS[exhibit].arm(name).trained
     wanted = [(chosen, seed if trained else 0) for seed in reported]
     for seed, run in zip(reported, runs.several(wanted, inputs, **book.trained), strict=True):
         if measured := getattr(chapter, "measured", None):
             run = measured(book, exhibit, name, run, inputs)
-        lines.append((exhibit, name, trainings.REPORT, seed, run.key))
+        lines.append((exhibit, name, arm_runs.REPORT, seed, run.key))
     return pd.DataFrame(lines, columns=LISTED)
 
 
@@ -57,7 +57,7 @@ def _chosen(book, exhibit: str, name: str) -> tuple:
     """The settings that dev chose for an arm, and its trials: pairs of a seed and a run."""
     chapter = chapters.arms_of(exhibit)
     candidates, changes = chapter.arms(exhibit, book.profile)[name]
-    wanted = trainings.trials(exhibit, name, book.profile)
+    wanted = arm_runs.trials(exhibit, name, book.profile)
     if not wanted:
         return replace(candidates[0], **changes), []
     inputs = getattr(chapter, "tuning_inputs", chapter.inputs)(book, exhibit, name)
@@ -68,7 +68,7 @@ def _chosen(book, exhibit: str, name: str) -> tuple:
     return chosen, [(seed, run) for (_, seed), run in zip(wanted, tried)]
 
 
-def train(book, one: trainings.Training, wait: bool = True) -> runs.Run:
+def train(book, one: arm_runs.Training, wait: bool = True) -> runs.Run:
     """One training of an arm, which `arm` will find stored. A reporting seed's comes after the
     trials: what dev chooses is asked of them. `wait` is that of `runs.get`.
     """
@@ -76,8 +76,8 @@ def train(book, one: trainings.Training, wait: bool = True) -> runs.Run:
         return book.measured(one.arm, one.number)
     chapter = chapters.arms_of(one.exhibit)
     which = one.exhibit, one.arm
-    if one.role == trainings.TRIAL:
-        config, seed = trainings.trials(*which, book.profile)[one.number]
+    if one.role == arm_runs.TRIAL:
+        config, seed = arm_runs.trials(*which, book.profile)[one.number]
         inputs = getattr(chapter, "tuning_inputs", chapter.inputs)(book, *which)
     else:
         (config, _), seed = _chosen(book, *which), one.number

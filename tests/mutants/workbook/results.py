@@ -4,11 +4,11 @@ MUTANTS = {
     "test_covalign_arms.py": [
         (
             "once: for every seed",
-            "range(seeds) if seeds else trainings.seeds(exhibit, name, book.profile)",
+            "range(seeds) if seeds else arm_runs.seeds(exhibit, name, book.profile)",
             "range(seeds or book.profile.seeds)",
         )
     ],
-    "test_trainings.py": [
+    "test_arm_runs.py": [
         (
             "trials start from what is reported",
             'inputs = getattr(chapter, "tuning_inputs", chapter.inputs)(book, *which)',

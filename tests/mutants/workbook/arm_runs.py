@@ -1,7 +1,7 @@
-"""Wrong versions of `alignbook.workbook.trainings`."""
+"""Wrong versions of `alignbook.workbook.arm_runs`."""
 
 MUTANTS = {
-    "test_trainings.py": [
+    "test_arm_runs.py": [
         ("a control has all seeds", "1 if single else profile.seeds", "profile.seeds"),
         ("one tuning seed", "for i in range(profile.tuning_seeds)", "for i in range(1)"),
         ("one candidate is tried", "len(candidates) < 2 or", "False or"),

@@ -6,8 +6,8 @@ import pytest
 from alignbook.core.names import BASE_MODEL
 from alignbook.core.protocol import TUNING_SEED
 from alignbook.store import runs
-from alignbook.workbook import chapters, exhibits, profiles, results, trainings
-from alignbook.workbook.trainings import of_arm
+from alignbook.workbook import arm_runs, chapters, exhibits, profiles, results
+from alignbook.workbook.arm_runs import of_arm
 
 SIZES = {"chan_trials": "2", "tuning_seeds": "2", "seeds": "3"}
 LAPTOP = profiles.get("laptop", overrides=SIZES)
@@ -24,7 +24,7 @@ def test_an_arm_s_trainings_by_hand():
     seeds = [("report", 0), ("report", 1), ("report", 2)]
     assert listed("chan-T1", "chan") == tried + seeds
     assert listed("chan-T3", "visual-codebook-long") == tried + seeds[:1]
-    settings = trainings.trials("chan-T1", "chan", LAPTOP)
+    settings = arm_runs.trials("chan-T1", "chan", LAPTOP)
     assert [seed for _, seed in settings] == [TUNING_SEED, TUNING_SEED + 1] * 2
     assert settings[0][0] == settings[1][0] != settings[2][0] == settings[3][0]
 
@@ -39,7 +39,7 @@ def test_base_models_of_further_seeds_are_jobs_of_their_own():
     assert listed("base-models", "world-clip") == []
     assert listed("base-models", "world-clip", night) == [("report", 1), ("report", 2)]
     book = SimpleNamespace(measured=lambda name, seed: (name, seed))
-    two = trainings.Training("base-models", "world-clip", "report", 2)
+    two = arm_runs.Training("base-models", "world-clip", "report", 2)
     assert results.train(book, two) == ("world-clip", 2)  # what the arm's own job asks for
 
 
