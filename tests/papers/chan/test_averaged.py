@@ -8,7 +8,7 @@ import torch
 from alignbook.core import retrieval
 from alignbook.papers.chan import arms, averaged, hours
 from alignbook.workbook import profiles
-from alignbook.workbook.trainings import of_arm
+from alignbook.workbook.arm_runs import of_arm
 
 NIGHT = profiles.get("overnight")
 
