@@ -713,7 +713,7 @@ def sentences(found) -> list[str]:
         f"{k} of 1,014 print as {hits.text} if truncated",
         "There are 27 such numbers",
         "many of the 27 it allows",
-        "Of about two hundred checks",
+        "Most of about two hundred checks",
         "Only 1,014 fits them all",
         "all 27 numbers fit 5,070 queries, but only seven fit 5,000",
         f"its recalls add up to {five['RSUM'].text}",

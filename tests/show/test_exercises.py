@@ -17,7 +17,7 @@ NOTEBOOKS = {
     for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
 }
 CHAPTERS = [name for name in NOTEBOOKS if "10" <= name < "90"]
-SHAPES = r"\b(?:show|shapes)\.(coding|matching|cohesive_regions|corrected_labels)\("  # pictures of tensors
+SHAPES = r"\b(?:show|label_drawing)\.(coding|matching|cohesive_regions|corrected_labels)\("  # pictures of tensors
 KINDS = {exercises.EXERCISE, exercises.SOLUTION, exercises.CHECK}
 
 
