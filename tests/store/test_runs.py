@@ -11,7 +11,7 @@ import pytest
 from alignbook.core.names import BASE_MODEL
 from alignbook.errors import DataError
 from alignbook.papers.chan import catalogue
-from alignbook.store import claims, runs
+from alignbook.store import owners, runs
 
 CALLS = []
 
@@ -137,7 +137,7 @@ def test_what_another_process_computes_comes_last(store):
     CALLS.clear()
     as_ever = compute
     with contextlib.ExitStack() as held:
-        held.enter_context(claims.claimed(store / ".locks", elsewhere.key))
+        held.enter_context(owners.claimed(store / ".locks", elsewhere.key))
         with pytest.raises(BlockingIOError):
             runs.get(Toy(4), 0, (data(),), wait=False)
 
@@ -170,7 +170,7 @@ def test_who_lost_a_run_stores_nothing(store, monkeypatch, writes):
         return found
 
     monkeypatch.setattr(sys.modules[__name__], "compute", compute_asleep)
-    with pytest.raises(claims.Lost, match="was taken over"):
+    with pytest.raises(owners.Lost, match="was taken over"):
         runs.get(Toy(), 0, (data(),))
     assert not list(store.glob("*/run.json"))
 
@@ -181,7 +181,7 @@ def test_the_next_owner_goes_on_with_the_latest_folder(store):
         folder = store / ".partial" / f"{key}.{number}"
         folder.mkdir()
         (folder / "checkpoint").write_text(text)
-    claim = claims.Claim(store / ".locks" / f"{key}.3", 3)
+    claim = owners.Claim(store / ".locks" / f"{key}.3", 3)
     own = runs._begun(claim, key)
     assert own.name == f"{key}.3" and (own / "checkpoint").read_text() == "new"
     assert [each.name for each in (store / ".partial").iterdir()] == [own.name]

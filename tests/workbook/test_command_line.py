@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from alignbook.core.names import slug
-from alignbook.store import claims
+from alignbook.store import owners
 from alignbook.workbook import (
     chapters,
     checks,
@@ -319,7 +319,7 @@ def test_relative_data_folder_is_taken_from_where_the_user_stands(copy, tmp_path
 
 
 def test_one_run_at_a_time(workbook_copy):
-    with claims.claimed(workbook_copy.root / "results/.locks", "start"):
+    with owners.claimed(workbook_copy.root / "results/.locks", "start"):
         done = workbook_copy.run("--profile", "smoke")
     assert done.returncode == 2
     assert f"another run is at work here (process {os.getpid()})" in done.stderr
@@ -329,8 +329,8 @@ def test_one_run_at_a_time(workbook_copy):
 def of_another(tmp_path, monkeypatch) -> Path:
     """The claim of a start on another machine that shares the folder."""
     monkeypatch.setattr(main_job, "ROOT", tmp_path)
-    monkeypatch.setattr(claims, "SILENT", 0.5)
-    monkeypatch.setattr(claims, "LOOK", 0.02)
+    monkeypatch.setattr(owners, "SILENT", 0.5)
+    monkeypatch.setattr(owners, "LOOK", 0.02)
     claim = tmp_path / "results/.locks/start.3"
     claim.parent.mkdir(parents=True)
     claim.write_text(json.dumps({"host": "node7 1234 pid:[1]", "process": 88, "since": 1.0}))
@@ -355,10 +355,10 @@ def test_a_start_on_another_machine_is_seen_to_live(of_another, capsys):
 
 def test_a_start_that_died_on_another_machine_is_followed(of_another):
     with main_job.only_run():
-        assert claims.owner(of_another.parent, "start")["process"] == os.getpid()
+        assert owners.owner(of_another.parent, "start")["process"] == os.getpid()
         with pytest.raises(Refused, match="at work here"), main_job.only_run():
             pass
-    assert claims.owner(of_another.parent, "start") == {}
+    assert owners.owner(of_another.parent, "start") == {}
 
 
 @pytest.mark.parametrize(

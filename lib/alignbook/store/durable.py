@@ -17,7 +17,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from alignbook.store import claims, contents
+from alignbook.store import contents, owners
 
 THREADS = 8  # that bring files to the disk: together these are three times as fast as one by one
 SEAL = 32  # bytes of a SHA-256
@@ -57,7 +57,7 @@ def aside(path: Path) -> Path:
 
 
 def _machine() -> str:
-    return hashlib.sha256(claims.host().encode()).hexdigest()[:8]
+    return hashlib.sha256(owners.host().encode()).hexdigest()[:8]
 
 
 def sweep(folder: Path) -> None:

@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from alignbook import ROOT
-from alignbook.store import claims, durable, ranks
+from alignbook.store import durable, owners, ranks
 from alignbook.store.fingerprint import code_hash, key
 
 STORE = ROOT / "results" / "store"
@@ -132,7 +132,7 @@ def get(
     if ranks.told(lambda: is_stored(name)):
         return run
     with contextlib.ExitStack() as held:
-        taking = claims.claimed(STORE / ".locks", name, wait)
+        taking = owners.claimed(STORE / ".locks", name, wait)
         claim = ranks.told(lambda: held.enter_context(taking))
         if not ranks.told(lambda: is_stored(name)):
             with _at_precision(kind):
@@ -245,7 +245,7 @@ def _compute_with_all(config, seed, inputs, device, *what) -> None:
     ranks.told(lambda: None)  # the run is whole
 
 
-def _compute(config, seed, inputs, device, origin, run: Run, claim: claims.Claim) -> None:
+def _compute(config, seed, inputs, device, origin, run: Run, claim: owners.Claim) -> None:
     drop(run.key)
     partial = _begun(claim, run.key)
     began = time.time()
@@ -278,7 +278,7 @@ def _compute(config, seed, inputs, device, origin, run: Run, claim: claims.Claim
     durable.replace(partial, run.folder)
 
 
-def _begun(claim: claims.Claim, name: str) -> Path:
+def _begun(claim: owners.Claim, name: str) -> Path:
     """The folder in which a claim's owner works, with what owners before it left.
 
     It has the claim's number: one who lost the run finds no folder to write to.

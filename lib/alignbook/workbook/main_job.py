@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from alignbook import ROOT
-from alignbook.store import claims, durable, verbatim
+from alignbook.store import durable, owners, verbatim
 from alignbook.workbook import (
     cluster,
     exhibits,
@@ -156,18 +156,18 @@ def only_run():
     another machine that shares the folder.
     """
     claim = ROOT / "results/.locks", "start"
-    there = claims.owner(*claim).get("host", claims.host())
-    if there != claims.host():
+    there = owners.owner(*claim).get("host", owners.host())
+    if there != owners.host():
         print(
             f"a start on {there.split()[0]} has these results: looking for a sign of its life, for "
-            f"{claims.SILENT:g} s"
+            f"{owners.SILENT:g} s"
         )
     try:
         held = ExitStack()
-        held.enter_context(claims.claimed(*claim, wait=False, look=True))
+        held.enter_context(owners.claimed(*claim, wait=False, look=True))
     except BlockingIOError:
-        told = claims.owner(*claim)
-        where = "here" if told.get("host") == claims.host() else f"on {there.split()[0]}"
+        told = owners.owner(*claim)
+        where = "here" if told.get("host") == owners.host() else f"on {there.split()[0]}"
         raise Refused(
             f"another run is at work {where} (process {told.get('process', 'unknown')}): "
             "wait for it, or stop it with Ctrl-C where it was started"

@@ -10,7 +10,7 @@ import time
 
 import pytest
 from alignbook import ROOT
-from alignbook.store import claims
+from alignbook.store import owners
 
 DEAD = 2**22 + 5  # no process has this number
 
@@ -32,9 +32,9 @@ def ends():
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     signal.setitimer(signal.ITIMER_REAL, 20)
-    monkeypatch.setattr(claims, "LOOK", 0.01)
-    monkeypatch.setattr(claims, "BEAT", 0.02)
-    monkeypatch.setattr(claims, "SILENT", 0.3)
+    monkeypatch.setattr(owners, "LOOK", 0.01)
+    monkeypatch.setattr(owners, "BEAT", 0.02)
+    monkeypatch.setattr(owners, "SILENT", 0.3)
     return tmp_path / "locks"
 
 
@@ -42,29 +42,29 @@ def leave(folder, number=1, **told):
     """A claim that an owner left as it is."""
     folder.mkdir(exist_ok=True)
     path = folder / f"run.{number}"
-    path.write_text(json.dumps({"host": claims.host(), "process": DEAD, "since": 1.0} | told))
+    path.write_text(json.dumps({"host": owners.host(), "process": DEAD, "since": 1.0} | told))
     return path
 
 
 def test_a_claim_names_its_owner_and_ends_with_the_block(folder):
-    with claims.claimed(folder, "run") as claim:
+    with owners.claimed(folder, "run") as claim:
         assert (claim.path, claim.number) == (folder / "run.1", 1)
         told = json.loads(claim.path.read_text())
-        assert (told["host"], told["process"]) == (claims.host(), os.getpid())
+        assert (told["host"], told["process"]) == (owners.host(), os.getpid())
         claim.check()
-        with pytest.raises(BlockingIOError), claims.claimed(folder, "run", wait=False):
+        with pytest.raises(BlockingIOError), owners.claimed(folder, "run", wait=False):
             pass
-        with claims.claimed(folder, "other", wait=False):
+        with owners.claimed(folder, "other", wait=False):
             pass
-    with claims.claimed(folder, "run", wait=False) as claim:
+    with owners.claimed(folder, "run", wait=False) as claim:
         assert claim.number == 2
     assert sorted(path.name for path in folder.iterdir()) == ["other.1", "run.1", "run.2"]
 
 
 def test_an_error_ends_a_claim_too(folder):
-    with pytest.raises(KeyError), claims.claimed(folder, "run"):
+    with pytest.raises(KeyError), owners.claimed(folder, "run"):
         raise KeyError
-    with claims.claimed(folder, "run", wait=False):
+    with owners.claimed(folder, "run", wait=False):
         pass
 
 
@@ -72,10 +72,10 @@ def test_who_waits_follows_at_once(folder):
     order = []
 
     def second():
-        with claims.claimed(folder, "run") as claim:
+        with owners.claimed(folder, "run") as claim:
             order.append(claim.number)
 
-    with claims.claimed(folder, "run"):
+    with owners.claimed(folder, "run"):
         thread = threading.Thread(target=second, daemon=True)
         thread.start()
         time.sleep(0.2)
@@ -87,18 +87,18 @@ def test_who_waits_follows_at_once(folder):
 @pytest.mark.parametrize("told", [{}, {"process": os.getpid()}])
 def test_the_dead_of_this_machine_are_followed_at_once(folder, monkeypatch, told):
     """No such process; or another one that has its number by now."""
-    monkeypatch.setattr(claims, "SILENT", 100.0)
+    monkeypatch.setattr(owners, "SILENT", 100.0)
     leave(folder, **told)
-    with claims.claimed(folder, "run", wait=False) as claim:
+    with owners.claimed(folder, "run", wait=False) as claim:
         assert claim.number == 2
 
 
 def test_a_living_process_is_not_followed_however_silent(folder):
     """Its machine may be busy; only its end counts."""
-    path, found = leave(folder, process=os.getpid(), since=claims._since(os.getpid())), []
+    path, found = leave(folder, process=os.getpid(), since=owners._since(os.getpid())), []
 
     def follow():
-        with claims.claimed(folder, "run") as claim:
+        with owners.claimed(folder, "run") as claim:
             found.append(claim.number)
 
     follower = threading.Thread(target=follow, daemon=True)
@@ -112,22 +112,22 @@ def test_a_living_process_is_not_followed_however_silent(folder):
 
 def test_the_dead_of_another_machine_are_followed_after_a_silence(folder):
     leave(folder, host="elsewhere", process=os.getpid())
-    with pytest.raises(BlockingIOError), claims.claimed(folder, "run", wait=False):
+    with pytest.raises(BlockingIOError), owners.claimed(folder, "run", wait=False):
         pass
     began = time.monotonic()
-    with claims.claimed(folder, "run") as claim:
+    with owners.claimed(folder, "run") as claim:
         assert claim.number == 2 and 0.3 <= time.monotonic() - began < 5
 
 
 def test_a_sign_of_life_from_another_machine_is_heard(folder):
     path = leave(folder, host="elsewhere")
     ended = threading.Event()
-    beating = threading.Thread(target=claims._beat, args=(path, ended))
+    beating = threading.Thread(target=owners._beat, args=(path, ended))
     beating.start()
     began, found = time.monotonic(), []
 
     def follow():
-        with claims.claimed(folder, "run") as claim:
+        with owners.claimed(folder, "run") as claim:
             found.append((claim.number, time.monotonic() - began))
 
     follower = threading.Thread(target=follow, daemon=True)
@@ -140,22 +140,22 @@ def test_a_sign_of_life_from_another_machine_is_heard(folder):
 
 def test_who_does_not_wait_may_look_whether_another_machine_s_owner_lives(folder, monkeypatch):
     """The silent one is followed, the one that touches its claim is not; nor the living here."""
-    monkeypatch.setattr(claims, "BEAT", 1.0)
+    monkeypatch.setattr(owners, "BEAT", 1.0)
     path = leave(folder, host="elsewhere")
-    with pytest.raises(BlockingIOError), claims.claimed(folder, "run", wait=False):
+    with pytest.raises(BlockingIOError), owners.claimed(folder, "run", wait=False):
         pass
-    assert claims.owner(folder, "run")["host"] == "elsewhere"
-    with claims.claimed(folder, "run", wait=False, look=True) as claim:
-        assert claim.number == 2 and claims.owner(folder, "run")["process"] == os.getpid()
+    assert owners.owner(folder, "run")["host"] == "elsewhere"
+    with owners.claimed(folder, "run", wait=False, look=True) as claim:
+        assert claim.number == 2 and owners.owner(folder, "run")["process"] == os.getpid()
         before = claim.path.stat().st_mtime_ns
-        with pytest.raises(BlockingIOError), claims.claimed(folder, "run", wait=False, look=True):
+        with pytest.raises(BlockingIOError), owners.claimed(folder, "run", wait=False, look=True):
             pass
         assert claim.path.stat().st_mtime_ns == before  # at once, without a sign of life
-    assert claims.owner(folder, "run") == {} == claims.owner(folder, "other")
+    assert owners.owner(folder, "run") == {} == owners.owner(folder, "other")
     path = leave(folder, 3, host="elsewhere")
     beating = threading.Timer(0.1, os.utime, [path])
     beating.start()
-    with pytest.raises(BlockingIOError), claims.claimed(folder, "run", wait=False, look=True):
+    with pytest.raises(BlockingIOError), owners.claimed(folder, "run", wait=False, look=True):
         pass
     beating.join()
 
@@ -163,15 +163,15 @@ def test_who_does_not_wait_may_look_whether_another_machine_s_owner_lives(folder
 def test_clocks_of_two_machines_need_not_agree(folder):
     path = leave(folder, host="elsewhere")
     os.utime(path, (time.time() + 10**6,) * 2)
-    with claims.claimed(folder, "run") as claim:
+    with owners.claimed(folder, "run") as claim:
         assert claim.number == 2
 
 
 def test_who_was_asleep_finds_out(folder):
-    with claims.claimed(folder, "run") as claim:
+    with owners.claimed(folder, "run") as claim:
         leave(folder, 2, process=os.getpid())
         claim.path.unlink()  # as who took over does
-        with pytest.raises(claims.Lost, match="run run was taken over: for 0.3 s"):
+        with pytest.raises(owners.Lost, match="run run was taken over: for 0.3 s"):
             claim.check()
     assert [path.name for path in folder.iterdir()] == ["run.2"]
     assert json.loads((folder / "run.2").read_text())  # still its new owner's
@@ -186,11 +186,11 @@ def test_a_link_whose_answer_was_lost_was_made(folder, monkeypatch):
         raise FileExistsError(17, "File exists")
 
     monkeypatch.setattr(os, "link", lost)
-    with claims.claimed(folder, "run", wait=False) as claim:
+    with owners.claimed(folder, "run", wait=False) as claim:
         claim.check()
     monkeypatch.setattr(os, "link", link)
     leave(folder, 2)
-    assert not claims._link(folder / "run.2")  # another's
+    assert not owners._link(folder / "run.2")  # another's
 
 
 def test_of_many_one_is_first(folder):
@@ -199,7 +199,7 @@ def test_of_many_one_is_first(folder):
     inside, most, numbers = [], [], []
 
     def take():
-        with claims.claimed(folder, "run") as claim:
+        with owners.claimed(folder, "run") as claim:
             inside.append(1)
             most.append(len(inside))
             numbers.append(claim.number)
@@ -220,10 +220,10 @@ import dataclasses, fcntl, json, os, random, signal, sys, time
 from pathlib import Path
 
 fcntl.flock = None  # nothing may rest on it
-from alignbook.store import claims, runs
+from alignbook.store import owners, runs
 
 runs.STORE, runs.code_hash = Path(sys.argv[1]), lambda module: "code"
-claims.BEAT, claims.SILENT, claims.LOOK = 0.05, 4.0, 0.02
+owners.BEAT, owners.SILENT, owners.LOOK = 0.05, 4.0, 0.02
 
 
 @dataclasses.dataclass(frozen=True)
@@ -254,7 +254,7 @@ def work(host):
         return child
     code = 3
     try:
-        claims.host = lambda: host
+        owners.host = lambda: host
         runs.several([(Counting(), seed) for seed in range(RUNS)])
         code = 0
     finally:

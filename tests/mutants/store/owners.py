@@ -1,7 +1,7 @@
-"""Wrong versions of `alignbook.store.claims`."""
+"""Wrong versions of `alignbook.store.owners`."""
 
 MUTANTS = {
-    "test_run_claims.py": [
+    "test_owners.py": [
         ("the dead of this machine are waited for", "if here and not _lives(told):", "if False:"),
         ("a number stands for its process", "abs(now - since) < 2", "True"),
         ("the silent of this machine are dead", "not here and time", "time"),
