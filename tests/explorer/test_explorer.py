@@ -20,9 +20,9 @@ from alignbook.core.encoders import BiGRU
 from alignbook.core.names import BASE_MODEL
 from alignbook.core.similarity import pool
 from alignbook.core.vocabulary import Vocabulary
-from alignbook.explorer import captions, gallery, matching, stills, widget
-from alignbook.explorer.gallery import HARD, SOFT
+from alignbook.explorer import captions, matching, stills, stored_models, widget
 from alignbook.explorer.matching import SIDE
+from alignbook.explorer.stored_models import HARD, SOFT
 from alignbook.papers.chan import model as chan
 from alignbook.papers.chan import rivals
 from alignbook.store import runs
@@ -106,7 +106,7 @@ def small_gallery(inputs, **settings):
     model = chan.CHAN(
         config, inputs[1].metrics["width"], BiGRU(len(vocabulary), 6, config.dim)
     ).eval()
-    return gallery.encoded(model, vocabulary, inputs)
+    return stored_models.encoded(model, vocabulary, inputs)
 
 
 CODINGS = [
@@ -273,7 +273,7 @@ def test_a_method_of_one_vector_has_a_score_alone(inputs):
     config = rivals.Config(method="vse++", dim=8, regions=REGIONS)
     words = rivals.ForwardGRU(torch.rand(len(WORDS) + 2, 6), 8)
     model = rivals.VSEPlusPlus(config, WIDTH, words, rivals.last_state).eval()
-    found = gallery.encoded(model, Vocabulary(WORDS), inputs)
+    found = stored_models.encoded(model, Vocabulary(WORDS), inputs)
     look = matching.look(found, 2, ["a", "red", "star"])
     vectors = matching.encode(found, ["a", "red", "star"])
     assert look.pair.score == pytest.approx((found.images @ vectors)[2].item(), abs=1e-6)
@@ -374,7 +374,7 @@ def test_without_pictures_there_is_no_figure(inputs):
     found = small_gallery(inputs)
     figure, data = stills.words_figure({HARD: found}, 1, ["a", "star"])
     assert figure is None and data.x0.isna().all() and len(data) == 2
-    assert gallery.picture_of(found, 1) is None
+    assert stored_models.picture_of(found, 1) is None
 
 
 def test_captions_as_a_table(both):
@@ -426,7 +426,7 @@ def book(tmp_path, monkeypatch):
         ),
     )
     monkeypatch.setattr(runs, "code_hash", lambda module: "new")
-    monkeypatch.setattr(gallery, "ROOT", tmp_path)
+    monkeypatch.setattr(stored_models, "ROOT", tmp_path)
     profile = SimpleNamespace(name="smoke")
     return SimpleNamespace(kind="world", profile=profile, out=tmp_path / "out", list_arm=list_arm)
 
@@ -438,15 +438,15 @@ def test_methods_are_what_the_results_folder_lists(book):
     book.list_arm("chan-T1", "chan", "10")
     book.list_arm("chan-T1", "vse++", "1e3")  # not a number
     book.list_arm("chan-T2", "chan", "20")
-    found = gallery.methods(book)
+    found = stored_models.methods(book)
     assert found == {
         HARD: {0: "10"},
         SOFT: {0: "00", 1: "01"},
         "VSE++, one vector a picture": {0: "1e3"},
     }
     assert list(found)[:2] == [HARD, SOFT]
-    assert gallery.methods(book, "B") == {HARD: {0: "20"}}
-    assert list(gallery.places(book)) == ["world A", "world B"]
+    assert stored_models.methods(book, "B") == {HARD: {0: "20"}}
+    assert list(stored_models.places(book)) == ["world A", "world B"]
 
 
 def test_results_of_another_version_are_passed_over(book, tmp_path):
@@ -464,7 +464,7 @@ def test_results_of_another_version_are_passed_over(book, tmp_path):
             "device": "cpu",
         }
         (folder / "settings.json").write_text(json.dumps(said))
-    assert list(gallery.places(book)) == ["world A", "flickr8k"]
+    assert list(stored_models.places(book)) == ["world A", "flickr8k"]
 
 
 def test_only_the_two_to_begin_with_are_trained(book, monkeypatch):
@@ -474,13 +474,13 @@ def test_only_the_two_to_begin_with_are_trained(book, monkeypatch):
         "arm",
         lambda book, exhibit, arm: asked.append((exhibit, arm)) or book.list_arm(exhibit, arm, arm),
     )
-    assert gallery.methods(book) == {} and asked == []
-    assert gallery.methods(book, train=True) == {
+    assert stored_models.methods(book) == {} and asked == []
+    assert stored_models.methods(book, train=True) == {
         HARD: {0: "visual-codebook"},
         SOFT: {0: "cross-attention"},
     }
     assert asked == [("chan-T3", "visual-codebook"), ("chan-T3", "cross-attention")]
-    assert gallery.methods(book, train=True) and len(asked) == 2
+    assert stored_models.methods(book, train=True) and len(asked) == 2
 
 
 def test_what_is_listed_but_of_other_code_is_trained_anew(book, monkeypatch):
@@ -490,15 +490,15 @@ def test_what_is_listed_but_of_other_code_is_trained_anew(book, monkeypatch):
     monkeypatch.setattr(
         results, "arm", lambda book, exhibit, arm: book.list_arm(exhibit, arm, f"new {arm}")
     )
-    assert gallery.methods(book) == {SOFT: {0: "00"}, f"{HARD}, max pooling": {0: "30"}}
-    found = gallery.methods(book, train=True)
+    assert stored_models.methods(book) == {SOFT: {0: "00"}, f"{HARD}, max pooling": {0: "30"}}
+    found = stored_models.methods(book, train=True)
     assert found[HARD] == {0: "new visual-codebook"} and found[SOFT] == {0: "new cross-attention"}
     assert found[f"{HARD}, max pooling"] == {0: "30"}
 
 
 def test_every_arm_of_table_3_has_a_label():
     arms = {arm for arm in exhibits.EXHIBITS["chan-T3"].names()}
-    assert arms - {BASE_MODEL} <= set(gallery.LABELS)
+    assert arms - {BASE_MODEL} <= set(stored_models.LABELS)
 
 
 # --- The widget, without a browser ---------------------------------------------------------------
@@ -514,16 +514,16 @@ def view(inputs, monkeypatch):
         "t": small_gallery(inputs, codebook="textual"),
     }
     monkeypatch.setattr(
-        gallery,
+        stored_models,
         "places",
         lambda book: {
-            "world A": gallery.Place(
+            "world A": stored_models.Place(
                 book, "A", {HARD: {0: "h", 1: "h1"}, SOFT: {0: "s", 1: "s"}, "textual": {0: "t"}}
             ),
-            "world B": gallery.Place(book, "B", {HARD: {0: "t"}, SOFT: {0: "s"}}),
+            "world B": stored_models.Place(book, "B", {HARD: {0: "t"}, SOFT: {0: "s"}}),
         },
     )
-    monkeypatch.setattr(gallery, "opened", lambda book, domain, key: models[key])
+    monkeypatch.setattr(stored_models, "opened", lambda book, domain, key: models[key])
     view = widget.Explorer("book")
     view.models = models
     return view

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from alignbook.explorer import gallery, widget
-from alignbook.explorer.gallery import HARD, SOFT
+from alignbook.explorer import stored_models, widget
+from alignbook.explorer.stored_models import HARD, SOFT
 from test_explorer import WORDS, Sample, send, small_gallery
 
 
@@ -75,11 +75,11 @@ def ten_thousand():
 def timed(galleries, names, monkeypatch) -> dict[str, int]:
     """Medians of some kinds of moves, in ms."""
     monkeypatch.setattr(
-        gallery,
+        stored_models,
         "places",
-        lambda book: {"world A": gallery.Place(book, "A", {HARD: {0: 0}, SOFT: {0: 1}})},
+        lambda book: {"world A": stored_models.Place(book, "A", {HARD: {0: 0}, SOFT: {0: 1}})},
     )
-    monkeypatch.setattr(gallery, "opened", lambda book, domain, key: galleries[key])
+    monkeypatch.setattr(stored_models, "opened", lambda book, domain, key: galleries[key])
     view, took = widget.Explorer("book"), {name: [] for name in names}
     for k in range(1, 16):
         for name in names:

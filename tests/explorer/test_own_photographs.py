@@ -14,8 +14,8 @@ import torch
 from alignbook.backbones import extraction, locked
 from alignbook.backbones.inputs import Inputs
 from alignbook.datasets import picture_folder
-from alignbook.explorer import captions, gallery, matching, own_photographs, stills, widget
-from alignbook.explorer.gallery import HARD, SOFT
+from alignbook.explorer import captions, matching, own_photographs, stills, stored_models, widget
+from alignbook.explorer.stored_models import HARD, SOFT
 from alignbook.papers.chan import model as chan
 from alignbook.papers.chan import rivals
 from alignbook.store import durable, progress, runs
@@ -83,9 +83,9 @@ def trained(tmp_path_factory):
 def mine(trained, folder, monkeypatch):
     """Lab was started with the folder."""
     monkeypatch.setenv(lab.PHOTOS, str(folder))
-    monkeypatch.setattr(gallery, "ROOT", trained.root)
+    monkeypatch.setattr(stored_models, "ROOT", trained.root)
     own_photographs._inputs.cache_clear()
-    gallery.opened.cache_clear()
+    stored_models.opened.cache_clear()
     return trained
 
 
@@ -136,7 +136,7 @@ def test_a_job_keeps_to_its_own_workbook(mine, monkeypatch):
 
 
 def test_without_a_model_a_line_says_how_to_train_one(mine, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(gallery, "ROOT", tmp_path)
+    monkeypatch.setattr(stored_models, "ROOT", tmp_path)
     assert own_photographs.book() is None and own_photographs.places(OTHER) == {}
     assert "./run_all.sh --data flickr8k=DIR --profile smoke chan-T3" in capsys.readouterr().out
 
@@ -244,7 +244,7 @@ def test_a_picture_of_one_vector_without_captions(silent):
     config = rivals.Config(method="vse++", dim=8, regions=5)
     words = rivals.ForwardGRU(torch.rand(14, 6), 8)
     model = rivals.VSEPlusPlus(config, 7, words, rivals.last_state).eval()
-    found = gallery.encoded(model, small_gallery(silent).vocabulary, silent)
+    found = stored_models.encoded(model, small_gallery(silent).vocabulary, silent)
     assert (
         found.words.shape == (0, 8) and matching.look(found, 2, ["a", "star"]).pair.weights is None
     )
@@ -266,7 +266,7 @@ def test_start_is_known_to_the_model():
 
 @pytest.fixture
 def view(mine, monkeypatch):
-    monkeypatch.setattr(gallery, "places", lambda book: {})
+    monkeypatch.setattr(stored_models, "places", lambda book: {})
     return widget.Explorer(OTHER)
 
 

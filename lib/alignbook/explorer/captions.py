@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from alignbook.backbones import base
 from alignbook.core.vocabulary import tokenize
-from alignbook.explorer.gallery import Gallery
+from alignbook.explorer.stored_models import Gallery
 from alignbook.world.captions import NUMBERS, PLURALS
 
 # To begin with where there are no captions: the first of which every word is known.

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from alignbook.core.similarity import pool, unit
 from alignbook.core.vocabulary import tokenize
 from alignbook.explorer.captions import LONGEST
-from alignbook.explorer.gallery import Gallery
+from alignbook.explorer.stored_models import Gallery
 from alignbook.papers.chan import attention_maps
 from alignbook.papers.chan.model import encode_captions
 

@@ -14,8 +14,8 @@ from alignbook.backbones import extraction, packaged
 from alignbook.backbones.inputs import Inputs
 from alignbook.core.names import PROFILES
 from alignbook.datasets import picture_folder
-from alignbook.explorer import gallery
-from alignbook.explorer.gallery import Place
+from alignbook.explorer import stored_models
+from alignbook.explorer.stored_models import Place
 from alignbook.store import fingerprint, runs
 from alignbook.workbook.lab import PHOTOS
 
@@ -72,7 +72,7 @@ def book(data: str = "world"):
 
     A job of the main job, which may have been started from a terminal of Lab, looks at none.
     """
-    if data != "world" or gallery.in_batch() or not os.environ.get(PHOTOS):
+    if data != "world" or stored_models.in_batch() or not os.environ.get(PHOTOS):
         return None
     found = _models()
     return found[0] if found else None
@@ -103,7 +103,7 @@ def _models(*first) -> tuple | None:
     profile.
     """
     found = []
-    for each in (*first, *gallery.workbooks()):
+    for each in (*first, *stored_models.workbooks()):
         if (suits := _suited(each)) and (
             each in first or each.out not in [f[0].out for f in found]
         ):
@@ -123,7 +123,7 @@ def _suited(book) -> tuple[str, dict] | None:
     if not book.pretrained or (profile.fit, profile.size) != ("crop", packaged.PIXELS):
         return None
     suited, bases = {}, []
-    for label, keys in gallery.methods(book).items():
+    for label, keys in stored_models.methods(book).items():
         for seed, key in keys.items():
             inputs = runs.stored(key).record["inputs"]
             if len(inputs) == 3 and _is_seen_alike(inputs[1]) and runs.is_stored(inputs[2]):

@@ -5,7 +5,7 @@ import pandas as pd
 
 from alignbook.explorer import matching
 from alignbook.explorer.captions import exchanged
-from alignbook.explorer.gallery import picture_of
+from alignbook.explorer.stored_models import picture_of
 from alignbook.papers.chan.show import WARM, YELLOW
 from alignbook.show import figures
 

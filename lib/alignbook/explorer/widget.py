@@ -20,8 +20,8 @@ from IPython.display import Markdown
 from matplotlib import colormaps
 from PIL import Image
 
-from alignbook.explorer import captions, gallery, matching, own_photographs
-from alignbook.explorer.gallery import HARD, SOFT, picture_of
+from alignbook.explorer import captions, matching, own_photographs, stored_models
+from alignbook.explorer.stored_models import HARD, SOFT, picture_of
 from alignbook.papers.chan.show import WARM
 
 HERE = Path(__file__).parent
@@ -31,7 +31,7 @@ THUMBNAIL = 104  # pixels a side of the pictures that were found; two are one on
 
 def show(book):
     """The explorer; in a batch run, where nobody can use it, a line that says so."""
-    if gallery.in_batch():
+    if stored_models.in_batch():
         return Markdown("*In JupyterLab the explorer stands here. Its views follow as figures.*")
     return Explorer(book)
 
@@ -42,7 +42,7 @@ class Explorer(anywidget.AnyWidget):
     Attributes
     ----------
     data, seed, left, right : which models; names are those of `own_photographs.places`, which come
-        first, and of `gallery.places` and `methods`.
+        first, and of `stored_models.places` and `methods`.
     caption : None is the picture's own first one; without any the last one, or one to begin with.
     image : a picture of the test split, from 0; −1 is the caption's best one by the left method.
     word : place of the pinned word; on the page its map is shown, and it is what is exchanged.
@@ -73,7 +73,7 @@ class Explorer(anywidget.AnyWidget):
     answered = traitlets.Int(0).tag(sync=True)
 
     def __init__(self, book):
-        self.places = own_photographs.places(book) | gallery.places(book)
+        self.places = own_photographs.places(book) | stored_models.places(book)
         offers = {
             data: {label: sorted(keys) for label, keys in place.methods.items()}
             for data, place in self.places.items()
@@ -90,7 +90,7 @@ class Explorer(anywidget.AnyWidget):
         """The two methods' galleries by name: one, where both sides show the same."""
         book, domain, methods = self.places[self.data]
         return {
-            label: gallery.opened(book, domain, methods[label][self.seed])
+            label: stored_models.opened(book, domain, methods[label][self.seed])
             for label in (self.left, self.right)
         }
 

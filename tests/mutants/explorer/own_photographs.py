@@ -8,6 +8,10 @@ MUTANTS = {
             '(profile.fit, profile.size) != ("crop", packaged.PIXELS)',
             "profile.size != packaged.PIXELS",
         ),
-        ("photographs: other data are passed over", 'data != "world" or gallery', "gallery"),
+        (
+            "photographs: other data are passed over",
+            'data != "world" or stored_models',
+            "stored_models",
+        ),
     ]
 }

@@ -1,4 +1,4 @@
-"""Wrong versions of `alignbook.explorer.gallery`."""
+"""Wrong versions of `alignbook.explorer.stored_models`."""
 
 MUTANTS = {
     "test_explorer.py": [
