@@ -20,7 +20,7 @@ from alignbook.core.encoders import BiGRU
 from alignbook.core.names import BASE_MODEL
 from alignbook.core.similarity import pool
 from alignbook.core.vocabulary import Vocabulary
-from alignbook.explorer import captions, matching, stills, stored_models, widget
+from alignbook.explorer import matching, stills, stored_models, widget, wording
 from alignbook.explorer.matching import SIDE
 from alignbook.explorer.stored_models import HARD, SOFT
 from alignbook.papers.chan import model as chan
@@ -286,7 +286,7 @@ def test_a_method_of_one_vector_has_a_score_alone(inputs):
 
 
 def test_unknown_words_are_named_with_what_is_near():
-    said = captions.read("A purpel star; a zzz, a purpel!", Vocabulary(WORDS))
+    said = wording.read("A purpel star; a zzz, a purpel!", Vocabulary(WORDS))
     assert said.words == ["a", "purpel", "star", "a", "zzz", "a", "purpel"]
     assert said.unknown == [False, True, False, False, True, False, True]
     assert said.notes == [
@@ -298,44 +298,44 @@ def test_unknown_words_are_named_with_what_is_near():
 @pytest.mark.parametrize("text", ["", "   ", "…?!"])
 def test_a_caption_without_a_word_is_refused(text):
     with pytest.raises(ValueError, match="there is no word in this caption: type some"):
-        captions.read(text, Vocabulary(WORDS))
+        wording.read(text, Vocabulary(WORDS))
 
 
 def test_a_long_caption_is_cut_where_the_model_cuts_it():
     vocabulary = Vocabulary(WORDS)
-    assert captions.read("a " * 40, vocabulary).notes == []
-    said = captions.read("a " * 41 + "star", vocabulary)
+    assert wording.read("a " * 40, vocabulary).notes == []
+    said = wording.read("a " * 41 + "star", vocabulary)
     assert len(said.words) == 40 and said.notes == ["cut after 40 of 42 words: models read no more"]
     assert vocabulary.encode(["a " * 42])[1].tolist() == [40]
 
 
 def test_an_exchange_changes_one_word():
     words = ["a", "red", "star", "and", "a", "red", "ring"]
-    assert captions.exchanged(words, 1, "blue") == ["a", "blue", "star", "and", "a", "red", "ring"]
+    assert wording.exchanged(words, 1, "blue") == ["a", "blue", "star", "and", "a", "red", "ring"]
     assert words[1] == "red"
     for place in (-1, 7):
         with pytest.raises(ValueError, match=f"no word in place {place}.*0 to 6"):
-            captions.exchanged(words, place, "blue")
+            wording.exchanged(words, place, "blue")
 
 
 def test_what_a_word_can_be_exchanged_for(inputs):
     found = small_gallery(inputs)
-    assert captions.exchanges(found, "red") == ["blue", "green"]  # scarlet means the same
-    assert captions.exchanges(found, "scarlet") == ["blue", "green"]
-    assert captions.exchanges(found, "star") == ["ring"]
-    assert captions.exchanges(found, "the") == []
+    assert wording.exchanges(found, "red") == ["blue", "green"]  # scarlet means the same
+    assert wording.exchanges(found, "scarlet") == ["blue", "green"]
+    assert wording.exchanges(found, "star") == ["ring"]
+    assert wording.exchanges(found, "the") == []
     inputs[0].objects = None
     found = small_gallery(inputs)
-    assert captions.exchanges(found, "red") == ["green", "blue", "purple"]  # all that are known
-    assert captions.exchanges(found, "star") == []
+    assert wording.exchanges(found, "red") == ["green", "blue", "purple"]  # all that are known
+    assert wording.exchanges(found, "star") == []
 
 
 def test_the_example_is_the_first_caption_with_a_colour(inputs):
-    assert captions.example(small_gallery(inputs)) == (0, ["a", "red", "star"], 1)
+    assert wording.example(small_gallery(inputs)) == (0, ["a", "red", "star"], 1)
     inputs[0].captions[2 * EACH] = "a star"
-    assert captions.example(small_gallery(inputs)) == (1, ["a", "blue", "ring"], 1)
+    assert wording.example(small_gallery(inputs)) == (1, ["a", "blue", "ring"], 1)
     inputs[0].captions = ["a star"] * len(inputs[0].captions)
-    assert captions.example(small_gallery(inputs)) == (0, ["a", "star"], 0)
+    assert wording.example(small_gallery(inputs)) == (0, ["a", "star"], 0)
 
 
 # --- Static forms --------------------------------------------------------------------------------

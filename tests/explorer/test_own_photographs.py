@@ -14,7 +14,7 @@ import torch
 from alignbook.backbones import extraction, locked
 from alignbook.backbones.inputs import Inputs
 from alignbook.datasets import picture_folder
-from alignbook.explorer import captions, matching, own_photographs, stills, stored_models, widget
+from alignbook.explorer import matching, own_photographs, stills, stored_models, widget, wording
 from alignbook.explorer.stored_models import HARD, SOFT
 from alignbook.papers.chan import model as chan
 from alignbook.papers.chan import rivals
@@ -231,13 +231,13 @@ def test_every_view_of_captions_is_empty_without_them(silent):
     assert matching.caption_scores(found, 0).shape == (0,)
     table = matching.ranked_captions(found, 0)
     assert len(table) == 0 and table.attrs["rank"] is None
-    assert captions.example(found) == (0, ["a", "red", "star"], 0)
-    assert captions.exchanges(found, "red") == ["green", "blue", "purple"]
+    assert wording.example(found) == (0, ["a", "red", "star"], 0)
+    assert wording.exchanges(found, "red") == ["green", "blue", "purple"]
     assert len(stills.captions_table({HARD: found}, 0)) == 0
     assert len(stills.swaps_table({HARD: found}, 0, ["a", "red", "star"], 1, ["blue"])) == 2
     assert len(stills.words_figure({HARD: found}, 0, ["a", "star"])[1]) == 2
     with pytest.raises(ValueError, match="there is no word"):
-        captions.read("", found.vocabulary)
+        wording.read("", found.vocabulary)
 
 
 def test_a_picture_of_one_vector_without_captions(silent):
@@ -258,7 +258,7 @@ def test_a_cell_has_whole_pixels(silent, cells, pixels):
 
 def test_start_is_known_to_the_model():
     known = SimpleNamespace(words=("a", "and", "dog", "people", "two"))
-    assert captions.start(known) == "two people and a dog"
+    assert wording.start(known) == "two people and a dog"
 
 
 # --- The page ------------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ def view(mine, monkeypatch):
 
 def test_it_opens_on_your_photographs(view):
     shown = view.shown
-    assert view.data == "my photographs" and view.caption in captions.STARTS and not view.note
+    assert view.data == "my photographs" and view.caption in wording.STARTS and not view.note
     assert (shown["images"], shown["captions"], shown["own"]) == (5, [], False)
     assert shown["title"] == FILES[0] and shown["picture"].startswith("data:image/png;base64,")
     for panel in shown["panels"]:

@@ -10,8 +10,8 @@ from torch.nn import functional as F
 
 from alignbook.core.similarity import pool, unit
 from alignbook.core.vocabulary import tokenize
-from alignbook.explorer.captions import LONGEST
 from alignbook.explorer.stored_models import Gallery
+from alignbook.explorer.wording import LONGEST
 from alignbook.papers.chan import attention_maps
 from alignbook.papers.chan.model import encode_captions
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from alignbook.explorer import matching
-from alignbook.explorer.captions import exchanged
 from alignbook.explorer.stored_models import picture_of
+from alignbook.explorer.wording import exchanged
 from alignbook.papers.chan.show import WARM, YELLOW
 from alignbook.show import figures
 

@@ -20,7 +20,7 @@ from IPython.display import Markdown
 from matplotlib import colormaps
 from PIL import Image
 
-from alignbook.explorer import captions, matching, own_photographs, stored_models
+from alignbook.explorer import matching, own_photographs, stored_models, wording
 from alignbook.explorer.stored_models import HARD, SOFT, picture_of
 from alignbook.papers.chan.show import WARM
 
@@ -153,10 +153,10 @@ class Explorer(anywidget.AnyWidget):
             raise ValueError(f"no picture {self.image + 1}: there are 1 to {pictures}")
         if self.caption is None:
             self.caption = self._caption(first)
-        said = captions.read(self.caption, first.vocabulary)
+        said = wording.read(self.caption, first.vocabulary)
         words, notes = said.words, list(said.notes)
         if self.swap:
-            words = captions.exchanged(words, int(self.swap[0]), str(self.swap[1]))
+            words = wording.exchanged(words, int(self.swap[0]), str(self.swap[1]))
         if self.image < 0:
             self.image = matching.look(first, -1, words).image
         self.word = min(max(self.word, 0), len(words) - 1)
@@ -180,7 +180,7 @@ class Explorer(anywidget.AnyWidget):
             "captions": own,
             "title": first.title(self.image),
             "own": self.caption in own,
-            "exchanges": [captions.exchanges(first, word) for word in said.words],
+            "exchanges": [wording.exchanges(first, word) for word in said.words],
             "panels": [panel for panel, _ in sides],
         }
         return found, b"".join(pixels for _, pixels in sides)
@@ -190,7 +190,7 @@ class Explorer(anywidget.AnyWidget):
         if own := first.captions(max(self.image, 0)):
             return own[0]
         same = self._good.get("data") == self.data  # whoever walks through pictures keeps it
-        return self._good["caption"] if same else captions.start(first.vocabulary)
+        return self._good["caption"] if same else wording.start(first.vocabulary)
 
 
 def _side(name: str, gallery, image: int, words: list[str], before) -> tuple[dict, bytes]:

@@ -4,8 +4,8 @@ MUTANTS = {
     "test_own_photographs.py": [
         (
             "photographs: the caption goes with the picture",
-            "if same else captions.start",
-            "if False else captions.start",
+            "if same else wording.start",
+            "if False else wording.start",
         )
     ],
     "test_explorer.py": [
