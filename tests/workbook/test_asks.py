@@ -7,7 +7,7 @@ import re
 import pytest
 from alignbook import ROOT
 from alignbook.show import gpu_hours
-from alignbook.workbook import asks, gpus, plan, profiles, timeleft
+from alignbook.workbook import asks, gpu_locks, plan, profiles, timeleft
 
 LAPTOP = asks.Asks(profiles.get("laptop"), "world", "cpu")
 PAPER = asks.Asks(profiles.get("paper", "coco_precomp"), "coco_precomp", "cuda")
@@ -73,10 +73,10 @@ def test_who_asks_for_a_gpu(words, gpu, monkeypatch):
     assert PAPER.of(*words)["gpu"] == gpu
     assert LAPTOP.of(*words)["gpu"] == 0
     auto = asks.Asks(LAPTOP.profile, "world", "auto")
-    monkeypatch.setattr(gpus, "has_libraries", lambda: True)
-    monkeypatch.setenv(gpus.VISIBLE, "")
+    monkeypatch.setattr(gpu_locks, "has_libraries", lambda: True)
+    monkeypatch.setenv(gpu_locks.VISIBLE, "")
     assert auto.of(*words)["gpu"] == 0
-    monkeypatch.setenv(gpus.VISIBLE, "0")
+    monkeypatch.setenv(gpu_locks.VISIBLE, "0")
     assert auto.of(*words)["gpu"] == gpu
 
 

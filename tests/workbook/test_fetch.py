@@ -17,8 +17,8 @@ from types import SimpleNamespace
 import pytest
 from alignbook import ROOT
 from alignbook.errors import DataError
-from alignbook.workbook import fetch, needs, transfer
-from alignbook.workbook.transfer import Source
+from alignbook.workbook import downloads, fetch, needs
+from alignbook.workbook.downloads import Source
 
 BODY = bytes(range(256)) * 40  # 10,240 bytes
 HASH = hashlib.sha256(BODY).hexdigest()
@@ -97,8 +97,8 @@ def serving():
 
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setattr(transfer, "WAIT", 0.0)
-    monkeypatch.setattr(transfer, "PIECE", 100)
+    monkeypatch.setattr(downloads, "WAIT", 0.0)
+    monkeypatch.setattr(downloads, "PIECE", 100)
     with serving() as served:
         yield served
 
@@ -116,7 +116,7 @@ def left(folder):
 
 
 def test_a_file_gets_its_name_when_it_is_whole(server, tmp_path):
-    found = transfer.bring(source(server), tmp_path)
+    found = downloads.bring(source(server), tmp_path)
     assert found == {"source": f"{server.url}/a.bin", "bytes": len(BODY), "sha256": HASH}
     assert (tmp_path / "a.bin").read_bytes() == BODY and left(tmp_path) == ["a.bin"]
     assert not (tmp_path / ".fetching").exists()
@@ -124,7 +124,7 @@ def test_a_file_gets_its_name_when_it_is_whole(server, tmp_path):
 
 def test_a_cut_transfer_goes_on_where_it_stopped(server, tmp_path):
     server.cuts = [1000, 500]
-    transfer.bring(source(server, name="b.bin"), tmp_path)
+    downloads.bring(source(server, name="b.bin"), tmp_path)
     assert [each for _, each in server.asked] == [
         None,
         None,
@@ -137,21 +137,21 @@ def test_a_cut_transfer_goes_on_where_it_stopped(server, tmp_path):
 
 
 def test_after_the_last_try_what_came_is_kept_and_the_next_start_goes_on(server, tmp_path):
-    server.cuts = [100] * transfer.TRIES
+    server.cuts = [100] * downloads.TRIES
     with pytest.raises(DataError, match=r"a\.bin: no answer \(.*\); try later, or put a\.bin into"):
-        transfer.bring(source(server), tmp_path)
+        downloads.bring(source(server), tmp_path)
     assert not (tmp_path / "a.bin").exists()
-    assert (tmp_path / ".fetching/a.bin.part").stat().st_size == 100 * transfer.TRIES
-    transfer.bring(source(server), tmp_path)
-    assert server.asked[-1][1] == f"bytes={100 * transfer.TRIES}-"
+    assert (tmp_path / ".fetching/a.bin.part").stat().st_size == 100 * downloads.TRIES
+    downloads.bring(source(server), tmp_path)
+    assert server.asked[-1][1] == f"bytes={100 * downloads.TRIES}-"
     assert (tmp_path / "a.bin").read_bytes() == BODY
 
 
 @pytest.mark.parametrize("change", ["version", "size", "no ranges", "not said"])
 def test_another_file_by_now_is_fetched_anew(server, tmp_path, change):
-    server.cuts = [100] * transfer.TRIES
+    server.cuts = [100] * downloads.TRIES
     with pytest.raises(DataError):
-        transfer.bring(source(server), tmp_path)
+        downloads.bring(source(server), tmp_path)
     body = BODY
     if change == "version":
         server.version = '"2"'
@@ -161,41 +161,41 @@ def test_another_file_by_now_is_fetched_anew(server, tmp_path, change):
         server.resumes = False
     else:
         (tmp_path / ".fetching/a.bin.json").write_text("{")
-    transfer.bring(source(server, sha256=hashlib.sha256(body).hexdigest()), tmp_path)
+    downloads.bring(source(server, sha256=hashlib.sha256(body).hexdigest()), tmp_path)
     assert server.asked[-1][1] is None and (tmp_path / "a.bin").read_bytes() == body
 
 
 def test_a_server_without_ranges_is_asked_for_none(server, tmp_path):
     server.cuts, server.resumes = [100], False
-    transfer.bring(source(server), tmp_path)
+    downloads.bring(source(server), tmp_path)
     assert [each for _, each in server.asked] == [None] * 4
 
 
 def test_a_server_that_sends_all_once_more_is_not_believed(server, tmp_path):
     server.cuts, server.ranged = [100], False
-    transfer.bring(source(server), tmp_path)
+    downloads.bring(source(server), tmp_path)
     assert (tmp_path / "a.bin").read_bytes() == BODY
 
 
 def test_a_silent_server_is_tried_again(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(transfer, "SILENT", 0.2)
+    monkeypatch.setattr(downloads, "SILENT", 0.2)
     server.stall = 1.0
     with pytest.raises(DataError, match="no answer"):
-        transfer.bring(source(server), tmp_path)
-    assert len(server.asked) == 2 * transfer.TRIES
+        downloads.bring(source(server), tmp_path)
+    assert len(server.asked) == 2 * downloads.TRIES
     server.stall = 0.0
-    transfer.bring(source(server), tmp_path)
+    downloads.bring(source(server), tmp_path)
 
 
 @pytest.mark.parametrize(
-    "status, asked", [(404, 1), (403, 1), (429, transfer.TRIES), (503, transfer.TRIES)]
+    "status, asked", [(404, 1), (403, 1), (429, downloads.TRIES), (503, downloads.TRIES)]
 )
 def test_a_no_is_final_and_a_not_now_is_not(server, tmp_path, status, asked, monkeypatch):
     server.says["/a.bin"], calls = status, []
-    real = transfer._resolved
-    monkeypatch.setattr(transfer, "_resolved", lambda url: calls.append(url) or real(url))
+    real = downloads._resolved
+    monkeypatch.setattr(downloads, "_resolved", lambda url: calls.append(url) or real(url))
     with pytest.raises(DataError, match=f"the server says {status}; try later, or put a.bin into"):
-        transfer.bring(source(server), tmp_path)
+        downloads.bring(source(server), tmp_path)
     assert len(calls) == asked and left(tmp_path) == []
 
 
@@ -207,12 +207,12 @@ def test_a_wrong_hash_is_refused_and_removed(server, tmp_path, seen):
     with pytest.raises(
         DataError, match=f"sha256 {HASH}, expected the {whose} one, {wrong}; it is an"
     ):
-        transfer.bring(given, tmp_path, wrong if seen else "")
+        downloads.bring(given, tmp_path, wrong if seen else "")
     assert left(tmp_path) == [] and len(server.asked) == 2  # no second try
 
 
 def test_a_published_hash_counts_before_one_that_was_seen(server, tmp_path):
-    assert transfer.bring(source(server), tmp_path, seen="0" * 64)["sha256"] == HASH
+    assert downloads.bring(source(server), tmp_path, seen="0" * 64)["sha256"] == HASH
     assert left(tmp_path) == ["a.bin"]
 
 
@@ -220,41 +220,41 @@ def test_a_published_hash_counts_before_one_that_was_seen(server, tmp_path):
 def test_without_a_hash_the_size_has_to_be_about_right(server, tmp_path, times, fits):
     given = source(server, sha256="", size=len(BODY) / times)
     if fits:
-        assert transfer.bring(given, tmp_path)["sha256"] == HASH
+        assert downloads.bring(given, tmp_path)["sha256"] == HASH
         return
     with pytest.raises(DataError, match=r"10,240 bytes, expected about"):
-        transfer.bring(given, tmp_path)
+        downloads.bring(given, tmp_path)
     assert left(tmp_path) == []
 
 
 def test_a_redirect_is_followed_but_not_to_plain_http(server, tmp_path):
     server.leads = {"/old": "/older", "/older": f"{server.url}/a.bin"}
-    transfer.bring(source(server, "/old", name="a.bin"), tmp_path)
+    downloads.bring(source(server, "/old", name="a.bin"), tmp_path)
     assert left(tmp_path) == ["a.bin"]
     for target in ("http://example.org/a.bin", "ftp://127.0.0.1/a.bin", "file:///etc/passwd"):
         server.leads["/old"] = target
         with pytest.raises(
             DataError, match=r"/old: leads to .*, expected https.*nothing was fetched"
         ):
-            transfer.bring(source(server, "/old", name="b.bin"), tmp_path)
+            downloads.bring(source(server, "/old", name="b.bin"), tmp_path)
     server.leads["/old"] = "/old"
     with pytest.raises(DataError, match="leads on and on"):
-        transfer.bring(source(server, "/old", name="b.bin"), tmp_path)
+        downloads.bring(source(server, "/old", name="b.bin"), tmp_path)
     assert left(tmp_path) == ["a.bin"]
 
 
 def test_https_never_leads_to_this_machine():
-    transfer._check_scheme("https://a.org/x", "https://b.org/x")
+    downloads._check_scheme("https://a.org/x", "https://b.org/x")
     with pytest.raises(DataError, match="http://127.0.0.1, expected https"):
-        transfer._check_scheme("http://127.0.0.1:9/x", "https://b.org/x")
+        downloads._check_scheme("http://127.0.0.1:9/x", "https://b.org/x")
     with pytest.raises(DataError, match="http://b.org, expected https"):
-        transfer._check_scheme("http://b.org/x", "http://b.org/x")
+        downloads._check_scheme("http://b.org/x", "http://b.org/x")
 
 
 def test_a_disk_without_room_is_known_before(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(transfer.shutil, "disk_usage", lambda path: SimpleNamespace(free=10_000))
+    monkeypatch.setattr(downloads.shutil, "disk_usage", lambda path: SimpleNamespace(free=10_000))
     with pytest.raises(DataError, match=r"0.0 GB are to come and 0.0 GB are free; make room"):
-        transfer.bring(source(server), tmp_path)
+        downloads.bring(source(server), tmp_path)
     assert server.asked == [("/a.bin", None)]
 
 
@@ -263,17 +263,17 @@ def test_a_disk_that_fills_up_is_told(server, tmp_path, monkeypatch):
     (tmp_path / ".fetching").mkdir()
     (tmp_path / ".fetching/a.bin.part").symlink_to("/dev/full")
     monkeypatch.setattr(
-        transfer, "_resolved", lambda url: (url, {"size": 0, "version": "", "resumes": True})
+        downloads, "_resolved", lambda url: (url, {"size": 0, "version": "", "resumes": True})
     )
-    (tmp_path / ".fetching/a.bin.json").write_text(json.dumps(transfer._resolved("")[1]))
+    (tmp_path / ".fetching/a.bin.json").write_text(json.dumps(downloads._resolved("")[1]))
     with pytest.raises(DataError, match="the disk is full; make room and start again: it goes on"):
-        transfer.bring(source(server), tmp_path)
+        downloads.bring(source(server), tmp_path)
 
 
 def test_off_a_terminal_a_line_now_and_then(capsys, monkeypatch):
     now = iter([0.0, 1.0, 11.0, 11.0, 12.0])
-    monkeypatch.setattr(transfer.time, "monotonic", lambda: next(now))
-    bar = transfer._Bar("bert 1/4 model", 2_000_000, 10_000_000)
+    monkeypatch.setattr(downloads.time, "monotonic", lambda: next(now))
+    bar = downloads._Bar("bert 1/4 model", 2_000_000, 10_000_000)
     bar.update(1_000_000), bar.update(2_000_000), bar.update(1_000_000)
     assert capsys.readouterr().out == "bert 1/4 model: 50% of 10 MB\n"
 
@@ -328,14 +328,14 @@ OF_HUB = Source(size=len(BODY), hub="org/model", file="a.bin", name="here.bin")
 
 
 def test_a_file_of_the_hub(hub, tmp_path):
-    found = transfer.bring(OF_HUB, tmp_path)
+    found = downloads.bring(OF_HUB, tmp_path)
     assert found["source"] == "org/model/a.bin on the model hub" and found["sha256"] == HASH
     assert (tmp_path / "here.bin").read_bytes() == BODY and left(tmp_path) == ["here.bin"]
 
 
 def test_a_cut_file_of_the_hub_goes_on_where_it_stopped(hub, tmp_path):
     hub.cuts = [1000, 500]
-    transfer.bring(OF_HUB, tmp_path)
+    downloads.bring(OF_HUB, tmp_path)
     assert [each for _, each in hub.asked if each] == ["bytes=1000-", "bytes=1500-"]
     assert (tmp_path / "here.bin").read_bytes() == BODY
 
@@ -343,22 +343,22 @@ def test_a_cut_file_of_the_hub_goes_on_where_it_stopped(hub, tmp_path):
 def test_the_hash_that_the_hub_states_has_to_be_right(hub, tmp_path):
     hub.files["/a.bin"] = BODY[:-1] + b"x"
     with pytest.raises(DataError, match=f"expected the published one, {HASH}"):
-        transfer.bring(OF_HUB, tmp_path)
+        downloads.bring(OF_HUB, tmp_path)
     assert left(tmp_path) == []
     hub.stated = "0" * 40  # of a small file: git's own name, which says nothing here
-    assert transfer.bring(OF_HUB, tmp_path)["sha256"] != HASH
+    assert downloads.bring(OF_HUB, tmp_path)["sha256"] != HASH
 
 
 def test_the_hub_does_not_lead_to_plain_http(hub, tmp_path):
     hub.leads["hub"] = "http://example.org/a.bin"
     with pytest.raises(DataError, match="leads to http://example.org, expected https"):
-        transfer.bring(OF_HUB, tmp_path)
+        downloads.bring(OF_HUB, tmp_path)
     assert hub.asked == [] and left(tmp_path) == []
 
 
 def test_a_file_that_the_hub_has_not(hub, tmp_path):
     with pytest.raises(DataError, match="the server says 404; try later, or put none.bin into"):
-        transfer.bring(Source(size=1, hub="org/model", file="none.bin"), tmp_path)
+        downloads.bring(Source(size=1, hub="org/model", file="none.bin"), tmp_path)
 
 
 # --- A thing of several files --------------------------------------------------------------------
@@ -517,9 +517,9 @@ def test_a_kill_in_the_middle_loses_nothing(tmp_path):
     code = """
 import sys
 from pathlib import Path
-from alignbook.workbook import transfer
-transfer.PIECE = 1000
-transfer.bring(transfer.Source(size=10240, url=sys.argv[1]), Path(sys.argv[2]))
+from alignbook.workbook import downloads
+downloads.PIECE = 1000
+downloads.bring(downloads.Source(size=10240, url=sys.argv[1]), Path(sys.argv[2]))
 """
     with serving() as served:
         served.files["/a.bin"] = BODY * 2000  # 20 MB
@@ -537,7 +537,7 @@ transfer.bring(transfer.Source(size=10240, url=sys.argv[1]), Path(sys.argv[2]))
         assert 10_000 < there < 20_480_000 and not (tmp_path / "a.bin").exists()
         whole = served.files["/a.bin"]
         given = Source(size=1, url=f"{served.url}/a.bin", sha256=hashlib.sha256(whole).hexdigest())
-        transfer.bring(given, tmp_path)
+        downloads.bring(given, tmp_path)
         assert served.asked[-1][1] == f"bytes={there}-"
     assert (tmp_path / "a.bin").read_bytes() == whole
 
@@ -563,6 +563,6 @@ def test_nothing_is_fetched_by_any_other_command():
     users = [
         path
         for path in (ROOT / "lib").rglob("*.py")
-        if "workbook import fetch" in path.read_text() or "transfer.bring" in path.read_text()
+        if "workbook import fetch" in path.read_text() or "downloads.bring" in path.read_text()
     ]
     assert sorted(path.name for path in users) == ["command.py", "fetch.py"]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from alignbook.show import gpu_hours
-from alignbook.workbook import gpus, plan, timeleft
+from alignbook.workbook import gpu_locks, plan, timeleft
 from alignbook.workbook.profiles import Profile
 
 # Megabytes: a laptop's jobs were seen to hold 0.9 GB of their own at most, besides the packages,
@@ -46,7 +46,7 @@ class Asks:
             "runtime": min(planned, LISTED if trained else MOST),
             "gpu": self._gpus(words[0]),
         }
-        together = self.profile.processes > 1 and gpus.used(self.device)
+        together = self.profile.processes > 1 and gpu_locks.used(self.device)
         return asked | ({"nodes": 1} if together else {})
 
     def by(self, words: Callable) -> dict[str, Callable]:
@@ -57,14 +57,14 @@ class Asks:
         }
 
     def _gpus(self, kind: str) -> int:
-        if kind in gpus.WITHOUT or not gpus.used(self.device):
+        if kind in gpu_locks.WITHOUT or not gpu_locks.used(self.device):
             return 0
-        return self.profile.processes if kind in gpus.TOGETHER else 1
+        return self.profile.processes if kind in gpu_locks.TOGETHER else 1
 
     def _seconds(self, words: tuple[str, ...]) -> float:
         """What is planned for a job: by the budget, or by the GPU hours of the papers' settings."""
         known = timeleft.Plan(self.profile, self.data, [], "arm", 1, {})
-        if known.budgeted or words[0] not in (*gpus.TOGETHER, "base"):
+        if known.budgeted or words[0] not in (*gpu_locks.TOGETHER, "base"):
             return known.seconds([*words])
         if self.profile.name != "paper" or words[0] not in ("arms", "training"):
             return 60 * MOST

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from alignbook import ROOT
-from alignbook.workbook import gpus
+from alignbook.workbook import gpu_locks
 from alignbook.workbook.checks import Refused
 from alignbook.workbook.graph import Job
 
@@ -64,7 +64,7 @@ class Place:
         """Snakemake's options for this place: at most so many cores here, or jobs elsewhere."""
         if not self.executor:
             asked = ["--set-resources", *self.resources] if self.resources else []
-            here = ["--cores", str(most), "--resources", f"gpu={gpus.places()}"]
+            here = ["--cores", str(most), "--resources", f"gpu={gpu_locks.places()}"]
             return [*here, "--latency-wait", "2", *asked]
         folder = ROOT / "profiles" / self.executor
         profile = str(folder) if folder.is_dir() else "none"

@@ -17,8 +17,8 @@ from alignbook import ROOT
 from alignbook.datasets import archives
 from alignbook.errors import DataError
 from alignbook.store import durable
-from alignbook.workbook import needs, transfer
-from alignbook.workbook.transfer import Source
+from alignbook.workbook import downloads, needs
+from alignbook.workbook.downloads import Source
 
 NOTED = "fetched.json"  # below data/: what came, from where, and its hash
 
@@ -157,7 +157,7 @@ def _bring(source: Source, folder: Path, data: Path, label: str) -> None:
     """Bring a file and note its hash, which it has to have the next time."""
     noted = _noted(data)
     before = noted.get(source.place, {}).get("sha256", "")
-    found = transfer.bring(source, folder, before, label)
+    found = downloads.bring(source, folder, before, label)
     if not (source.sha256 or before):
         print(f"{source.called}: no hash is published; noted sha256 {found['sha256']}")
     noted[source.place] = found | {"when": f"{datetime.now(UTC):%Y-%m-%d}"}

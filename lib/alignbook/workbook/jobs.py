@@ -21,7 +21,7 @@ from alignbook.workbook import (
     chapters,
     exhibits,
     folders,
-    gpus,
+    gpu_locks,
     lent,
     salvage,
     surroundings,
@@ -243,7 +243,7 @@ KINDS = {job.__name__: job for job in JOBS}
 def wanted(kind: str, out: Path) -> tuple[str, int]:
     """On which device and on how many processes a job of a kind computes, as settings.json says."""
     said = salvage.settings_of(out) or {"device": "cpu"}
-    together = kind in gpus.TOGETHER and len(said) > 1
+    together = kind in gpu_locks.TOGETHER and len(said) > 1
     return said["device"], folders.profile_of(said).processes if together else 1
 
 
@@ -286,7 +286,7 @@ def main(arguments: list[str]) -> int:
     try:
         device, processes = wanted(asked.kind, asked.out)
         first = not ranks.are_started()
-        with gpus.taken(asked.kind, device, processes) if first else nullcontext():
+        with gpu_locks.taken(asked.kind, device, processes) if first else nullcontext():
             book = workbook.load(asked.out)
             if processes > 1 and first:
                 return on_ranks(processes, book.device, arguments)

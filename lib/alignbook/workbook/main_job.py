@@ -23,7 +23,7 @@ from alignbook.workbook import (
     cluster,
     exhibits,
     folders,
-    gpus,
+    gpu_locks,
     lent,
     lifeline,
     live,
@@ -70,7 +70,7 @@ def run(asked: argparse.Namespace) -> int:
     place = cluster.chosen(asked)
     cores = asked.jobs or (cluster.AT_ONCE if place.executor else available_cores())
     if asked.gpu_jobs:
-        os.environ[gpus.JOBS] = str(asked.gpu_jobs)
+        os.environ[gpu_locks.JOBS] = str(asked.gpu_jobs)
     if asked.dry_run:
         return dry_run(settings, notebooks, asked.spread, cores, place)
     if problem := surroundings.without_loopback():

@@ -19,9 +19,9 @@ import yaml
 from alignbook import ROOT
 from alignbook.store import durable
 from alignbook.workbook import exhibits, first, profiles
+from alignbook.workbook.downloads import Source
 from alignbook.workbook.plan import Made, add, cost, hours
 from alignbook.workbook.profiles import Profile
-from alignbook.workbook.transfer import Source
 
 WIDTH = 100
 THERE, MISSING, OPEN = "✓", "✗", "–"

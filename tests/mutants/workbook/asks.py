@@ -3,7 +3,7 @@
 MUTANTS = {
     "test_asks.py": [
         ("seconds are minutes", "LATE * self._seconds(words) / 60", "LATE * self._seconds(words)"),
-        ("all have a GPU", "if kind in gpus.WITHOUT or", "if"),
+        ("all have a GPU", "if kind in gpu_locks.WITHOUT or", "if"),
         ("one for all processes", "return self.profile.processes if", "return 1 if"),
         ("no limit", "LISTED if trained else MOST)", "LISTED if trained else 99 * MOST)"),
         ("lists take as long", "LISTED if trained else MOST)", "MOST)"),

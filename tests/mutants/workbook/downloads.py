@@ -1,4 +1,4 @@
-"""Wrong versions of `alignbook.workbook.transfer`."""
+"""Wrong versions of `alignbook.workbook.downloads`."""
 
 MUTANTS = {
     "test_fetch.py": [

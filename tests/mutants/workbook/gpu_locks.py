@@ -1,7 +1,7 @@
-"""Wrong versions of `alignbook.workbook.gpus`."""
+"""Wrong versions of `alignbook.workbook.gpu_locks`."""
 
 MUTANTS = {
-    "test_gpus.py": [
+    "test_gpu_locks.py": [
         ("all take the first", "for name in names:", "for name in names[:1]:"),
         ("nobody waits", "fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB"),
         ("it is kept", "        for lock in locks.values():\n            os.close(lock)\n", ""),
