@@ -16,7 +16,7 @@ import pytest
 import torch
 import yaml
 from alignbook.errors import DataError
-from alignbook.papers.comalign.components import check, detector
+from alignbook.papers.comalign.components import detector, obstacles
 from alignbook.workbook import checks, doctor, placeholders, profiles
 from conftest import ROOT
 
@@ -117,7 +117,7 @@ def no_ultralytics(monkeypatch):
     def missing(name):
         raise importlib.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(check, "find_spec", lambda name: None)
+    monkeypatch.setattr(obstacles, "find_spec", lambda name: None)
     monkeypatch.setattr(detector, "version", missing)
     monkeypatch.setitem(sys.modules, "ultralytics", None)
 
@@ -138,7 +138,7 @@ def test_without_ultralytics_the_chapters_without_boxes_are_made(no_ultralytics,
 def test_a_detector_without_ultralytics_names_the_extra(no_ultralytics, tmp_path):
     (tmp_path / "yolo.pt").touch()
     profile = profiles.get("smoke", "coco", {"boxes": str(tmp_path / "yolo.pt")})
-    assert "pip install ultralytics" in check.problem("boxes", profile, "coco=here")
+    assert "pip install ultralytics" in obstacles.problem("boxes", profile, "coco=here")
     for make in (detector.Config, lambda: detector._library(tmp_path)):
         with pytest.raises(DataError, match="AGPL.*pip install ultralytics"):
             make()

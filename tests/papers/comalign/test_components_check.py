@@ -10,7 +10,7 @@ import pytest
 from alignbook.datasets import aro, by_name, karpathy, sugarcrepe, svo
 from alignbook.errors import DataError
 from alignbook.papers.comalign import catalogue, inputs
-from alignbook.papers.comalign.components import check, image, probes, said, vectors
+from alignbook.papers.comalign.components import image, obstacles, probes, said, vectors
 from alignbook.store import fingerprint
 from alignbook.workbook import checks, exhibits, profiles, workbook
 from PIL import Image
@@ -21,12 +21,12 @@ def made(data: str, **settings) -> profiles.Profile:
 
 
 def test_the_world_has_all_it_needs():
-    for field in check.WITHOUT:
-        assert check.problem(field, made("world"), "world") == ""
-    assert "the world has probes of its own" in check.problem(
+    for field in obstacles.WITHOUT:
+        assert obstacles.problem(field, made("world"), "world") == ""
+    assert "the world has probes of its own" in obstacles.problem(
         "probes", made("world", probes="data"), "world"
     )
-    assert check.problem("boxes", made("world", boxes="gold"), "world") == ""
+    assert obstacles.problem("boxes", made("world", boxes="gold"), "world") == ""
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_the_world_has_all_it_needs():
     ],
 )
 def test_what_is_lacking_is_said_with_its_remedy(data, field, value, words):
-    problem = check.problem(field, made(data, **{field: value}), data)
+    problem = obstacles.problem(field, made(data, **{field: value}), data)
     assert words.removeprefix(f"{value}: " if "not known" in words else "") in problem
 
 
@@ -54,7 +54,7 @@ def test_grids_and_files_are_boxes(tmp_path):
     (tmp_path / "found.json").write_text(json.dumps([told]))
     (tmp_path / "yolo.pt").write_bytes(b"weights")
     for value in ("grid", str(tmp_path / "found.json"), str(tmp_path / "yolo.pt")):
-        assert check.problem("boxes", made("flickr8k", boxes=value), "flickr8k") == ""
+        assert obstacles.problem("boxes", made("flickr8k", boxes=value), "flickr8k") == ""
 
 
 def test_instances_of_one_year_are_found(tmp_path):
@@ -445,7 +445,7 @@ def test_a_pipe_among_a_treebanks_files_is_refused(tmp_path):
     """Reading it would never end."""
     (tmp_path / "en_dev.conllu").write_text("1\ta\n")
     os.mkfifo(tmp_path / "en_train.conllu")
-    said = check.problem("parser", made("world", parser=str(tmp_path)), "world")
+    said = obstacles.problem("parser", made("world", parser=str(tmp_path)), "world")
     assert "en_train.conllu: a named pipe" in said and "expected a treebank's file" in said
 
 
@@ -454,5 +454,5 @@ def test_a_pipe_among_a_pipelines_files_is_refused(name, tmp_path):
     (tmp_path / "config.cfg").write_text("[nlp]")
     (tmp_path / name).parent.mkdir(exist_ok=True)
     os.mkfifo(tmp_path / name)
-    said = check.problem("parser", made("flickr8k", parser=str(tmp_path)), "flickr8k")
+    said = obstacles.problem("parser", made("flickr8k", parser=str(tmp_path)), "flickr8k")
     assert f"{name}: a named pipe" in said and "expected a pipeline's file" in said

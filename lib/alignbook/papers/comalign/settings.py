@@ -44,6 +44,6 @@ def held(name: str, value: str, profile, data: str) -> str:
 
 def problem(name: str, profile, data: str, exhibits: Sequence[str] = ()) -> str:
     """What speaks against a profile's "parser", "boxes" or "probes" on some data, "" if nothing."""
-    from alignbook.papers.comalign.components import check
+    from alignbook.papers.comalign.components import obstacles
 
-    return check.problem(name, profile, data)
+    return obstacles.problem(name, profile, data)

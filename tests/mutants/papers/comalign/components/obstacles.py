@@ -1,4 +1,4 @@
-"""Wrong versions of `alignbook.papers.comalign.components.check`."""
+"""Wrong versions of `alignbook.papers.comalign.components.obstacles`."""
 
 MUTANTS = {
     "test_components_check.py": [
