@@ -17,7 +17,7 @@ from alignbook import ROOT
 from alignbook.core import training
 from alignbook.datasets import by_name
 from alignbook.errors import DataError
-from alignbook.explorer import gallery
+from alignbook.explorer import stored_models
 from alignbook.show import tables
 from alignbook.store import contents, durable, runs
 from alignbook.workbook import (
@@ -448,7 +448,7 @@ def side_by_side(root: Path) -> list[str]:
 
 
 def explored(root: Path) -> list[str]:
-    return [each.out.name for each in gallery.workbooks("laptop")]
+    return [each.out.name for each in stored_models.workbooks("laptop")]
 
 
 @unread
@@ -456,7 +456,7 @@ def explored(root: Path) -> list[str]:
 def test_other_results_whose_settings_are_not_whole_are_passed_over(
     tmp_path, monkeypatch, capsys, found, damage
 ):
-    monkeypatch.setattr(gallery, "ROOT", tmp_path)
+    monkeypatch.setattr(stored_models, "ROOT", tmp_path)
     for kind in ("flickr8k", "world"):
         place = tmp_path / f"results/{kind}-laptop"
         said = {"profile": "laptop", "data": kind}
