@@ -64,10 +64,7 @@ def main(arguments: list[str]) -> int:
 def do(arguments: list[str]) -> int:
     """What `main` does where nothing gives way."""
     if arguments[:1] == ["test"]:
-        from alignbook.workbook import main_job
-
-        workers = min(1 + main_job.available_cores(), 4)  # some tests wait more than they compute
-        spread = f"-n {workers} --dist loadgroup --no-loadscope-reorder".split()
+        spread = "-n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder".split()
         lab.hand_over("pytest", *spread, *arguments[1:])
     if arguments[:1] == ["lab"]:
         return lab.lab(arguments[1:])
