@@ -578,5 +578,5 @@ def test_another_machines_number_says_nothing_here(tmp_path):
 
 def test_two_machines_never_share_a_name(tmp_path, monkeypatch):
     here = durable.aside(tmp_path / "a")
-    monkeypatch.setattr(durable.claims, "host", lambda: "another")
+    monkeypatch.setattr(durable.owners, "host", lambda: "another")
     assert durable.aside(tmp_path / "a") != here
