@@ -51,7 +51,7 @@ def book(monkeypatch):
     monkeypatch.setattr(results, "trials", lambda made: None)
     monkeypatch.setattr(results, "train", train)
     own.told = []
-    monkeypatch.setattr(buying.progress, "part", lambda *told: own.told.append(told))
+    monkeypatch.setattr(buying.progress, "part", lambda *told, trainings: own.told.append(told))
     return own
 
 

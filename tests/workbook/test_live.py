@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import recorder
 from alignbook.store import progress
-from alignbook.workbook import exhibits, graph, live, profiles, timeleft, walker
+from alignbook.workbook import arm_runs, exhibits, graph, live, profiles, timeleft, walker
 from conftest import ROOT
 from rich.console import Console
 
@@ -207,6 +207,37 @@ def test_parts_before_the_first_that_showed_anything_were_kept(tmp_path, monkeyp
                 progress.show("training", 1, 2)
             kept.append(json.loads(progress.state_file(tmp_path, words).read_text())["kept"])
     assert kept == [0, 1, 2, 2, 2]
+
+
+def test_a_part_is_as_far_as_its_trainings(tmp_path, monkeypatch):
+    """One part is kept and half of the next one's four; the third is at work, in two stages."""
+    monkeypatch.setattr(progress, "BETWEEN", 0)
+    monkeypatch.setattr(progress, "_told", dict(progress._told))
+    (tmp_path / ".live").mkdir()
+    words, places = ["arms", "chan-T3", "a", "b"], []
+
+    def tell(what, *numbers, **more):
+        what(*numbers, **more)
+        said = json.loads(progress.state_file(tmp_path, words).read_text())
+        places.append((*said["part"], said["kept"]))
+
+    with progress.told(tmp_path, words):
+        tell(progress.part, 0, 2, trainings=3)
+        tell(progress.part, 1, 2, trainings=4)
+        tell(progress.trained)
+        tell(progress.trained)
+        tell(progress.show, "first stage", 4, 5, loss=0.5)
+        tell(progress.show, "second stage", 1, 5, loss=0.5)
+        tell(progress.show, "comparing", 5, 5)
+        tell(progress.trained)
+        tell(progress.trained)
+        tell(progress.trained)  # one more than was said
+    half = 1 + 0.5 * progress.TRAINED
+    at = 1 + 0.7 * progress.TRAINED
+    near = [1 + share * progress.TRAINED for share in (0.75, 1, 1)]
+    expected = [(0, 2, 0), (1, 2, 1), (1 + progress.TRAINED / 4, 2, 1 + progress.TRAINED / 4)]
+    expected += [(half, 2, half), *[(at, 2, half)] * 3, *[(place, 2, half) for place in near]]
+    assert np.array(places) == pytest.approx(np.array(expected))
 
 
 def test_on_a_terminal_head_work_and_last_rows_are_drawn(view, clock):
@@ -484,11 +515,11 @@ def walked(plan, seconds: dict, chance) -> tuple[list[dict], float]:
 @pytest.mark.parametrize(
     "slower, chapters, least",
     [
-        (1.0, {}, 0.87),
-        (2.5, {}, 0.87),
-        (0.4, {"chan": 1.6}, 0.86),
-        (1.0, {"gsl": 1.6, "notebook": 0.5}, 0.84),  # the first chapter, buying included
-        (1.0, {"efficiency": 1.3}, 0.87),
+        (1.0, {}, 0.95),
+        (2.5, {}, 0.95),
+        (0.4, {"chan": 1.6}, 0.93),
+        (1.0, {"gsl": 1.6, "notebook": 0.5}, 0.93),  # the first chapter, buying included
+        (1.0, {"efficiency": 1.3}, 0.95),
     ],
 )
 def test_the_time_left_of_a_laptop_run_is_right_within_three_tenths(
@@ -499,7 +530,7 @@ def test_the_time_left_of_a_laptop_run_is_right_within_three_tenths(
     for seed in range(1, 13):
         wrong += one_run(seed, slower, chapters, tmp_path)
     assert len(wrong) >= 120 and np.mean(np.abs(wrong) < 0.3) >= least
-    assert np.mean(np.abs(wrong) < 0.5) >= least + 0.05
+    assert np.mean(np.abs(wrong) < 0.5) >= 0.99
 
 
 def one_run(seed: int, slower: float, chapters: dict, folder) -> list[float]:
@@ -523,13 +554,22 @@ def one_run(seed: int, slower: float, chapters: dict, folder) -> list[float]:
             return {"part": [int(10 * gone), 10]}
         if job.words[0] != "arms":
             return {}
-        parts = plan._parts(job.words)
-        ended = [sum(parts[: i + 1]) <= gone * sum(parts) for i in range(len(parts))]
-        return {"part": [sum(ended), len(parts)]}
+        return {"part": [place(plan, job.words, gone), len(job.words) - 2]}
 
     events, end = walked(plan, seconds := Seconds(), chance)
     guesses = replayed(plan, events, state, folder, end)
     return [guess / true - 1 for share, true, guess in guesses if 1 / 3 <= share <= 0.9]
+
+
+def place(plan, words: list[str], gone: float) -> float:
+    """How many arms of a job are done when a share of its time is gone, whole trainings alone."""
+    parts = plan._parts(words)
+    ended = sum(sum(parts[: i + 1]) <= gone * sum(parts) for i in range(len(parts)))
+    of = arm_runs.count(*words[1:2], words[2 + ended], plan.profile) if ended < len(parts) else 0
+    if not of:
+        return ended
+    share = (gone * sum(parts) - sum(parts[:ended])) / parts[ended]
+    return ended + progress.TRAINED * int(share * of) / of
 
 
 def test_what_an_earlier_start_kept_says_nothing_of_the_speed(tmp_path):
@@ -540,6 +580,9 @@ def test_what_an_earlier_start_kept_says_nothing_of_the_speed(tmp_path):
     assert plan.new(words, 3) == 0.25 and plan.new(words, 0) == plan.new(["base"], 3) == 1
     assert plan.share(words, state) == 0 and plan.share(words, state | {"part": [4, 4]}) == 1
     assert plan.share(words, {"part": [2, 4]}) == 0.5
+    half = {"part": [3.5, 4], "kept": 3.2}
+    assert plan.share(words, half) == pytest.approx(0.3 / 0.8)
+    assert plan.new(words, 3.2) == pytest.approx(0.2)
     read = graph.Graph(tmp_path / "none")
     read.take({**RUN, "stats": {"total": 1}})
     read.take(info(1, 0, *words))

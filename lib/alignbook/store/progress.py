@@ -17,7 +17,15 @@ from alignbook.store import ranks
 BAR = {}
 VARIABLE = "ALIGNBOOK_LIVE"  # the file of this job; in the environment of all it starts
 BETWEEN = 0.5  # seconds between two writes
-_told = {"at": float("-inf"), "part": None, "kept": 0, "shown": False}
+TRAINED = 0.95  # of a part are its trainings; the rest is what comes after them
+_told = {
+    "at": float("-inf"),
+    "part": None,
+    "kept": 0,
+    "shown": False,
+    "trainings": (0, 0),
+    "step": 0.0,
+}
 
 
 def show(label: str, step: int, steps: int, loss: float | None = None, dev: float | None = None):
@@ -30,6 +38,8 @@ def show(label: str, step: int, steps: int, loss: float | None = None, dev: floa
     loss, dev : the last step's loss, and the last value on dev where one is known.
     """
     _told["shown"] = True
+    if loss is not None:  # a training may have several stages: it is as far as its furthest
+        _told["step"] = max(_told["step"], step / steps)
     _tell(label=label, step=step, steps=steps, loss=loss, dev=dev)
     if is_shared() or ranks.rank():
         return
@@ -92,15 +102,36 @@ def state_file(out: Path, words: list[str]) -> Path:
     return Path(out) / ".live" / f"{name}.json"
 
 
-def part(done: int, of: int) -> None:
-    """So many of the parts that a job has are done. Those before the first that had anything to
-    `show` were kept: an earlier start made them."""
+def part(done: int, of: int, trainings: int = 0) -> None:
+    """So many of the parts that a job has are done, and the next has so many trainings.
+
+    Parts and trainings before the first that had anything to `show` were kept: an earlier start made
+    them.
+    """
     if not done:
         _told["shown"] = False
+    _told.update(part=(done, of), trainings=(0, trainings), step=0.0)
+    _move()
+
+
+def trained() -> None:
+    """One more training of the part at work is there."""
+    done, of = _told["trainings"]
+    if of:
+        _told.update(trainings=(min(done + 1, of), of), step=0.0)
+        _move()
+
+
+def _move() -> None:
     if not _told["shown"]:
-        _told["kept"] = done
-    _told["part"] = [done, of]
+        _told["kept"] = _place()
     _tell()
+
+
+def _place() -> float:
+    """How many parts are done, that at work by its trainings."""
+    parts, (done, of) = _told["part"][0], _told["trainings"]
+    return parts + TRAINED * min(done + _told["step"], of) / of if of else parts
 
 
 def _tell(**state) -> None:
@@ -116,7 +147,8 @@ def _tell(**state) -> None:
     }
     aside = file.with_suffix(f".{os.getpid()}")
     try:
-        aside.write_text(json.dumps({**state, "part": _told["part"], "kept": _told["kept"]}))
+        far = _told["part"] and (_place(), _told["part"][1])
+        aside.write_text(json.dumps({**state, "part": far, "kept": _told["kept"]}))
         os.replace(aside, file)
     except OSError:  # nobody looks any more, or the disk is full: no reason to stop the work
         pass

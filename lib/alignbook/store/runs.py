@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from alignbook import ROOT
-from alignbook.store import durable, owners, ranks
+from alignbook.store import durable, owners, progress, ranks
 from alignbook.store.fingerprint import code_hash, key
 
 STORE = ROOT / "results" / "store"
@@ -311,6 +311,7 @@ def several(
     for config, seed in wanted:
         with contextlib.suppress(BlockingIOError):
             get(config, seed, inputs, device, wait=False, precision=precision)
+            progress.trained()
     return [get(config, seed, inputs, device, precision=precision) for config, seed in wanted]
 
 

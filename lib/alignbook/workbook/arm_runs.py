@@ -51,6 +51,13 @@ def seeds(exhibit: str, name: str, profile: Profile) -> range:
     return range(1 if single else profile.seeds)
 
 
+def count(exhibit: str, name: str, profile: Profile) -> int:
+    """How many runs an arm's job asks for, stored ones among them."""
+    if name == BASE_MODEL or exhibit == "base-models":
+        return 0
+    return len(trials(exhibit, name, profile)) + len(seeds(exhibit, name, profile))
+
+
 def of_arm(
     exhibit: str, name: str, profile: Profile, data: str, reported: range | None = None
 ) -> dict[str, Training]:

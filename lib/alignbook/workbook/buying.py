@@ -64,7 +64,7 @@ def _train(book, more: dict, before: dict, number: int) -> None:
         wanted += [one for one in found.values() if one.role == arm_runs.REPORT]
         gone += have - first
     for done, one in enumerate(wanted):
-        progress.part(gone + done, gone + len(wanted))
+        progress.part(gone + done, gone + len(wanted), trainings=1)
         try:
             results.train(book, one, wait=False)
         except BlockingIOError:

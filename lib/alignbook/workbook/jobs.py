@@ -18,6 +18,7 @@ from alignbook.core.names import slug
 from alignbook.store import durable, progress, ranks, verbatim
 from alignbook.workbook import (
     alone,
+    arm_runs,
     chapters,
     exhibits,
     folders,
@@ -75,7 +76,7 @@ def whole(book: Workbook, *files: str) -> None:
     for name in dict.fromkeys(Path(file).parent.name for file in files):
         for one in exhibits.arms(name, book.kind, book.profile):
             if f"arms/{name}/{slug(one)}.csv" in files:
-                progress.part(done, len(files))
+                progress.part(done, len(files), arm_runs.count(name, one, book.profile))
                 arm(book, name, one)
                 done += 1
     say(title(["whole", *files]), began)
@@ -84,7 +85,7 @@ def whole(book: Workbook, *files: str) -> None:
 def arms(book: Workbook, exhibit: str, *names: str) -> None:
     """Some arms of an exhibit, one after another."""
     for done, name in enumerate(names):
-        progress.part(done, len(names))
+        progress.part(done, len(names), arm_runs.count(exhibit, name, book.profile))
         arm(book, exhibit, name)
 
 
@@ -107,7 +108,7 @@ def arm(book: Workbook, exhibit: str, name: str) -> None:
 
 def training(book: Workbook, exhibit: str, name: str, role: str, number: str) -> None:
     """One training of an arm, a trial or a reporting seed; the arm's own job finds it stored."""
-    from alignbook.workbook import arm_runs, results
+    from alignbook.workbook import results
 
     began = time.monotonic()
     run = results.train(book, arm_runs.Training(exhibit, name, role, int(number)))

@@ -165,7 +165,8 @@ class View:
             state = self.graph.state(job)
             step = f"{state['step']}/{state['steps']}" if "step" in state else ""
             numbers = progress.numbers(state.get("loss"), state.get("dev"))
-            part = "{} of {}".format(*state["part"]) if state.get("part") else ""
+            done, of = state.get("part") or (0, 0)
+            part = f"{int(done)} of {of}" if of else ""
             what = ", ".join(filter(None, [part, verbatim.line(state.get("label", ""))]))
             rows.append((verbatim.line(job.title), what, step, numbers, clock(now - job.began)))
         return rows or [(self.doing, "", "", "", "")] * bool(self.doing)

@@ -14,18 +14,23 @@ MUTANTS = {
         ),
         (
             "left: what was kept counts as speed",
-            "return sum(parts[kept:]) / sum(parts)",
+            "return 1 - up_to(kept, parts) / sum(parts)",
             "return 1.0",
         ),
         (
             "left: what is done counts with what was kept",
-            "sum(parts[kept:done]) / sum(parts[kept:])",
-            "sum(parts[:done]) / sum(parts)",
+            "(up_to(done, parts) - before) / (sum(parts) - before)",
+            "up_to(done, parts) / sum(parts)",
         ),
         (
             "left: towers see nothing",
             'TOWERS * images if p.base == "photo-pretrained" else 0.0',
             "0.0",
+        ),
+        (
+            "left: trainings of a part say nothing",
+            "+ (place - whole) * sum(parts[whole : whole + 1])",
+            "",
         ),
         ("left: towers of any base", 'if p.base == "photo-pretrained" else 0.0', ""),
         ("left: nobody waits for anybody", "if job[2].isdisjoint(lacking)]", "]"),
