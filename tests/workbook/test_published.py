@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from alignbook.evidence import verdicts
-from alignbook.show import figures
+from alignbook.evidence import learnt, verdicts
+from alignbook.show import curves, figures
 from alignbook.store import runs
 from alignbook.workbook import chapters, published, results
 from PIL import Image, PngImagePlugin
@@ -101,6 +101,9 @@ def out(tmp_path):
         image = Image.new("RGB", (1800, 400), "white")
         image.save(out / f"figures/{name}.png", pnginfo=said)
         (out / f"figures/{name}.csv").write_text("x,y\n1,2\n")
+    for name, value in (("chan-T3", 2 / 3), ("chan-T1", 12345.678)):
+        points = f"arm,seed,state,curve,step,value\nhard,0,learnt,dev,17.5,{value}\n"
+        (out / f"figures/{name}-training.csv").write_text(points)
     (out / "figures/chan-F5.csv").write_text("A dog runs over the green grass .,1\n")
     (out / "figures/chan-F4.csv").unlink()
     shutil.copy(out / "figures/chan-T3.png", out / "figures/gsl-T1.png")
@@ -120,7 +123,7 @@ def test_numbers_tables_and_drawn_numbers_are_published(out, tmp_path):
     to = tmp_path / "reference/flickr8k-laptop"
     left = published.publish(out, to, True, CAPTIONS)
     there = {str(path.relative_to(to)) for path in to.rglob("*") if path.is_file()}
-    wanted = {f"{name}.csv" for name in published.NUMBERS} | {"about.json"}
+    wanted = {f"{name}.csv" for name in published.NUMBERS} | {"about.json", "curves.csv"}
     wanted |= {"efficiency/chan-F3.csv", "tables/chan-T3.md"}
     assert there == wanted | {"figures/chan-T3.png", "figures/chan-F4.png"}
     assert left == [
@@ -133,6 +136,11 @@ def test_numbers_tables_and_drawn_numbers_are_published(out, tmp_path):
         "figures/chan-F3.png: pictures",
         "figures/chan-F5.png: captions",
         "figures/gsl-T1.png: no number of ours",
+    ]
+    assert (to / "curves.csv").read_text().splitlines() == [
+        "exhibit,arm,seed,curve,step,value",
+        "chan-T1,hard,0,dev,17.5,12346",
+        "chan-T3,hard,0,dev,17.5,0.66667",
     ]
     with Image.open(to / "figures/chan-T3.png") as image:
         assert image.size == (800, 178)
@@ -270,8 +278,29 @@ def test_published_numbers_are_those_of_the_stored_runs():
                     if line.metric in metrics:
                         assert round(metrics[line.metric], 6) == line.value, (key, line)
                         checked += 1
+        checked += curves_of_stored_runs(folder, keys)
     if not checked:
         pytest.skip("no run of a reference is in this store")
+
+
+def curves_of_stored_runs(folder, keys) -> int:
+    """How many published curves are those of runs that are at hand."""
+    if not (folder / "curves.csv").exists():  # published by an earlier version
+        return 0
+    found = pd.read_csv(folder / "curves.csv").groupby(["exhibit", "arm", "seed", "curve"])
+    checked = 0
+    for (*which, curve), points in found:
+        key = keys.get(tuple(which))
+        run = learnt.trained(runs.stored(key)) if key and runs.is_stored(key) else None
+        if run is not None:
+            own = curves.of_run(run)[curve]
+            own = own if curve == "dev" else curves.blocks(own)
+            assert points[["step", "value"]].to_numpy() == pytest.approx(own, rel=1e-4), (
+                key,
+                which,
+            )
+            checked += 1
+    return checked
 
 
 def test_the_version_counts_code_alone(tmp_path):

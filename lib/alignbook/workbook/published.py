@@ -221,6 +221,7 @@ def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) ->
         aside.mkdir(parents=True)
         said = set().union(*map(windows, captions))
         left = [f"{name}: {why}" for name, why in _copy(out, aside, private, said)]
+        durable.write(aside / "curves.csv", curves(out))
         durable.write(aside / "about.json", json.dumps(about(out), indent=1) + "\n")
         others = [each for each in to.parent.glob("[!.]*") if each != to]
         size = sum(_size(each) for each in [aside, *others])
@@ -233,6 +234,18 @@ def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) ->
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return left
+
+
+def curves(out: Path) -> str:
+    """The points of all curves of training that a results folder's figures show, as CSV: exhibit,
+    arm, seed, curve, step, value.
+    """
+    files = sorted((out / "figures").glob("*-training.csv"))
+    parts = {path.name.removesuffix("-training.csv"): pd.read_csv(path) for path in files}
+    if not parts:
+        return ""
+    points = pd.concat(parts, names=["exhibit"]).reset_index("exhibit").drop(columns="state")
+    return points.to_csv(index=False, float_format="%.5g")
 
 
 def _problem(out: Path, to: Path) -> str:

@@ -17,6 +17,8 @@ MUTANTS = {
             "_metrics(folder) for folder in (out, there)",
             "_metrics(folder) for folder in (there, out)",
         ),
+        ("curves: two digits", 'float_format="%.5g"', 'float_format="%.2g"'),
+        ("curves: exhibits by their files", '.removesuffix("-training.csv")', ""),
         ("captions in tables are published", "said.isdisjoint(windows(text))", "set()"),
         (
             "captions in figures are published",
