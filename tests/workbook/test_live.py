@@ -563,7 +563,7 @@ def one_run(seed: int, slower: float, chapters: dict, folder) -> list[float]:
 
 def place(plan, words: list[str], gone: float) -> float:
     """How many arms of a job are done when a share of its time is gone, whole trainings alone."""
-    parts = plan._parts(words)
+    parts = plan.parts(words)
     ended = sum(sum(parts[: i + 1]) <= gone * sum(parts) for i in range(len(parts)))
     of = arm_runs.count(*words[1:2], words[2 + ended], plan.profile) if ended < len(parts) else 0
     if not of:
@@ -593,10 +593,27 @@ def test_what_an_earlier_start_kept_says_nothing_of_the_speed(tmp_path):
     assert timeleft.left(plan, read, START + 10) == pytest.approx(report)
 
 
+def test_an_arm_has_its_own_trainings_planned(monkeypatch):
+    """One of two arms trains what both show; another trains by itself."""
+    known = {("chan-T3", "a"): (90.0, 90.0), ("chan-T3", "b-to-c"): (90.0, 0.0)}
+    known |= {("chan-T3", "d"): (9.5, 9.5), ("base-models", "world-clip"): (40.0, 40.0)}
+    monkeypatch.setitem(timeleft._tables, ("laptop", "world", "arms"), known)
+    plan = timeleft.Plan(profiles.get("laptop"), "world", [], "arm", 2, {})
+    words = ["arms", "chan-T3", "a", "b → c", "d", "e"]
+    besides = timeleft.besides(words)["arm"]
+    assert plan.parts(words) == [90 + besides, besides, 9.5 + besides, besides]
+    assert plan.parts(words, alone=True)[:2] == [90 + besides] * 2
+    assert plan.seconds(words) == pytest.approx(99.5 + 4 * besides)
+    base = ["arms", "base-models", "world-clip"]  # the job `base` makes it
+    assert plan.parts(base) == [timeleft.besides(base)["arm"]]
+    monkeypatch.setitem(timeleft._tables, ("laptop", "world", "arms"), {})
+    assert plan.parts(words) == [timeleft.OTHERS["arms"] + besides] * 4
+
+
 class Ten(timeleft.Plan):
     """Ten seconds an arm."""
 
-    def _parts(self, words):
+    def parts(self, words, alone=False):
         return [10.0] * len(words[2:])
 
 

@@ -257,6 +257,15 @@ def test_the_budget_follows_from_the_profiles():
     """Arms, runs and steps of data/budget.csv are those of the catalogues; so are core-seconds."""
     kept = pd.read_csv(budget.FILE)
     pd.testing.assert_frame_equal(budget.written(kept), kept)
+    by_arm = pd.read_csv(budget.ARMS)
+    pd.testing.assert_frame_equal(budget.written_by_arm(kept), by_arm)
+    which = ["profile", "data", "exhibit"]
+    whole = kept.set_index(which).core_seconds
+    whole = whole[~whole.index.get_level_values("exhibit").str.endswith("-seeds")]
+    new = by_arm.groupby(which).new_seconds.sum()
+    new = new[new > 0]
+    assert {*new.index} == {*whole.index}
+    assert (new - whole).abs().max() <= 0.5 + 0.05 * by_arm.groupby(which).size().max()
     assert {*kept.profile} == {"smoke", "laptop", "overnight"}
     laptop = kept[(kept.profile == "laptop") & (kept.data == "world")]
     chapters = chapter_budget().set_index("chapter")
@@ -296,6 +305,22 @@ def test_planned_runs_by_hand(monkeypatch):
     assert tuple(found.loc["chan-T1"]) == (3, 9, (2 * 3 * 5 + 3 * 10) / 9)
     assert tuple(found.loc["chan-seeds"]) == (2, 2 * 3, 10)  # from three seeds to six
     assert list(found.index) == ["chan-T3", "chan-T1", "chan-seeds"]
+    arms = budget.of_arms(profile, "world")
+    tried, reported = 2 * 3 * 5, 3 * 10
+    steps = {
+        (exhibit, arm): tuple(sum(each.values()) for each in both)
+        for exhibit, own in arms.items()
+        for arm, both in own.items()
+    }
+    assert steps == {
+        ("chan-T3", "visual-codebook"): (tried + reported,) * 2,
+        ("chan-T3", "cross-attention"): (tried + reported,) * 2,
+        ("chan-T3", "visual-codebook-long"): (tried + 40, 40),  # its trials are the arm's
+        ("chan-T3", BASE_MODEL): (0, 0),
+        ("chan-T1", "chan"): (tried + reported, 0),
+        ("chan-T1", "scan"): (tried + reported, 0),
+        ("chan-T1", "vse++"): (tried + reported,) * 2,
+    }
 
 
 def test_what_deciding_takes_by_hand():

@@ -65,7 +65,8 @@ class Asks:
         """What is planned for a job: by the budget, or by the GPU hours of the papers' settings."""
         known = timeleft.Plan(self.profile, self.data, [], "arm", 1, {})
         if known.budgeted or words[0] not in (*gpu_locks.TOGETHER, "base"):
-            return known.seconds([*words])
+            together = words[0] in ("arms", "whole")
+            return sum(known.parts([*words], True)) if together else known.seconds([*words])
         if self.profile.name != "paper" or words[0] not in ("arms", "training"):
             return 60 * MOST
         arms = words[2:] if words[0] == "arms" else words[2:3]

@@ -1,17 +1,19 @@
 """What the runs were planned to take, by data/budget.csv, and what they took.
 
 The seconds a step of the plan are measured and stand in the file; arms, runs and steps follow from
-the profiles. `python -m alignbook.workbook.budget` writes them anew.
+the profiles. `python -m alignbook.workbook.budget` writes them anew, and data/budget_arms.csv, which
+has the plan arm by arm.
 """
 
 import json
+from collections import ChainMap
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from alignbook import ROOT
-from alignbook.core.names import BASE_MODEL, row_and_target
+from alignbook.core.names import BASE_MODEL, row_and_target, slug
 from alignbook.evidence import claims
 from alignbook.evidence.learnt import LONGER
 from alignbook.store import durable
@@ -21,7 +23,9 @@ from alignbook.workbook.exhibits import EXHIBITS
 # Core-seconds of a laptop run, by chapter.
 ALLOWED = {"base": 250} | {paper: each.ALLOWED for paper, each in chapters.HOURS.items()}
 FILE = ROOT / "data" / "budget.csv"
+ARMS = ROOT / "data" / "budget_arms.csv"
 COLUMNS = ["profile", "data", "exhibit", "arms", "runs", "steps", "seconds_a_step", "core_seconds"]
+OF_ARMS = ["profile", "data", "exhibit", "arm", "core_seconds", "new_seconds"]
 EXPECTED = 6  # reporting seeds of a claim that seeds are bought for, in the mean
 
 
@@ -31,20 +35,11 @@ def planned(profile, data: str) -> pd.DataFrame:
     A run that several exhibits show counts for the one whose jobs begin first. `<paper>-seeds` are
     the runs of the paper's primary claim from the first look to `EXPECTED` seeds.
     """
-    seen, lines = set(), []
-    for exhibit in exhibits.begun():
-        names = exhibits.arms(exhibit, data, profile)
-        new = {
-            which: steps
-            for name in names
-            for which, steps in _trainings(
-                exhibit, name, profile, data, range(profile.seeds)
-            ).items()
-            if which not in seen
-        }
-        seen |= new.keys()
+    lines = []
+    for exhibit, arms in of_arms(profile, data).items():
+        new = dict(ChainMap(*(new for _, new in arms.values())))
         if new:
-            lines.append((exhibit, len(names), len(new), np.mean(list(new.values()))))
+            lines.append((exhibit, len(arms), len(new), np.mean(list(new.values()))))
     for paper in chapters.PAPERS if profile.seeds_most > profile.seeds else ():
         more = range(profile.seeds, min(EXPECTED, profile.seeds_most))
         rows = {
@@ -62,6 +57,20 @@ def planned(profile, data: str) -> pd.DataFrame:
         if new:
             lines.append((f"{paper}-seeds", len(arms), len(new), np.mean(list(new.values()))))
     return pd.DataFrame(lines, columns=["exhibit", "arms", "runs", "steps"])
+
+
+def of_arms(profile, data: str) -> dict[str, dict[str, tuple[dict, dict]]]:
+    """The steps of each training by exhibit and arm: of all that an arm has, and of those alone that
+    no arm before it has, in the order in which exhibits' jobs begin.
+    """
+    seen, found = set(), {}
+    for exhibit in exhibits.begun():
+        own = found.setdefault(exhibit, {})
+        for name in exhibits.arms(exhibit, data, profile):
+            all_ = _trainings(exhibit, name, profile, data, range(profile.seeds))
+            own[name] = all_, {each: steps for each, steps in all_.items() if each not in seen}
+            seen |= all_.keys()
+    return found
 
 
 def _primary(paper: str) -> list:
@@ -116,6 +125,27 @@ def written(kept: pd.DataFrame) -> pd.DataFrame:
             which = name, data, line.exhibit, line.arms, line.runs, round(line.steps)
             lines.append((*which, seconds, spent))
     return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def written_by_arm(plan: pd.DataFrame) -> pd.DataFrame:
+    """The plan arm by arm: core-seconds of all trainings that an arm has, and of those that no arm
+    before it has. An exhibit that has nothing new takes its chapter's seconds a step.
+
+    Parameters
+    ----------
+    plan : as `written` returns it.
+    """
+    lines = []
+    for (name, data), own in plan.groupby(["profile", "data"], sort=False):
+        pace = own.set_index("exhibit")["seconds_a_step"]
+        of_chapter = pace.groupby(pace.index.map(exhibits.paper)).median()
+        for exhibit, arms in of_arms(profiles.get(name, data), data).items():
+            seconds = pace.get(exhibit, of_chapter.get(exhibits.paper(exhibit)))
+            for arm, steps in arms.items() if seconds is not None else ():
+                both = [round(seconds * sum(each.values()), 1) for each in steps]
+                if any(both):
+                    lines.append((name, data, exhibit, slug(arm), *both))
+    return pd.DataFrame(lines, columns=OF_ARMS)
 
 
 def budget_table(book, timings: pd.DataFrame) -> pd.DataFrame:
@@ -241,4 +271,6 @@ def made_with(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    durable.write(FILE, written(pd.read_csv(FILE)).to_csv(index=False))
+    plan = written(pd.read_csv(FILE))
+    durable.write(FILE, plan.to_csv(index=False))
+    durable.write(ARMS, written_by_arm(plan).to_csv(index=False))

@@ -1,7 +1,7 @@
 """How long a start still takes.
 
 Each job has a plan: its seconds in an earlier start, otherwise those planned for the profile
-(data/budget.csv, a notebook's expected time). What the jobs of this start took against their plan
+(data/budget.csv and budget_arms.csv, a notebook's expected time). What the jobs of this start took against their plan
 corrects the plan of the others of their kind, the more so the more of them there are. The jobs that
 are left are then put on the cores one after another, as Snakemake does. Standard library only.
 """
@@ -70,7 +70,7 @@ class Plan:
         if kind == "arms" and self.spread == "seed" and chapter(words) != "base":
             return len(names[1:]) * besides(words)["arm"]  # other jobs train
         if kind in ("arms", "whole"):
-            return sum(self._parts(words))
+            return sum(self.parts(words))
         if kind == "training":
             row = self._budget().get(names[0])
             return row[0] / row[2] + besides(words)["arm"] if row else OTHERS["arms"]
@@ -97,7 +97,7 @@ class Plan:
         """How much of a job's plan this start makes, as so many parts were kept: 0 to 1."""
         if not kept or words[0] not in ("arms", "whole"):
             return 1.0
-        parts = self._parts(words)
+        parts = self.parts(words)
         return 1 - up_to(kept, parts) / sum(parts)
 
     def share(self, words: list[str], state: dict) -> float:
@@ -106,7 +106,7 @@ class Plan:
             return 0.95 * state["step"] / state["steps"]
         if words[0] in ("arms", "whole") and state.get("part"):
             done, kept = state["part"][0], state.get("kept", 0)
-            parts = self._parts(words)
+            parts = self.parts(words)
             before = up_to(kept, parts)
             return (up_to(done, parts) - before) / (sum(parts) - before)
         if words[0] == "buy" and state.get("part"):  # of all seeds up to the end of this look
@@ -165,21 +165,20 @@ class Plan:
             ]
         return [[rule]]
 
-    def _parts(self, words: list[str]) -> list[float]:
-        """Planned seconds of each arm of a job."""
+    def parts(self, words: list[str], alone: bool = False) -> list[float]:
+        """Planned seconds of each arm of a job; of those `alone` that train what others may have."""
         kind, *names = words
         # Files are arms/<exhibit>/<arm>.csv.
         of = [(Path(name).parent.name, Path(name).stem) for name in names]
         if kind == "arms":
             of = [(names[0], slug(name)) for name in names[1:]]
-        budget = self._budget()
-        # What the budget doesn't list, if there is one, shows others' runs and trains nothing.
-        unknown = 0.0 if budget else OTHERS["arms"]
-        each = {name: seconds / arms for name, (seconds, arms, _) in budget.items()}
+        each = _planned_arms(self.profile.name, self.data)
+        # What the budget doesn't list, if there is one, trains nothing.
+        unknown = (0.0, 0.0) if each else (OTHERS["arms"],) * 2
         made = ("base-models", slug(self.profile.base))  # by the job `base`
         parts = [
-            (0.0 if (name, arm) == made else each.get(name, unknown)) + besides(words)["arm"]
-            for name, arm in of
+            (0.0 if one == made else each.get(one, unknown)[not alone]) + besides(words)["arm"]
+            for one in of
         ]
         if kind == "whole":
             parts[0] += besides(words)["start"]
@@ -207,6 +206,21 @@ def _planned(profile: str, data: str) -> dict[str, tuple[float, int, int]]:
                 if (row["profile"], row["data"]) == (profile, data)
             }
     return _tables[profile, data]
+
+
+def _planned_arms(profile: str, data: str) -> dict[tuple[str, str], tuple[float, float]]:
+    """Core-seconds by exhibit and arm: of all its trainings, and of those that no arm before has."""
+    if (profile, data, "arms") not in _tables:
+        with open(ROOT / "data/budget_arms.csv", newline="", encoding="utf-8") as file:
+            _tables[profile, data, "arms"] = {
+                (row["exhibit"], row["arm"]): (
+                    float(row["core_seconds"]),
+                    float(row["new_seconds"]),
+                )
+                for row in csv.DictReader(file)
+                if (row["profile"], row["data"]) == (profile, data)
+            }
+    return _tables[profile, data, "arms"]
 
 
 def left(plan: Plan, graph: Graph, now: float) -> float:

@@ -32,6 +32,8 @@ MUTANTS = {
             "+ (place - whole) * sum(parts[whole : whole + 1])",
             "",
         ),
+        ("left: who shares runs trains them too", "unknown)[not alone])", "unknown)[alone])"),
+        ("left: the base model is made twice", "0.0 if one == made else ", ""),
         ("left: towers of any base", 'if p.base == "photo-pretrained" else 0.0', ""),
         ("left: nobody waits for anybody", "if job[2].isdisjoint(lacking)]", "]"),
     ]
