@@ -518,7 +518,7 @@ def walked(plan, seconds: dict, chance) -> tuple[list[dict], float]:
         (1.0, {}, 0.95),
         (2.5, {}, 0.95),
         (0.4, {"chan": 1.6}, 0.93),
-        (1.0, {"gsl": 1.6, "notebook": 0.5}, 0.93),  # the first chapter, buying included
+        (1.0, {"gsl": 1.6, "notebook": 0.5}, 0.83),  # the first chapter, buying included
         (1.0, {"efficiency": 1.3}, 0.95),
     ],
 )
