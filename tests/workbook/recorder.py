@@ -15,7 +15,7 @@ from pathlib import Path
 from alignbook.store import progress
 from alignbook.workbook import graph, main_job
 
-POINTS = 40  # of what a job told, at most
+POINTS = 36  # of what a job told, at most
 USED = ("step", "steps", "part", "kept")  # of a state, by guesses; and whether there is a loss
 
 
@@ -59,8 +59,13 @@ def recording(events: list[dict], said: dict[str, list], end: float) -> dict:
 
 def used(state: dict) -> dict:
     """What guesses use of a state."""
-    found = {name: state[name] for name in USED if state.get(name) is not None}
+    found = {name: short(state[name]) for name in USED if state.get(name) is not None}
     return found | ({"loss": 0} if "loss" in state else {})
+
+
+def short(value):
+    """Numbers to three digits after the point, in a list or alone."""
+    return [round(each, 3) for each in value] if isinstance(value, list) else round(value, 3)
 
 
 def main(file: str, profile: str, *arguments: str) -> int:
