@@ -1,8 +1,10 @@
 """A run one can watch: what is counted, drawn, said and guessed."""
 
+import collections
 import dataclasses
 import io
 import json
+import math
 import os
 import pty
 import random
@@ -559,6 +561,21 @@ def one_run(seed: int, slower: float, chapters: dict, folder) -> list[float]:
     events, end = walked(plan, seconds := Seconds(), chance)
     guesses = replayed(plan, events, state, folder, end)
     return [guess / true - 1 for share, true, guess in guesses if 1 / 3 <= share <= 0.9]
+
+
+@pytest.mark.parametrize("spread", ["seed", "arm"])
+@pytest.mark.parametrize(
+    "profile, data",
+    [("overnight", "world"), ("overnight", "flickr8k"), ("gpu", "coco"), ("paper", "coco_precomp")],
+)
+def test_any_profile_has_a_time_left(profile, data, spread, tmp_path):
+    """More than none until the end, whichever jobs are at work."""
+    resolved = profiles.get(profile, data)
+    plan = timeleft.Plan(resolved, data, list(exhibits.NOTEBOOKS), spread, 2, {})
+    plain = collections.defaultdict(lambda: 60.0)
+    events, end = walked(plan, plain, random.Random(1))
+    guesses = replayed(plan, events, lambda job, now: {}, tmp_path, end, moments=6)
+    assert len(guesses) == 5 and all(math.isfinite(guess) and guess > 0 for *_, guess in guesses)
 
 
 def place(plan, words: list[str], gone: float) -> float:

@@ -327,6 +327,9 @@ def makes(words: list[str]) -> set[str]:
 def needs(plan: Plan, words: list[str]) -> set[str]:
     """What a job waits for, in the words of `makes`; the Snakefile has it exactly."""
     kind, *names = words
+    if kind in ("efficiency", "collect"):
+        shown = names if kind == "efficiency" else exhibits.EXHIBITS
+        return {*shown, *_bought(plan, shown)}
     if kind != "notebook" or not names:
         known = {
             "base": {"data"},
@@ -335,8 +338,6 @@ def needs(plan: Plan, words: list[str]) -> set[str]:
             "whole": {"base"},
             "buy": set(names[2:]),
             "seeds": {f"buy {name}" for name in names[:1]},
-            "efficiency": {*names, *_bought(plan, names)},
-            "collect": {*exhibits.EXHIBITS, *_bought(plan, exhibits.EXHIBITS)},
         }
         return known.get(kind, set())
     book = exhibits.NOTEBOOKS[names[0]]
