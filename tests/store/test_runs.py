@@ -11,7 +11,7 @@ import pytest
 from alignbook.core.names import BASE_MODEL
 from alignbook.errors import DataError
 from alignbook.papers.chan import catalogue
-from alignbook.store import owners, runs
+from alignbook.store import owners, progress, runs
 
 CALLS = []
 
@@ -131,7 +131,9 @@ def test_the_record_names_the_runs_that_a_run_asked_for(store, monkeypatch):
 
 
 def test_what_another_process_computes_comes_last(store):
-    """Two that want the same runs share them; each has all of them in the order asked for."""
+    """Two that want the same runs share them; each has all of them in the order asked for, and
+    counts what the other has done as soon as it is back from a run of its own.
+    """
     elsewhere = runs.get(Toy(4), 0, (data(),))
     (elsewhere.folder / "run.json").rename(store / "kept")
     CALLS.clear()
@@ -149,9 +151,14 @@ def test_what_another_process_computes_comes_last(store):
 
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(sys.modules[__name__], "compute", compute_and_see)
-            found = runs.several([(Toy(4), 0), (Toy(2), 0), (Toy(5), 0)], (data(),))
-    assert [run.config["width"] for run in found] == [4, 2, 5]
-    assert CALLS == [(Toy(2), 0), (Toy(5), 0)]
+            patched.setattr(progress, "trained", lambda: CALLS.append("one more"))
+            found = runs.several([(Toy(width), 0) for width in (4, 2, 5, 6)], (data(),))
+    assert [run.config["width"] for run in found] == [4, 2, 5, 6]
+    assert [each if each == "one more" else each[0].width for each in CALLS] == [
+        *(2, "one more"),
+        *(5, "one more", "one more"),
+        *(6, "one more"),
+    ]
 
 
 @pytest.mark.parametrize("writes", [True, False])

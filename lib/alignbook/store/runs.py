@@ -306,13 +306,25 @@ def several(
 ) -> list[Run]:
     """The runs of some (config, seed) on the same inputs.
 
-    One that another process is at work on is left for last: two that want the same share the work.
+    One that another process is at work on is left for later: two that want the same share the work.
     """
-    for config, seed in wanted:
-        with contextlib.suppress(BlockingIOError):
-            get(config, seed, inputs, device, wait=False, precision=precision)
-            progress.trained()
+    left = list(wanted)
+    while left:
+        done = next(
+            (each for each in left if _unless_at_work(*each, inputs, device, precision)), None
+        )
+        if not done:  # others are at work on all of them
+            done = left[0]
+            get(*done, inputs, device, precision=precision)
+        left.remove(done)
+        progress.trained()
     return [get(config, seed, inputs, device, precision=precision) for config, seed in wanted]
+
+
+def _unless_at_work(config, seed: int, inputs: Sequence, device: str, precision: str) -> Run | None:
+    """`get`, or None where another process computes it."""
+    with contextlib.suppress(BlockingIOError):
+        return get(config, seed, inputs, device, wait=False, precision=precision)
 
 
 class ArmsIdentical(ValueError):

@@ -21,6 +21,11 @@ MUTANTS = {
             'arms[a].metrics["checksum"] == arms[b].metrics["checksum"]',
             "False",
         ),
+        (
+            "runs: what others have done is asked for last",
+            "each for each in left if",
+            "each for each in reversed(left) if",
+        ),
         ("equal gradients pass", "if found[a, b] <= least:", "if found[a, b] <= 0:"),
         ("the smallest difference counts", "float(apart.max())", "float(apart.min())"),
         (
