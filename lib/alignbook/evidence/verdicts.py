@@ -272,8 +272,7 @@ def _moved(claim: Claim, numbers: Numbers, sign: int) -> list[str]:
     for term, target, short, long in _controls(claim, numbers):
         if sign * (long.mean() - short.mean()) > learnt.MOVED * abs(short.mean()):
             row = f"{term.exhibit} {term.row}" + f" → {target}" * bool(target)
-            change = f"{100 * (long.mean() / short.mean() - 1):+.0f}".replace("-", "−")
-            found[row] = f"{row} by {change} %"
+            found[row] = f"{row} by {100 * abs(long.mean() / short.mean() - 1):.0f} %"
     return list(found.values())
 
 
