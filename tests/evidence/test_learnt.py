@@ -193,7 +193,10 @@ def test_more_steps_are_held_against_the_mean_over_seeds():
     ]
     longer = ("chan-T3", "cross-attention-long", "RSUM", 0)
     assert "not trained" not in judged([*lines, (*longer, 256.0, learnt.LEARNT)])[1]
-    assert "raise chan-T3 cross-attention by 6 %" in judged([*lines, (*longer, 264.0, learnt.LEARNT)])[1]
+    assert (
+        "raise chan-T3 cross-attention by 6 %"
+        in judged([*lines, (*longer, 264.0, learnt.LEARNT)])[1]
+    )
 
 
 @pytest.mark.parametrize(

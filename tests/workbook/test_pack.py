@@ -179,27 +179,35 @@ def test_only_the_results_asked_for(root):
         pack_choice.choose(root, kinds=["coco"])
 
 
-def test_for_a_class_go_published_results_without_large_features(root, monkeypatch):
+def test_for_a_class_go_published_results(root):
     with pytest.raises(DataError, match="no results of results/reference/ to pack; there are: fl"):
         pack_choice.choose(root, published=True)
     for name in ("world-laptop", "flickr8k-laptop"):
         (root / "results/reference" / name).mkdir(parents=True)
     assert pack_choice.choose(root, published=True).keys == sorted([BASE, FEATURES, ARM])
-    monkeypatch.setattr(pack_choice, "LARGE", 100)  # they have 176 bytes, a loss 152
-    choice = pack_choice.choose(root, published=True)
-    assert choice.keys == sorted([BASE, ARM])  # and not SMALL, which smoke alone refers to
-    assert [each["folder"] for each in choice.results] == ["world-laptop"]
-    left = "with features of the world: the other machine makes them in seconds"
-    assert choice.left[left] == 1
-    assert pack_choice.choose(root, ["smoke"]).keys == PACKED  # otherwise they come along
+    assert pack_choice.choose(root, ["smoke"]).keys == PACKED  # otherwise others' come along
 
 
-@pytest.mark.parametrize("megabytes, stays", [(64, False), (224, True)])
-def test_features_that_take_longer_to_make_than_to_copy_go_to_a_class(root, megabytes, stays):
+@pytest.mark.parametrize("over, stay", [(0, []), (1, ["1" * 16]), (5001, ["1" * 16, "3" * 16])])
+def test_a_class_is_handed_so_much_and_of_features_the_smallest(root, monkeypatch, over, stay):
+    """Four runs of features, and a trained one that is larger than any of them."""
     (root / "results/reference/world-laptop").mkdir(parents=True)
-    with open(root / "results/store" / FEATURES / "features.npy", "wb") as file:
-        file.truncate(megabytes * 1_000_000)
-    assert (FEATURES not in pack_choice.choose(root, published=True).keys) == stays
+    sizes = {"1" * 16: 5000, "2" * 16: 3000, "3" * 16: 4000}
+    for key, size in sizes.items():
+        add_run(root, key, [WORLD], "alignbook.backbones.region_features")
+        (root / "results/store" / key / "features.npy").write_bytes(bytes(size))
+    with open(root / "results/world-laptop/arms/chan-T3/max.csv", "a") as file:
+        file.writelines(f"chan-T3,max,report,0,{key}\n" for key in sizes)
+    (root / "results/store" / ARM / "weights.safetensors").write_bytes(bytes(9000))
+    packed = [BASE, FEATURES, ARM, *sizes]
+    files = [file for key in packed for file in (root / "results/store" / key).iterdir()]
+    whole = sum(file.stat().st_size for file in files)
+    monkeypatch.setattr(pack_choice, "HANDED", whole - over)
+    choice = pack_choice.choose(root, published=True)
+    assert sorted(set(packed) - set(choice.keys)) == stay
+    said = "with features of the world: the other machine makes them in seconds"
+    assert choice.left[said] == len(stay)
+    assert set(packed) <= set(pack_choice.choose(root, ["laptop"]).keys)  # without a limit
 
 
 def test_all_means_stale_runs_too_but_no_photographs(root):

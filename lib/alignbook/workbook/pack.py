@@ -54,7 +54,13 @@ def parser() -> argparse.ArgumentParser:
         description="Put trained runs into one file.",
         allow_abbrev=False,
     )
-    one.add_argument("file", metavar="FILE", type=Path, help="what to make, such as runs.tar.gz")
+    one.add_argument(
+        "file",
+        metavar="FILE",
+        type=Path,
+        nargs="?",
+        help="what to make (default: runs.tar.gz, with --reference class.tar.gz)",
+    )
     one.add_argument(
         "--profile",
         metavar="P",
@@ -78,8 +84,8 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--reference",
         action="store_true",
-        help="only the results that results/reference/ shows, without the largest features, "
-        "which are made again in half a minute: the file to hand out to a class",
+        help="only the results that results/reference/ shows, without the largest features where "
+        "there is too much, which are made again in half a minute: the file to hand out to a class",
     )
     two = what.add_parser(
         "unpack",
@@ -96,7 +102,8 @@ def parser() -> argparse.ArgumentParser:
 def pack(asked: argparse.Namespace) -> int:
     """Choose, write, and say what went in, what stayed and what to do with it."""
     began = time.monotonic()
-    target = asked.file.expanduser().absolute()
+    target = asked.file or Path("class.tar.gz" if asked.reference else "runs.tar.gz")
+    target = target.expanduser().absolute()
     if target.exists():
         raise DataError(f"{target}: exists already: remove it, or name another file")
     kinds = [spec.partition("=")[0] for spec in asked.data]

@@ -11,9 +11,9 @@ from alignbook.errors import DataError
 from alignbook.workbook import folders
 from alignbook.workbook.pack_manifest import parsed
 
-# Bytes of features that are sooner made again than copied: regions of 224 MB take 10 s, while
-# components of 64 MB take 35 s.
-LARGE = 100_000_000
+# Bytes of runs that are handed to a class, which a pack makes about half of: features beyond them,
+# the largest first, are made again there, in half a minute each.
+HANDED = 360_000_000
 
 
 @dataclass
@@ -44,8 +44,8 @@ def choose(
     everything : bool
         Also runs that no results folder refers to.
     published : bool
-        Only results folders that results/reference/ has too, without the largest features:
-        they are most of all bytes, and made again in half a minute.
+        Only results folders that results/reference/ has too, and of their features as many as a
+        class is handed.
 
     Returns
     -------
@@ -78,10 +78,14 @@ def choose(
     left["that results folders name but the store lacks"] = len(wanted - set(records))
     names, kept = _names_of_data(root, settings, referred, records), set()
     for key in wanted & set(records):
-        if why := _stays_here(key, records, names, kinds, store, published):
+        if why := _stays_here(key, records, names, kinds, store):
             left[why] += 1
         else:
             kept.add(key)
+    if published:
+        large = _too_large(kept, store)
+        left["with features of the world: the other machine makes them in seconds"] = len(large)
+        kept -= large
     served = [each for each in chosen if referred[each] & kept]
     return Choice(sorted(kept), [_results(each, settings[each]) for each in served], +left)
 
@@ -113,18 +117,28 @@ def _chosen(root: Path, settings: dict, profiles, kinds, published: bool) -> lis
     return chosen
 
 
-def _stays_here(
-    key: str, records: dict, names: dict[str, str], kinds, store: Path, published: bool
-) -> str:
+def _stays_here(key: str, records: dict, names: dict[str, str], kinds, store: Path) -> str:
     """Why a run does not travel, for what it was computed from; "" if it does."""
     origins = {names.get(data, "unknown data") for data in _data_behind(key, records)}
     if others := ", ".join(sorted(origins - {"world", *kinds})):
         return f"on {others}: only the world's travel unless --data names theirs"
     if origins != {"world"} and _untrained(store / key):
         return "with features of photographs: the other machine makes them from its own"
-    if published and _untrained(store / key) > LARGE:
-        return "with features of the world: the other machine makes them in seconds"
     return ""
+
+
+def _too_large(keys: set[str], store: Path) -> set[str]:
+    """Runs with features that are to go, from the largest on, until no more are left than a class is
+    handed.
+    """
+    features = {key: _untrained(store / key) for key in keys}
+    over = sum(file.stat().st_size for key in keys for file in (store / key).iterdir()) - HANDED
+    found = set()
+    for key in sorted(filter(features.get, features), key=features.get, reverse=True):
+        if over > 0:
+            found.add(key)
+            over -= features[key]
+    return found
 
 
 def _untrained(run: Path) -> int:

@@ -17,12 +17,12 @@ MUTANTS = {
             'if (run / "weights.safetensors").exists():',
             "if False:",
         ),
-        (
-            "features go to a class",
-            "if published and _untrained(store / key) > LARGE:",
-            "if False:",
-        ),
-        ("small features stay", "_untrained(store / key) > LARGE", "_untrained(store / key)"),
+        ("a class is handed all features", "        if over > 0:\n", "        if False:\n"),
+        ("a class is handed no features", "        if over > 0:\n", "        if True:\n"),
+        ("the smallest features stay", "key=features.get, reverse=True)", "key=features.get)"),
+        ("as many as are over stay", "            over -= features[key]\n", ""),
+        ("trained runs stay too", "filter(features.get, features)", "features"),
+        ("packs have a limit", "    if published:\n", "    if True:\n"),
         (
             "inputs stay behind",
             'named = [*record.get("inputs", ()), *record.get("asked", ())]',
@@ -33,7 +33,6 @@ MUTANTS = {
             'named = [*record.get("inputs", ()), *record.get("asked", ())]',
             'named = record.get("inputs", ())',
         ),
-        ("features that take long to make stay", "LARGE = 100_000_000", "LARGE = 20_000_000"),
         ("stale runs travel", "    if everything:", "    if True:"),
     ]
 }
