@@ -11,9 +11,9 @@ from alignbook.errors import DataError
 from alignbook.workbook import folders
 from alignbook.workbook.pack_manifest import parsed
 
-# Bytes of runs that are handed to a class, which a pack makes about half of: features beyond them,
+# Bytes of runs that are handed to a class, of which a pack makes six tenths: features beyond them,
 # the largest first, are made again there, in half a minute each.
-HANDED = 360_000_000
+HANDED = 330_000_000
 
 
 @dataclass
