@@ -563,6 +563,20 @@ def one_run(seed: int, slower: float, chapters: dict, folder) -> list[float]:
     return [guess / true - 1 for share, true, guess in guesses if 1 / 3 <= share <= 0.9]
 
 
+def test_where_what_ended_was_stored_the_rest_is_expected_to_be(tmp_path):
+    """As in a class, which got all runs: a run planned for 1.5 hours takes some minutes."""
+    plan = timeleft.Plan(profiles.get("laptop"), "world", list(exhibits.NOTEBOOKS), "arm", 2, {})
+    seconds = collections.defaultdict(lambda: 5.0)
+    for words in ["data"], ["base"], *(["notebook", name] for name in plan.notebooks):
+        seconds[tuple(words)] = plan.seconds(words)
+    events, end = walked(plan, seconds, random.Random(1))
+    guesses = replayed(plan, events, lambda job, now: {}, tmp_path, end, moments=40)
+    assert guesses[0][2] > 60 * 60 and end - START < 10 * 60
+    arms = START + seconds["data",] + seconds["base",] + 10  # two of them are there
+    late = [round(guess / true, 2) for _, true, guess in guesses if end - true > arms]
+    assert len(late) > 20 and max(late) < 2.5, late
+
+
 @pytest.mark.parametrize("spread", ["seed", "arm"])
 @pytest.mark.parametrize(
     "profile, data",

@@ -41,6 +41,7 @@ TOWERS, PHOTOGRAPHS = 0.05, 8000
 STUBBORN = 0.25
 WRONG = 3.0  # times that a kind of jobs is further from its plan than all are
 FOUND = 2.5  # times sooner than usual that a job ends which found more stored than it told of
+TRAINS = ("arms", "whole", "training")
 VARY = 0.5  # the standard deviation of a job's time, as a logarithm
 BEGUN = exhibits.begun()
 LAST = tuple(name for name, book in exhibits.NOTEBOOKS.items() if book.last)
@@ -357,27 +358,36 @@ def _bought(plan: Plan, names) -> set[str]:
 def _corrections(plan: Plan, graph: Graph, shares: dict[int, float], now: float):
     """A function from a job to its seconds: planned, times what its kind was seen to take."""
     taken, usual = {}, _usual(plan, graph)
+    arms = stored = (
+        0.0  # seconds planned for arms that are done, and for those that were all stored
+    )
     for job in [*graph.finished, *graph.running.values()]:
         share = 1.0 if job.seconds is not None else shares[id(job)]
         if share:
             seconds = job.seconds if job.seconds is not None else now - job.began
             spent, planned, count = taken.get(kind(job.words), (0.0, 0.0, 0.0))
-            new = share * plan.new(job.words, job.kept)
-            if job.seconds is not None and seconds < new * plan.seconds(job.words) * usual / FOUND:
+            new, whole = share * plan.new(job.words, job.kept), plan.seconds(job.words)
+            found = job.seconds is not None and seconds < new * whole * usual / FOUND
+            if job.seconds is not None and job.words[0] in TRAINS:
+                arms, stored = arms + whole, stored + found * whole
+            if found:
                 continue
-            planned += new * plan.seconds(job.words)
+            planned += new * whole
             taken[kind(job.words)] = spent + seconds, planned, count + new
     spent, planned = (sum(each[i] for each in taken.values()) for i in (0, 1))
     ahead = sum(map(plan.seconds, plan.waiting(graph)))
     trust = 10 + STUBBORN * ahead
     overall = (spent + trust) / (planned + trust)
+    # Where what ended was all stored, as of a pack, the rest will be.
+    anew = 1 - stored / arms if arms else 1.0
 
     def correct(words: list[str]) -> float:
         spent, planned, count = taken.get(kind(words), (0.0, 0.0, 0.0))
         trust = 2 * planned / count if count else 1.0  # as much as two jobs of the kind
         factor = (spent + trust * overall) / (planned + trust)
         # A job may train what is planned for another that has not begun: no kind is that wrong.
-        return plan.seconds(words) * min(max(factor, overall / WRONG), overall * WRONG)
+        factor = min(max(factor, overall / WRONG), overall * WRONG)
+        return plan.seconds(words) * factor * (anew if words[0] in (*TRAINS, "buy") else 1)
 
     return correct
 
@@ -390,7 +400,7 @@ def _usual(plan: Plan, graph: Graph) -> float:
 
 def kind(words: list[str]) -> str:
     """What jobs are compared with: those of a chapter, or of the same command."""
-    return chapter(words) if words[0] in ("arms", "whole", "training") else words[0]
+    return chapter(words) if words[0] in TRAINS else words[0]
 
 
 def chapter(words: list[str]) -> str:

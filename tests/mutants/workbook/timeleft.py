@@ -35,6 +35,11 @@ MUTANTS = {
         ("left: who shares runs trains them too", "unknown)[not alone])", "unknown)[alone])"),
         ("left: the base model is made twice", "0.0 if one == made else ", ""),
         ("left: towers of any base", 'if p.base == "photo-pretrained" else 0.0', ""),
+        (
+            "left: what was stored is no sign of the rest",
+            'return plan.seconds(words) * factor * (anew if words[0] in (*TRAINS, "buy") else 1)',
+            "return plan.seconds(words) * factor",
+        ),
         ("left: nobody waits for anybody", "if job[2].isdisjoint(lacking)]", "]"),
     ]
 }
