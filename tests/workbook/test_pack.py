@@ -150,7 +150,7 @@ def test_what_results_refer_to_is_packed_with_its_inputs(root):
     assert choice.keys == PACKED
     assert [each["folder"] for each in choice.results] == ["world-laptop", "world-smoke"]
     reasons = " ".join(pack_choice.stays(choice))
-    assert "3 runs on flickr8k" in reasons and "1 runs that no results folder" in reasons
+    assert "3 runs on flickr8k" in reasons and "1 run that no results folder" in reasons
     assert "/some/where" not in json.dumps(choice.results)  # where photographs lie is private
 
 
@@ -172,7 +172,7 @@ def test_what_a_run_asked_for_while_it_was_computed_comes_along(root):
 def test_only_the_results_asked_for(root):
     choice = pack_choice.choose(root, profiles=["laptop"])
     assert choice.keys == sorted([BASE, FEATURES, ARM])
-    assert "1 runs of other results" in " ".join(pack_choice.stays(choice))
+    assert "1 run of other results" in " ".join(pack_choice.stays(choice))
     with pytest.raises(DataError, match="overnight.*world-laptop"):
         pack_choice.choose(root, profiles=["overnight"])
     with pytest.raises(DataError, match="coco"):
@@ -219,7 +219,7 @@ def test_all_means_stale_runs_too_but_no_photographs(root):
         (root / f"data/{name}-1/meta.json").write_text(told)
     choice = pack_choice.choose(root, everything=True)
     assert choice.keys == sorted(["0" * 16, *PACKED, STALE])
-    assert "1 runs on coco" in " ".join(pack_choice.stays(choice))
+    assert "1 run on coco" in " ".join(pack_choice.stays(choice))
 
 
 def test_weights_of_photographs_travel_if_asked_and_their_features_never(root):
@@ -238,7 +238,7 @@ def test_half_a_run_is_not_packed(root):
     (root / "results/store" / SMALL / "run.json").unlink()
     choice = pack_choice.choose(root)
     assert SMALL not in choice.keys
-    assert "1 runs that results folders name but the store lacks" in " ".join(
+    assert "1 run that results folders name but the store lacks" in " ".join(
         pack_choice.stays(choice)
     )
 
@@ -749,7 +749,7 @@ def test_what_no_machine_would_take_is_not_packed(root):
     (store / SMALL / "run.json").write_text(json.dumps(record))
     choice = pack_choice.choose(root)
     assert SMALL not in choice.keys
-    assert "1 runs that are not whole, or of an older" in " ".join(pack_choice.stays(choice))
+    assert "1 run that are not whole, or of an older" in " ".join(pack_choice.stays(choice))
     (store / FEATURES / "features.npy").write_bytes(pickled())
     write_record(store / FEATURES, json.loads((store / FEATURES / "run.json").read_bytes()))
     with pytest.raises(DataError, match=f"{FEATURES}/features.npy is not .*remove the folder"):

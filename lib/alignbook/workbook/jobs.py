@@ -219,7 +219,9 @@ def collect(book: Workbook, *names: str) -> None:
     durable.write(book.out / "images.parquet", images, sealed=True)
     for name, table in found.items():
         durable.write(book.out / f"{name}.csv", table.to_csv(index=False), sealed=True)
-    say(f"{len(found['metrics']):,} numbers of {len(names)} exhibits", began)
+    say(
+        f"{len(found['metrics']):,} numbers of {len(names)} exhibit{'s' * (len(names) != 1)}", began
+    )
 
 
 def leave(file: Path, text: str) -> None:

@@ -259,7 +259,9 @@ def dry_run(
             return 1
     jobs = [(telling.shorten(job.made), telling.reason(job.reason)) for job in graph.listed]
     data = verbatim.line(settings["data"])
-    print(f"{data}, {settings['profile']} profile: {len(jobs)} jobs would run:")
+    print(
+        f"{data}, {settings['profile']} profile: {len(jobs)} job{'s' * (len(jobs) != 1)} would run:"
+    )
     width = max((len(job) for job, _ in jobs), default=0)
     for job, why in jobs:
         print(f"  {job:{width}}  {why}")

@@ -27,7 +27,10 @@ class Choice:
 
 def stays(choice: Choice) -> list[str]:
     """Lines on what was left out and why."""
-    return [f"left out: {count} runs {why}" for why, count in sorted(choice.left.items())]
+    return [
+        f"left out: {count} run{'s' * (count != 1)} {why}"
+        for why, count in sorted(choice.left.items())
+    ]
 
 
 def choose(
