@@ -1,8 +1,8 @@
 """Records a run for the test of the time left: what began when, and what it told of itself.
 
-`python tests/workbook/recorder.py tests/expected/laptop_run.json laptop` starts the laptop profile
-of the world from what is stored now, and writes the recording when it is through. Any arguments
-after the profile's name are handed on to ./run_all.sh.
+`python tests/workbook/recorder.py tests/expected/laptop_run.json --profile laptop` starts the laptop
+profile of the world from what is stored now, and writes the recording when it is through. What
+follows the file's name is handed on to ./run_all.sh.
 """
 
 import json
@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from alignbook.store import progress
-from alignbook.workbook import graph, main_job
+from alignbook.workbook import command, exhibits, graph, main_job
 
 POINTS = 36  # of what a job told, at most
 USED = ("step", "steps", "part", "kept")  # of a state, by guesses; and whether there is a loss
@@ -68,15 +68,22 @@ def short(value):
     return [round(each, 3) for each in value] if isinstance(value, list) else round(value, 3)
 
 
-def main(file: str, profile: str, *arguments: str) -> int:
+def main(file: str, *arguments: str) -> int:
     """Run, record, write; the run's exit code."""
     root = Path(__file__).resolve().parents[2]
-    top = subprocess.Popen([str(root / "run_all.sh"), "--profile", profile, *arguments])
-    told = watch(top, root / f"results/world-{profile}/.live")
+    asked = command.parser().parse_args(arguments)
+    data = asked.data.partition("=")[0]
+    top = subprocess.Popen([str(root / "run_all.sh"), *arguments])
+    told = watch(top, root / f"results/{data}-{asked.profile}/.live")
     if not top.returncode:
-        said = {"profile": profile, "data": "world", "seeds": None, "set": {}}
-        spread = main_job.usual_spread(said)
-        how = {"profile": profile, "spread": spread, "cores": len(os.sched_getaffinity(0))}
+        said = {"profile": asked.profile, "data": asked.data, "seeds": None, "set": {}}
+        how = {
+            "profile": asked.profile,
+            "data": data,
+            "notebooks": exhibits.resolve(asked.targets, data),
+            "spread": main_job.usual_spread(said),
+            "cores": len(os.sched_getaffinity(0)),
+        }
         text = json.dumps(how | recording(*told))
         Path(file).write_text(text.replace('{"rule"', '\n{"rule"') + "\n")
     return top.returncode

@@ -708,7 +708,9 @@ def test_the_time_left_of_a_recorded_run_is_right_within_three_tenths(path, tmp_
     ran = json.loads(path.read_text())
     plan = dataclasses.replace(
         PLAN,
-        profile=profiles.get(ran.get("profile", "smoke")),
+        profile=profiles.get(ran.get("profile", "smoke"), ran.get("data", "world")),
+        data=ran.get("data", "world"),
+        notebooks=ran.get("notebooks", PLAN.notebooks),
         spread=ran.get("spread", "chapter"),
         cores=ran.get("cores", 2),
     )
