@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> int:
 def do(arguments: list[str]) -> int:
     """What `main` does where nothing gives way."""
     if arguments[:1] == ["test"]:
-        spread = "-n auto --maxprocesses 4 --dist loadgroup --no-loadscope-reorder".split()
+        spread = f"-n {workers()} --dist loadgroup --no-loadscope-reorder".split()
         lab.hand_over("pytest", *spread, *arguments[1:])
     if arguments[:1] == ["lab"]:
         return lab.lab(arguments[1:])
@@ -118,6 +118,11 @@ def do(arguments: list[str]) -> int:
     except BrokenPipeError:  # who read along is gone, as in `./run_all.sh | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+
+
+def workers() -> int:
+    """Processes that tests are spread over: one more than cores, as many tests wait for others."""
+    return min(4, len(os.sched_getaffinity(0)) + 1)
 
 
 def parser() -> argparse.ArgumentParser:
