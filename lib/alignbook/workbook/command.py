@@ -122,7 +122,7 @@ def do(arguments: list[str]) -> int:
 
 def workers() -> int:
     """Processes that tests are spread over: one more than cores, as many tests wait for others."""
-    return min(4, len(os.sched_getaffinity(0)) + 1)
+    return min(4, surroundings.cores() + 1)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from alignbook import ROOT
-from alignbook.workbook import placeholders
+from alignbook.workbook import placeholders, surroundings
 
 _NEEDED_DISK = 10.0  # GB: smoke and laptop results with their features and weights
 _NEEDED_MEMORY = 4.0  # GB: two training processes of the laptop profile
@@ -51,7 +51,6 @@ def machine() -> list[Finding]:
     """Python, platform, cores, memory, disk, compiler."""
     version = sys.version_info[:2]
     supported = (3, 11) <= version < (3, 14)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     disk = shutil.disk_usage(ROOT).free / 1e9
     compiler = shutil.which(os.environ.get("CC") or "cc") or shutil.which("clang")
@@ -69,7 +68,7 @@ def machine() -> list[Finding]:
             essential=True,
         ),
         Finding("machine", "platform", platform.platform()),
-        Finding("machine", "cores", str(cores)),
+        Finding("machine", "cores", str(surroundings.cores())),
         Finding("machine", "memory", f"{memory:.1f} GB", low_memory),
         Finding("machine", "disk free", f"{disk:.0f} GB", low_disk),
         Finding(

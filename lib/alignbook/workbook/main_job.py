@@ -68,7 +68,7 @@ def run(asked: argparse.Namespace) -> int:
     if asked.targets:
         settings = folders.set_apart(settings, notebooks)
     place = cluster.chosen(asked)
-    cores = asked.jobs or (cluster.AT_ONCE if place.executor else available_cores())
+    cores = asked.jobs or (cluster.AT_ONCE if place.executor else surroundings.cores())
     if asked.gpu_jobs:
         os.environ[gpu_locks.JOBS] = str(asked.gpu_jobs)
     if asked.dry_run:
@@ -141,13 +141,6 @@ def list_needs(asked: argparse.Namespace) -> int | None:
         file=sys.stderr,
     )
     return 2
-
-
-def available_cores() -> int:
-    """Cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # Linux: honours taskset and batch systems
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @contextmanager

@@ -32,6 +32,13 @@ REMEDIES = {
 }
 
 
+def cores() -> int:
+    """Cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # Linux: honours taskset and batch systems
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def told(error: OSError) -> str | None:
     """An error of the surroundings as one line with its remedy; None for any other error."""
     if error.errno not in REMEDIES:
