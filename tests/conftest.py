@@ -3,6 +3,7 @@
 import fcntl
 import functools
 import itertools
+import json
 import os
 import shutil
 import socket
@@ -18,6 +19,9 @@ import yardstick
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = ROOT / ".cache/tests"
+TIMED = pytest.StashKey[bool]()  # whether any of the tests is timed, of several processes
+BEGUN = LOCKS / os.environ.get("PYTEST_XDIST_TESTRUNUID", "alone")  # once one is at work
+WAITED: list = []  # something, once this process has waited for that
 KEPT: list = []  # the lock of a test that is timed, for the next one
 STARTED = ExitStack()  # what ends with the tests
 KILLED: dict[str, tuple] = {}  # of the mutants tried: their state, and the test that failed
@@ -48,17 +52,18 @@ def is_timed(item) -> bool:
 
 def pytest_itemcollected(item) -> None:
     """A file's tests stay in one process, those that take minutes excepted; and so do all that look
-    at the smoke run or at the clock.
+    at the clock, or start anything in the smoke run's own copy.
     """
     if "attempt" in item.fixturenames or item.get_closest_marker("xdist_group"):
         return  # of one mutant each, or as it says itself
     whole = item.name if item.get_closest_marker("slow") else item.path.name
-    whole = "finished" if looks_at_smoke(item) or is_timed(item) else whole
+    shares = looks_at_smoke(item) and "tmp_path" not in item.fixturenames
+    whole = "finished" if is_timed(item) or shares and whole == item.name else whole
     item.add_marker(pytest.mark.xdist_group(whole))
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list) -> None:
+def pytest_collection_modifyitems(config, items: list) -> None:
     """The smoke run is made first, alone, and the tests that are timed follow at once: the others
     wait but once. Then what looks at the smoke run, and what else takes minutes.
     """
@@ -66,6 +71,7 @@ def pytest_collection_modifyitems(items: list) -> None:
     first = next(filter(is_timed, smoke), smoke[0]) if smoke else None
     if first:
         first.add_marker("timed")
+    config.stash[TIMED] = "PYTEST_XDIST_WORKER" in os.environ and any(map(is_timed, items))
     items.sort(
         key=lambda item: (
             item is not first,
@@ -81,11 +87,18 @@ def pytest_runtest_protocol(item, nextitem):
     """A test that looks at the clock is alone; those of the other processes wait for it.
 
     All take a lock together, it takes the lock alone, and keeps it for the next one of its kind. Who
-    waits for that keeps the door meanwhile, so that no others come in.
+    waits for that keeps the door meanwhile, so that no others come in. These are the first, and the
+    other processes wait for them to begin: not a minute's test is to keep them waiting.
     """
     if "ALIGNBOOK_MUTANT" in os.environ:
         return (yield)
+    end = time.monotonic() + 60 * item.config.stash[TIMED]
+    while not (is_timed(item) or WAITED or BEGUN.exists()) and time.monotonic() < end:
+        time.sleep(0.1)
+    WAITED.append(True)
     clock = KEPT.pop() if KEPT else locked(fcntl.LOCK_EX if is_timed(item) else fcntl.LOCK_SH)
+    if is_timed(item):
+        BEGUN.touch()
     try:
         return (yield)
     finally:
@@ -115,6 +128,7 @@ def pytest_runtest_logreport(report) -> None:
 def pytest_sessionfinish(session) -> None:
     """End what was started; write down what killed the mutants, if that was asked for."""
     STARTED.close()
+    BEGUN.unlink(missing_ok=True)
     if KILLED and "ALIGNBOOK_MUTANTS" in os.environ and not hasattr(session.config, "workerinput"):
         import test_mutants
 
@@ -258,22 +272,42 @@ def workbook_copy(tmp_path: Path) -> Copy:
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Copy:
-    """A copy with the smoke profile of everything computed; made once, not to be changed."""
-    copy = copy_workbook(tmp_path_factory.mktemp("finished") / "work book")
+def finished(request, tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """A copy with the smoke profile of everything computed; made once, for all processes of a test
+    run, and not to be changed.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        shared = shared.parent  # a process has a folder in it
+    root, told = shared / "finished/work book", shared / "finished.json"
+    with open(shared / "finished.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not told.exists():
+            told.write_text(json.dumps(smoke_run(copy_workbook(root))))
+    copy = Copy(root)
+    vars(copy).update(json.loads(told.read_text()))
+    return copy
+
+
+def smoke_run(copy: Copy) -> dict:
+    """Compute the smoke profile of everything: what it said, its seconds, its longest silence, and
+    what the machine was worth before and after.
+    """
     before = yardstick.seconds()
-    command, told = [str(copy.root / "run_all.sh"), "--profile", "smoke"], [time.monotonic()]
+    command, told, said = [str(copy.root / "run_all.sh"), "--profile", "smoke"], [], ""
     how = {"cwd": copy.root, "env": copy.environment, "text": True, "stdout": subprocess.PIPE}
+    told.append(time.monotonic())
     with tempfile.TemporaryFile("w+") as wrong:
         with subprocess.Popen(command, stderr=wrong, **how) as top:
-            copy.said = ""
             for line in top.stdout:
-                copy.said += line
+                said += line
                 told.append(time.monotonic())
         wrong.seek(0)
-        assert top.returncode == 0, f"{copy.said}\n{wrong.read()}"
+        assert top.returncode == 0, f"{said}\n{wrong.read()}"
     told.append(time.monotonic())
-    copy.seconds = told[-1] - told[0]
-    copy.silence = max(later - earlier for earlier, later in itertools.pairwise(told))
-    copy.yardstick = (before, yardstick.seconds())
-    return copy
+    return {
+        "said": said,
+        "seconds": told[-1] - told[0],
+        "silence": max(later - earlier for earlier, later in itertools.pairwise(told)),
+        "yardstick": (before, yardstick.seconds()),
+    }

@@ -93,6 +93,16 @@ def test_an_alt_text_names_what_is_drawn():
     assert "y axis: RSUM" in said and "x axis: MB" in said and "marked: CHAN, SCAN" in said
 
 
+def test_what_was_not_run_keeps_its_place_on_the_axis():
+    more = pd.DataFrame([("hard", 12, np.nan, np.nan, np.nan)], columns=CURVES.columns)
+    figure = figures.curves(pd.concat([CURVES, more]), "K", "regions", "RSUM", "Note.")
+    (axis,) = figure.axes
+    assert axis.get_xticks().tolist() == sorted({*CURVES["K"], 12})
+    assert [(text.get_text(), text.xy[0]) for text in axis.texts] == [("not run", 12)]
+    plain = figures.curves(CURVES, "K", "regions", "RSUM", "Note.")
+    assert not plain.axes[0].texts
+
+
 def test_an_alt_text_of_pictures_has_titles_captions_and_no_numbers_of_cells():
     sheet = figures.pictures(
         np.zeros((2, 4, 4, 3), np.uint8), ["✓ found", "wrong"], captions=["a red\nstar", "a bar"]

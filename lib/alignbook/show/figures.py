@@ -188,14 +188,18 @@ def dots(
         )
     right.locator_params(axis="x", nbins=5)  # values close to each other have long labels
     for each in lines[lines["mean"].isna() & lines.paper.notna()].itertuples():
-        place = dict(xycoords=("axes fraction", "data"), va="center", fontsize=7.5, color="#777777")
-        place["bbox"] = dict(facecolor="white", lw=0, pad=0.6)
-        left.annotate("not run", (0.02, each.y), **place)
+        _not_run(left, 0.02, each.y, xycoords=("axes fraction", "data"), va="center")
     for axis, shown in ((left, lines["mean"]), (right, lines.paper)):
         if shown.isna().all():
             axis.set_xticks([])
     _arrows(left, lines, lines.label.isin(beyond))
     return figure
+
+
+def _not_run(axis, x: float, y: float, **place) -> None:
+    """Say at a place of a panel that nothing was run there."""
+    box = dict(facecolor="white", lw=0, pad=0.6)
+    axis.annotate("not run", (x, y), fontsize=7.5, color="#777777", bbox=box, **place)
 
 
 def _arrows(axis, lines: pd.DataFrame, beyond: pd.Series) -> None:
@@ -320,7 +324,8 @@ def curves(lines: pd.DataFrame, x: str, x_label: str, y_label: str, note: str, z
 
     Parameters
     ----------
-    lines : a name, x, the value, low, high, in this order; bounds may be NaN.
+    lines : a name, x, the value, low, high, in this order; bounds may be NaN, and the value of what
+        was not run.
     zero : where on the axis, which is logarithmic, an x of 0 stands.
     """
     use_style()
@@ -357,6 +362,8 @@ def _curves_on(axis, lines: pd.DataFrame, x: str, zero: float = 0) -> None:
         curve = curve.sort_values(x)
         axis.plot(curve[x], curve[value], marker=mark, color=colour, label=label)
         axis.vlines(curve[x], curve.low, curve.high, color=colour, lw=2, alpha=0.5)
+        for each in curve.loc[curve[value].isna(), x]:
+            _not_run(axis, each, 0.04, xycoords=("data", "axes fraction"), ha="center")
     axis.set_xscale("log", base=2)
     places = sorted(lines[x].unique())
     axis.set_xticks(places, ["0" if each == zero else f"{each:g}" for each in places])

@@ -4,8 +4,8 @@ MUTANTS = {
     "test_live.py": [
         (
             "left: what was measured doesn't count",
-            "* min(max(factor, overall / WRONG), overall * WRONG)",
-            "",
+            "factor = min(max(factor, overall / WRONG), overall * WRONG)",
+            "factor = 1",
         ),
         (
             "left: what is late ends at once",

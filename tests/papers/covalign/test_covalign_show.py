@@ -115,13 +115,15 @@ def test_regions_stand_in_the_order_of_their_number():
         + [("regions-8", "i2t R@1", seed, 20.0 + seed) for seed in (0, 2)]
     )
     lines = show.region_lines(metrics)
-    assert lines["N_q"].tolist() == [4, 8, 16] and lines.RSUM.tolist() == [105.0, 109.0, 117.0]
-    assert set(lines.seeds) == {2} and (lines.low < lines.RSUM).all()
+    assert lines["N_q"].tolist() == [4, 8, 12, 16] and lines.seeds.tolist() == [2, 2, 0, 2]
+    assert lines.loc[2, ["RSUM", "low", "high"]].isna().all()  # not run
+    run = lines.drop(2)
+    assert run.RSUM.tolist() == [105.0, 109.0, 117.0] and (run.low < run.RSUM).all()
     table = show.region_table(metrics)
     assert table.spread[0] == 0.25 and table["patches kept"][0] == 40.0
     assert table.spread[1:].isna().all()
     assert table["i2t R@1"].tolist()[1] == 21.0
-    assert table.notes[:2].tolist() == [72.7, 78.5] and np.isnan(table.notes[2])
+    assert table.notes[:2].tolist() == [72.7, 78.5] and table.notes[2:].isna().all()
 
 
 def test_a_mask_that_leaves_hardly_a_patch_is_marked():

@@ -15,7 +15,7 @@ import torch
 from alignbook.evidence.statistics import t_interval
 from alignbook.papers.covalign import model, phrases, two_towers
 from alignbook.papers.covalign.arms import inputs as inputs_of
-from alignbook.papers.covalign.catalogue import ROWS
+from alignbook.papers.covalign.catalogue import EXHIBITS, ROWS
 from alignbook.papers.covalign.inputs import parsed_by
 from alignbook.show import figures
 from alignbook.show.figures import BUTT, INK, MARKS, PAPER
@@ -167,11 +167,14 @@ def scale_table(metrics: pd.DataFrame, rows: tuple) -> pd.DataFrame:
 
 
 def region_lines(metrics: pd.DataFrame) -> pd.DataFrame:
-    """RSUM against N_q for `figures.curves`, from rows such as "regions-8"; and the seeds."""
-    lines = []
-    for row, values in metrics[metrics.column == "RSUM"].groupby("row", sort=False)["value"]:
-        n = int(row.rpartition("-")[2])
-        lines.append(("CoV-Align", n, *t_interval(values.to_numpy()), len(values)))
+    """RSUM against N_q for `figures.curves`, from rows such as "regions-8"; and the seeds. What was not
+    run is NaN.
+    """
+    lines, known = [], metrics[metrics.column == "RSUM"].groupby("row")["value"]
+    for row in EXHIBITS["covalign-T3"].names():
+        values = known.get_group(row) if row in known.groups else pd.Series(dtype=float)
+        interval = t_interval(values.to_numpy()) if len(values) else (np.nan,) * 3
+        lines.append(("CoV-Align", int(row.rpartition("-")[2]), *interval, len(values)))
     found = pd.DataFrame(lines, columns=["method", "N_q", "RSUM", "low", "high", "seeds"])
     return found.sort_values("N_q", ignore_index=True)
 
