@@ -463,26 +463,26 @@ def test_ctrl_c_ends_everything_and_says_how_to_go_on(workbook_copy):
     assert wait_until(lambda: not marked(mark), 5), marked(mark)
 
 
-def test_failing_notebook_is_named_and_kept(twin):
-    path = twin.root / "notebooks/02_data.ipynb"
+def test_failing_notebook_is_named_and_kept(workbook_copy):
+    path = workbook_copy.root / "notebooks/02_data.ipynb"
     whole = path.read_bytes()
     notebook = nbformat.read(path, as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell("kept = 1\nraise ValueError('on purpose')"))
     nbformat.write(notebook, path)
     number = len(notebook.cells)
 
-    done = twin.run("--profile", "smoke", "02_data", **warm_already())
+    done = workbook_copy.run("--profile", "smoke", "02_data", **warm_already())
     assert done.returncode == 1
     summary = done.stderr.rpartition("failed:")[2]
     assert f"notebook 02_data, cell {number}: ValueError: on purpose" in summary
     assert "Traceback" not in done.stderr
-    executed = twin.smoke / "notebooks/02_data.ipynb"
+    executed = workbook_copy.smoke / "notebooks/02_data.ipynb"
     assert execute.failure(executed) == f"cell {number}: ValueError: on purpose"
-    front = twin.smoke / "report/index.html"
+    front = workbook_copy.smoke / "report/index.html"
     assert f"cell {number}: ValueError: on purpose" in re.sub("<[^>]+>", "", front.read_text())
 
     path.write_bytes(whole)
-    done = twin.run("--profile", "smoke", "02_data", **warm_already())
+    done = workbook_copy.run("--profile", "smoke", "02_data", **warm_already())
     assert done.returncode == 0, done.stderr
     assert execute.failure(executed) is None
     assert "This notebook failed" not in front.read_text()

@@ -175,8 +175,7 @@ def region_lines(metrics: pd.DataFrame) -> pd.DataFrame:
         values = known.get_group(row) if row in known.groups else pd.Series(dtype=float)
         interval = t_interval(values.to_numpy()) if len(values) else (np.nan,) * 3
         lines.append(("CoV-Align", int(row.rpartition("-")[2]), *interval, len(values)))
-    found = pd.DataFrame(lines, columns=["method", "N_q", "RSUM", "low", "high", "seeds"])
-    return found.sort_values("N_q", ignore_index=True)
+    return pd.DataFrame(lines, columns=["method", "N_q", "RSUM", "low", "high", "seeds"])
 
 
 def region_table(metrics: pd.DataFrame) -> pd.DataFrame:
