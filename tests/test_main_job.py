@@ -360,7 +360,7 @@ def test_comalign_on_photographs_it_has_never_seen(twin, realdata, tmp_path, mon
         *FEW_PICTURES,
     ]
     told = [word for text in settings for word in ("--set", text)]
-    twin.compute("--data", f"coco={realdata / 'coco'}", *NEVER_SEEN, *told)
+    twin.compute("--data", f"coco={realdata / 'coco'}", *NEVER_SEEN, *told, *BRIEFLY)
     out = twin.root / "results/coco-smoke"
     for name in NEVER_SEEN:
         assert execute.failure(out / f"notebooks/{name}.ipynb") is None
@@ -417,7 +417,7 @@ def test_killed_twice_without_a_network_it_goes_on_to_the_same_numbers(finished,
     (tmp_path / "home").mkdir()
     how = {"before": alone if cut else (), "HOME": str(tmp_path / "home")}
     copy = copy_workbook(tmp_path / "work book")
-    some = ("chan-T3", "comalign-F4", "gsl-T1")  # and those that they are shown with
+    some = ("covalign-T3", "comalign-F4", "gsl-T1")  # and those that they are shown with
     kill_during(copy, "base", *some, **how)
     kill_during(copy, "whole", *some, **how)
     base = times(copy)["base.json"]
