@@ -99,6 +99,7 @@ def test_what_was_not_run_keeps_its_place_on_the_axis():
     (axis,) = figure.axes
     assert axis.get_xticks().tolist() == sorted({*CURVES["K"], 12})
     assert [(text.get_text(), text.xy[0]) for text in axis.texts] == [("not run", 12)]
+    assert axis.lines[0].get_xdata().tolist() == [4, 36]  # one line, over what was not run
     plain = figures.curves(CURVES, "K", "regions", "RSUM", "Note.")
     assert not plain.axes[0].texts
 

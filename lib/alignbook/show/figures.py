@@ -359,10 +359,11 @@ def panels(lines: pd.DataFrame, x_label: str, note: str):
 def _curves_on(axis, lines: pd.DataFrame, x: str, zero: float = 0) -> None:
     name, value = lines.columns[0], lines.columns[2]
     for (label, curve), (mark, colour) in zip(lines.groupby(name, sort=False), MARKS):
-        curve = curve.sort_values(x)
-        axis.plot(curve[x], curve[value], marker=mark, color=colour, label=label)
-        axis.vlines(curve[x], curve.low, curve.high, color=colour, lw=2, alpha=0.5)
-        for each in curve.loc[curve[value].isna(), x]:
+        lacking = curve[value].isna()
+        known = curve[~lacking].sort_values(x)
+        axis.plot(known[x], known[value], marker=mark, color=colour, label=label)
+        axis.vlines(known[x], known.low, known.high, color=colour, lw=2, alpha=0.5)
+        for each in curve.loc[lacking, x]:
             _not_run(axis, each, 0.04, xycoords=("data", "axes fraction"), ha="center")
     axis.set_xscale("log", base=2)
     places = sorted(lines[x].unique())
