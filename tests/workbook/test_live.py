@@ -577,6 +577,14 @@ def test_where_what_ended_was_stored_the_rest_is_expected_to_be(tmp_path):
     assert len(late) > 20 and max(late) < 2.5, late
 
 
+def test_a_start_that_trained_a_job_is_planned_with_and_not_one_that_found_it_stored():
+    trained = {"machine": "Linux", "cores": 2, "jobs": {"chan-T3 hard": 90.0}}
+    stored, elsewhere = trained | {"jobs": {"chan-T3 hard": 1.2}}, trained | {"cores": 8}
+    elsewhere = elsewhere | {"jobs": {"chan-T3 hard": 300.0}}
+    starts = [stored, trained, stored, elsewhere]
+    assert timeleft.earlier(starts, "Linux", 2) == {"chan-T3 hard": 90.0}
+
+
 @pytest.mark.parametrize("spread", ["seed", "arm"])
 @pytest.mark.parametrize(
     "profile, data",

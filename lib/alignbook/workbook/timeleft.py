@@ -419,9 +419,12 @@ def besides(words: list[str]) -> dict[str, float]:
 
 
 def earlier(starts: list[dict], machine: str, cores: int) -> dict[str, float]:
-    """Seconds of jobs by title in the latest start that knows them, of a machine and its cores."""
+    """Seconds of jobs by title, of a machine and its cores: the most of all starts that know them, as
+    one that found them stored took next to none.
+    """
     found = {}
     for start in starts:
         if (start.get("machine"), start.get("cores")) == (machine, cores):
-            found |= start.get("jobs", {})
+            for job, seconds in start.get("jobs", {}).items():
+                found[job] = max(seconds, found.get(job, 0.0))
     return found

@@ -40,6 +40,11 @@ MUTANTS = {
             'return plan.seconds(words) * factor * (anew if words[0] in (*TRAINS, "buy") else 1)',
             "return plan.seconds(words) * factor",
         ),
+        (
+            "left: who found all stored is planned with",
+            "max(seconds, found.get(job, 0.0))",
+            "seconds",
+        ),
         ("left: nobody waits for anybody", "if job[2].isdisjoint(lacking)]", "]"),
     ]
 }
