@@ -23,6 +23,7 @@ export IPYTHONDIR="${IPYTHONDIR:-$cache/ipython}"
 export JUPYTER_CONFIG_DIR="${JUPYTER_CONFIG_DIR:-$cache/jupyter/config}"
 export JUPYTER_DATA_DIR="${JUPYTER_DATA_DIR:-$cache/jupyter/data}"
 export JUPYTER_RUNTIME_DIR="${JUPYTER_RUNTIME_DIR:-$cache/jupyter/runtime}"
+export npm_config_cache="${npm_config_cache:-$cache/npm}" # a server of Lab asks npm where it is
 export JUPYTER_PREFER_ENV_PATH=1 # this environment's kernel, not one from the home folder
 
 # Nothing asks the network, and nobody is told what runs here.
