@@ -184,7 +184,11 @@ def test_for_a_class_go_published_results(root):
         pack_choice.choose(root, published=True)
     for name in ("world-laptop", "flickr8k-laptop"):
         (root / "results/reference" / name).mkdir(parents=True)
-    assert pack_choice.choose(root, published=True).keys == sorted([BASE, FEATURES, ARM])
+    choice = pack_choice.choose(root, published=True)
+    assert choice.keys == sorted(
+        [BASE, FEATURES, ARM]
+    )  # and not SMALL, which smoke alone refers to
+    assert [each["folder"] for each in choice.results] == ["world-laptop"]
     assert pack_choice.choose(root, ["smoke"]).keys == PACKED  # otherwise others' come along
 
 
@@ -210,7 +214,7 @@ def test_a_class_is_handed_so_much_and_of_features_the_smallest(root, monkeypatc
     packed = [BASE, FEATURES, ARM, *sizes]
     files = [file for key in packed for file in (root / "results/store" / key).iterdir()]
     whole = sum(file.stat().st_size for file in files)
-    monkeypatch.setattr(pack_choice, "HANDED", whole - over)
+    monkeypatch.setattr(pack_choice, "MOST", whole - over)
     choice = pack_choice.choose(root, published=True)
     assert set(packed) - set(choice.keys) == set(stay)
     said = "with features of the world: the other machine makes them in seconds"

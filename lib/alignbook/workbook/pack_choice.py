@@ -13,7 +13,7 @@ from alignbook.workbook.pack_manifest import parsed
 
 # Bytes of runs that are handed to a class, of which a pack makes six tenths: features beyond them,
 # the largest first, are made again there, in half a minute each.
-HANDED = 330_000_000
+MOST = 330_000_000
 
 
 @dataclass
@@ -135,7 +135,7 @@ def _too_large(keys: set[str], store: Path) -> set[str]:
     handed.
     """
     features = {key: _untrained(store / key) for key in keys}
-    over = sum(file.stat().st_size for key in keys for file in (store / key).iterdir()) - HANDED
+    over = sum(file.stat().st_size for key in keys for file in (store / key).iterdir()) - MOST
     found = set()
     for key in sorted(filter(features.get, features), key=features.get, reverse=True):
         if over > 0:
