@@ -289,20 +289,6 @@ def test_every_notebook_runs_within_a_minute_from_a_filled_store(finished):
             assert "not yet" not in shown and "**not run**" in shown
 
 
-def test_a_notebook_without_exhibits_runs_alone(workbook_copy):
-    workbook_copy.compute("02_data")
-    made = [path.name for path in (workbook_copy.smoke / "notebooks").glob("*.ipynb")]
-    assert made == ["02_data.ipynb"]
-    assert not (workbook_copy.smoke / "report").exists()  # which none asked for
-    for switch in ("yes", "no"):  # a setting that changes no number
-        switched = "--profile", "smoke", "--set", f"tensorboard={switch}", "02_data"
-        done = workbook_copy.run(*switched, "--dry-run")
-        assert "world, smoke profile: 0 jobs would run:" in done.stdout, done.stdout
-    assert [path.name for path in (workbook_copy.root / "results").glob("world-*")] == [
-        "world-smoke"
-    ]
-
-
 @pytest.mark.realdata
 def test_photographs_go_through_the_same_notebooks(workbook_copy, realdata):
     data = f"flickr8k={realdata / 'flickr8k'}"
@@ -463,7 +449,7 @@ def test_ctrl_c_ends_everything_and_says_how_to_go_on(workbook_copy):
     assert wait_until(lambda: not marked(mark), 5), marked(mark)
 
 
-def test_failing_notebook_is_named_and_kept(workbook_copy):
+def test_failing_notebook_is_named_and_kept_and_mended_it_runs_alone(workbook_copy):
     path = workbook_copy.root / "notebooks/02_data.ipynb"
     whole = path.read_bytes()
     notebook = nbformat.read(path, as_version=4)
@@ -486,6 +472,12 @@ def test_failing_notebook_is_named_and_kept(workbook_copy):
     assert done.returncode == 0, done.stderr
     assert execute.failure(executed) is None
     assert "This notebook failed" not in front.read_text()
+    assert [one.name for one in executed.parent.glob("*.ipynb")] == ["02_data.ipynb"]
+    for switch in ("yes", "no"):  # a setting that changes no number
+        switched = "--profile", "smoke", "--set", f"tensorboard={switch}", "--no-report", "02_data"
+        done = workbook_copy.run(*switched, "--dry-run")
+        assert "world, smoke profile: 0 jobs would run:" in done.stdout, done.stdout
+    assert [one.name for one in (workbook_copy.root / "results").glob("world-*")] == ["world-smoke"]
 
 
 def test_editing_prose_reruns_that_notebook_alone(twin):

@@ -26,6 +26,7 @@ def test_an_unpacked_machine_trains_nothing(finished, tmp_path):
 
     other.compute(*SOME)
     assert stored(other) == brought
+    assert not (other.smoke / "report").exists()  # which none asked for
     heading, *whole = (finished.smoke / "metrics.csv").read_text().splitlines()
     first, *found = (other.smoke / "metrics.csv").read_text().splitlines()
     own = [row for row in whole if row.partition(",")[0] in SOME]

@@ -73,7 +73,9 @@ def test_answers_by_hand(root):
     assert comalign.endswith(
         "| **undecided**; −0.5 points, one seed; more than 200 seeds would be needed | – |"
     )
-    assert covalign.startswith("| *CoV-Align*") and covalign.endswith(" | – | – |")
+    assert covalign.startswith(
+        "| *CoV-Align*, rebuilt from its supplement: "
+    ) and covalign.endswith(" | – | – |")
     assert gsl.endswith("| **not run** | – |")
 
 
@@ -92,7 +94,10 @@ def test_answers_in_sentences_by_hand(root):
         "seeds would be needed."
     )
     names = "covalign-one-projection", "gsl-against-ncr"  # nothing measured
-    assert [line.partition(": ")[2] for line in without] == [exhibits.QUESTIONS[x] for x in names]
+    assert without == [
+        f"- *{paper}*, rebuilt from its supplement: {exhibits.QUESTIONS[name]}"
+        for paper, name in zip(("CoV-Align", "GSL"), names, strict=True)
+    ]
     one = found[0]
     one.claims.loc[0, "verdict"] = "contradicted"
     one.contrasts.loc[0, ["value", "low", "high"]] = -9.0, -10.0, -8.0

@@ -42,7 +42,13 @@ def read(file: Path) -> dict:
     return yaml.load(file.read_text(encoding="utf-8"), LOADER)
 
 
-PAPERS = {file.parts[-3]: read(file)["paper"]["name"] for file in files("claims.yaml")}
+_KNOWN = {file.parts[-3]: read(file)["paper"] for file in files("claims.yaml")}
+PAPERS = {paper: known["name"] for paper, known in _KNOWN.items()}
+# To stand behind a paper's name. Where we do not hold the whole of it, a verdict is on our rebuilding.
+REBUILT = {
+    paper: "" if known["held"] == "the paper" else f", rebuilt from {known['held']}"
+    for paper, known in _KNOWN.items()
+}
 
 
 def exhibits() -> list[str]:

@@ -15,7 +15,7 @@ import pandas as pd
 from alignbook import PACKAGE, ROOT
 from alignbook.core.names import PROFILES
 from alignbook.evidence.families import NO_DIFFERENCE
-from alignbook.evidence.printed_tables import PAPERS
+from alignbook.evidence.printed_tables import PAPERS, REBUILT
 from alignbook.evidence.verdicts import NOT_RUN
 from alignbook.store import durable
 from alignbook.store.fingerprint import code_hash, trains
@@ -89,9 +89,13 @@ def answers(found: list[Reference]) -> str:
     """Each paper's main question, and what came out on each data set: a table."""
     rows = []
     for claim, question in exhibits.QUESTIONS.items():
-        asked = f"*{PAPERS[exhibits.paper(claim)]}*: {question}"
-        rows.append([asked, *(_answer(one, claim) for one in found)])
+        rows.append([_asked(claim, question), *(_answer(one, claim) for one in found)])
     return _table(["question", *(f"on {one.label}" for one in found)], rows)
+
+
+def _asked(claim: str, question: str) -> str:
+    paper = exhibits.paper(claim)
+    return f"*{PAPERS[paper]}*{REBUILT[paper]}: {question}"
 
 
 def _answer(one: Reference, claim: str) -> str:
@@ -116,7 +120,7 @@ def in_sentences(found: list[Reference]) -> str:
     """Each paper's main question and what came out, a sentence a data set: a list."""
     lines = []
     for claim, question in exhibits.QUESTIONS.items():
-        lines.append(f"- *{PAPERS[exhibits.paper(claim)]}*: {question}")
+        lines.append(f"- {_asked(claim, question)}")
         lines += [f"  - On {one.label}: {_told(one, claim)}." for one in found if one.found(claim)]
     return "\n".join(lines)
 

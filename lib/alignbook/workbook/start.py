@@ -14,7 +14,7 @@ from alignbook import ROOT
 from alignbook.evidence import learnt, statistics, verdicts
 from alignbook.evidence.claims import DECIMALS
 from alignbook.evidence.families import NO_DIFFERENCE
-from alignbook.evidence.printed_tables import PAPERS
+from alignbook.evidence.printed_tables import PAPERS, REBUILT
 from alignbook.show import tables
 from alignbook.workbook import beside, execute, exhibits, folders, profiles
 
@@ -110,10 +110,11 @@ def answers(claims: pd.DataFrame, contrasts: pd.DataFrame) -> list[str]:
         claims.claim.isin(exhibits.QUESTIONS) & claims.verdict.isin(SAID)
     ].itertuples():
         first = contrasts[contrasts.claim == row.claim].iloc[0]
-        paper = PAPERS[exhibits.paper(row.exhibit)]
+        paper = exhibits.paper(row.exhibit)
+        named = f"{PAPERS[paper]}{REBUILT[paper]}"
         question = exhibits.QUESTIONS[row.claim]
         said = f"{verdict_of(row)}: {first.contrast} {found(first)}"
-        lines.append("; ".join(filter(None, (f"{paper}: {question} {said}", lacks(row)))))
+        lines.append("; ".join(filter(None, (f"{named}: {question} {said}", lacks(row)))))
     return lines
 
 
