@@ -8,8 +8,9 @@ import pytest
 from alignbook.workbook import again, published
 from scipy import special
 
-# RSUM of a seed after another, of what the primary claims of GSL and CoV-Align compare.
-CODED = {("chan-T3", "visual-codebook"): [1.0, 2.0], ("chan-T3", "cross-attention"): [0.0, 3.0]}
+# RSUM of a seed after another, of what the primary claims of GSL and CoV-Align compare, and of what
+# a claim of CHAN does that is not its primary one.
+CODED = {("chan-T3", "cross-attention"): [1.0, 2.0], ("chan-T3", "textual-codebook"): [0.0, 3.0]}
 HERE = CODED | {
     ("gsl-F1", "gsl-0.4"): [10.0, 12.0, 14.0, 20.0],
     ("gsl-F1", "ncr-0.4"): [20.0, 21.0, 22.0, 23.0],
@@ -23,20 +24,29 @@ THERE = CODED | {
 CONTRASTS = {
     "gsl-F1": ("gsl-against-ncr", "gsl-0.4 − ncr-0.4"),
     "covalign-T6": ("covalign-one-projection", "shared − separate"),
-    "chan-T3": ("chan-codings", "visual-codebook − cross-attention"),  # not CHAN's primary claim
+    "chan-T3": ("chan-codings", "cross-attention − textual-codebook"),
 }
 
 
-def folder(place, values, readings):
-    """A results folder with the contrasts of some metrics; the second line of a claim is another's."""
-    place.mkdir(parents=True)
+def folder(place, values):
+    """A results folder with some metrics and without trials."""
+    place.mkdir(parents=True, exist_ok=True)
     lines = [
-        (*which, "RSUM", seed, value, 100)
+        (*which, "RSUM", seed, value, "laptop", "learnt")
         for which, seeds in values.items()
         for seed, value in enumerate(seeds)
     ]
-    columns = ["exhibit", "row", "column", "seed", "value", "n"]
+    columns = ["exhibit", "row", "column", "seed", "value", "profile", "learnt"]
     pd.DataFrame(lines, columns=columns).to_csv(place / "metrics.csv", index=False)
+    versions = json.dumps({"torch": "2.1", "numpy": "2.0"})
+    columns = ["exhibit", "row", "role", "seed", "dev_rsum", "learnt", "config", "versions"]
+    own = ("gsl-F1", "gsl-0.4", "report", 0, 1.0, "learnt", "{}", versions)
+    pd.DataFrame([own, own], columns=columns).to_csv(place / "runs.csv", index=False)
+    return place
+
+
+def judged(place, values, readings):
+    """The verdicts of a published folder; the second line of a claim is another's."""
     rows = []
     for exhibit, reading in readings.items():
         first, second = (np.array(v) for (name, _), v in values.items() if name == exhibit)
@@ -47,20 +57,16 @@ def folder(place, values, readings):
     pd.DataFrame(rows, columns=columns).to_csv(place / "contrasts.csv", index=False)
     told = pd.DataFrame({"claim": [row[0] for row in rows], "verdict": "undecided"})
     told.drop_duplicates().to_csv(place / "claims.csv", index=False)
-    versions = json.dumps({"torch": "2.1", "numpy": "2.0"})
-    pd.DataFrame({"exhibit": ["a", "b"], "versions": versions}).to_csv(place / "runs.csv")
-    return place
 
 
 @pytest.fixture
 def both(tmp_path):
     """A published folder with two primary contrasts, and one from elsewhere with the first of them."""
-    kept = folder(
-        tmp_path / "reference/world-laptop",
-        HERE,
-        {"gsl-F1": "reversed", "covalign-T6": "open", "chan-T3": "open"},
+    kept, out = (
+        folder(tmp_path / "reference/world-laptop", HERE),
+        folder(tmp_path / "world-laptop", THERE),
     )
-    out = folder(tmp_path / "world-laptop", THERE, {"gsl-F1": "open", "chan-T3": "open"})
+    judged(kept, HERE, {"gsl-F1": "reversed", "covalign-T6": "open", "chan-T3": "open"})
     start = {"machine": "Linux x86_64", "cores": 16, "seconds": 9.0}
     (out / "starts.json").write_text(json.dumps([start, start]))
     return out, kept
@@ -84,12 +90,17 @@ def test_the_contrasts_of_both_and_their_distance_by_hand(both):
 
 def test_what_is_surely_alike_or_not_published_is_kept_too(both):
     out, kept = both
-    whole = pd.read_csv(out / "claims.csv")
-    for verdict in ("contradicted", "did not train", "no difference"):
-        whole.replace("undecided", verdict).to_csv(out / "claims.csv", index=False)
+    ncr = "gsl-F1", "ncr-0.4"
+    near = THERE | {ncr: [30.02, 30.98, 35.0]}
+    for verdict, values, learnt in (
+        ("contradicted", THERE | {ncr: [41.0, 42.5, 45.0]}, "learnt"),
+        ("did not train", THERE, "did not train"),
+        ("no difference", near, "learnt"),
+    ):
+        metrics = pd.read_csv(folder(out, values) / "metrics.csv")
+        metrics.assign(learnt=learnt).to_csv(out / "metrics.csv", index=False)
         (row,) = again.table(out, kept).to_dict("records")
-        read = "undecided" if verdict == "contradicted" else verdict
-        assert (row["reading"], row["reading again"]) == ("contradicted", read)
+        assert (row["reading"], row["reading again"]) == ("contradicted", verdict)
     lines = pd.read_csv(kept / "contrasts.csv")
     lines[lines.claim != "gsl-against-ncr"].to_csv(kept / "contrasts.csv", index=False)
     found = again.keep(out, kept)
@@ -100,11 +111,30 @@ def test_what_is_surely_alike_or_not_published_is_kept_too(both):
     )
     (line,) = (each for _, each in again.read(kept).iterrows())
     assert again.read_with(line, *again.READ) == again.written(line, *again.APART) == "–"
-    assert again.read_with(line, *again.READ_AGAIN) == "1.3 [−9.0, 9.0], 3 seeds: no difference"
+    assert again.read_with(line, *again.READ_AGAIN) == "0.0 [−0.0, 0.0], 3 seeds: no difference"
     line.contrast = "a, mean of 2 columns − b, mean of 2 columns, f30k"
     assert again.read_with(line, *again.READ_AGAIN).endswith(
         " 3 seeds on f30k alone: no difference"
     )
+
+
+def test_what_dev_could_not_tell_apart_is_in_the_doubt(both):
+    out, kept = both
+    folder(out, THERE | {("gsl-F1", "ncr-0.4"): [41.0, 42.5, 45.0]})
+    made = pd.read_csv(out / "runs.csv")
+    tried = [
+        made.iloc[0].to_dict() | {"role": "trial", "seed": seed, "config": config, "dev_rsum": rsum}
+        for config, all_ in (
+            ('{"margin": 0.1}', (10.0, 90.0, 50.0)),
+            ('{"margin": 0.2}', (80.0, 0.0, 10.0)),
+        )
+        for seed, rsum in enumerate(all_, 1000)
+    ]
+    (before,) = again.table(out, kept).to_dict("records")
+    pd.concat([made, pd.DataFrame(tried)]).to_csv(out / "runs.csv", index=False)
+    (row,) = again.table(out, kept).to_dict("records")
+    assert (before["reading again"], row["reading again"]) == ("contradicted", "undecided")
+    assert row["low again"] < before["low again"] and row["value again"] == before["value again"]
 
 
 def test_what_is_said(both):
@@ -129,15 +159,7 @@ def test_what_is_said(both):
             "reference/world-laptop/contrasts.csv",
         ),
         (lambda out, kept: (out / "runs.csv").unlink(), "world-laptop/runs.csv: not there"),
-        (
-            lambda out, kept: (out / "contrasts.csv").write_text(
-                (kept / "contrasts.csv")
-                .read_text()
-                .replace("gsl-against-ncr", "gsl-threshold")
-                .replace("covalign-one-projection", "covalign-shared")
-            ),
-            "no primary contrast",
-        ),
+        (lambda out, kept: folder(out, CODED), "no primary contrast"),
     ),
     ids=("not published", "no runs", "none of them"),
 )

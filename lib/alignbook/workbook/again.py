@@ -3,7 +3,8 @@ they read alike?
 
 Rounding differs there, and after some thousand steps a seed has little in common with itself. What
 must stay are the contrasts over seeds. ``./run_all.sh publish --again FOLDER`` keeps those of a results
-folder from elsewhere in ``again.csv``, beside the published ones of the same name.
+folder from elsewhere in ``again.csv``, beside the published ones of the same name. They are judged from
+its metrics.csv and runs.csv, so the exhibits of the primary claims are enough (`exhibits.FIRST`).
 """
 
 import json
@@ -19,6 +20,7 @@ from alignbook.evidence.contrasts import Numbers
 from alignbook.evidence.families import NO_DIFFERENCE
 from alignbook.evidence.learnt import DID_NOT_TRAIN
 from alignbook.store import durable
+from alignbook.workbook import results
 
 FILE = "again.csv"
 WHOLE = (NO_DIFFERENCE, DID_NOT_TRAIN)  # what a contrast reads as if its claim does, not by itself
@@ -42,10 +44,12 @@ def keep(out: Path, published: Path) -> pd.DataFrame:
     ValueError
         Nothing is published under its name, or the folder has no primary contrast.
     """
-    for folder in (published, out):
-        for name in ("claims", "contrasts", "metrics", "runs"):
+    for folder, verdict in ((published, ("claims", "contrasts")), (out, ())):
+        for name in (*verdict, "metrics", "runs"):
             if not (folder / f"{name}.csv").is_file():
-                raise ValueError(f"{folder / f'{name}.csv'}: not there; expected whole numbers")
+                raise ValueError(
+                    f"{folder / f'{name}.csv'}: not there; expected numbers of the primary claims"
+                )
     found = table(out, published)
     if found.empty:
         raise ValueError(f"{out}: no primary contrast")
@@ -64,10 +68,11 @@ def table(out: Path, published: Path) -> pd.DataFrame:
         of the two have nothing in common; where: what computed it. For a contrast that is not among
         the published ones, `READ` and `APART` are NaN.
     """
-    both = [_Numbers(folder) for folder in (out, published)]
+    known = pd.read_csv(published / "claims.csv"), pd.read_csv(published / "contrasts.csv")
+    both = [_Numbers(out, judged(out)), _Numbers(published, known)]
     lines = []
-    for claim in verdicts.there(claims.load(), both[0].numbers):
-        for contrast in claim.contrasts if claim.primary else ():
+    for claim in verdicts.there(_primary(), both[0].numbers):
+        for contrast in claim.contrasts:
             again, here = (each.line(claim.id, contrast) for each in both)
             if again is None:
                 continue
@@ -82,13 +87,23 @@ def table(out: Path, published: Path) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
+def judged(out: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Verdicts on the primary claims, by what is there of them, and their contrasts (`verdicts.judge`)."""
+    metrics, made = (pd.read_csv(out / f"{name}.csv") for name in ("metrics", "runs"))
+    (profile,) = metrics.profile.unique()
+    return verdicts.judge(metrics, profile, _primary(), trials=results.trials(made))
+
+
+def _primary() -> list[claims.Claim]:
+    return [claim for claim in claims.load() if claim.primary]
+
+
 class _Numbers:
     """The numbers of a folder, and how its primary contrasts read."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, judged: tuple[pd.DataFrame, pd.DataFrame]):
         self.numbers = Numbers(pd.read_csv(folder / "metrics.csv"))
-        self.contrasts = pd.read_csv(folder / "contrasts.csv")
-        self.verdicts = pd.read_csv(folder / "claims.csv").set_index("claim").verdict
+        self.verdicts, self.contrasts = judged[0].set_index("claim").verdict, judged[1]
 
     def line(self, claim: str, contrast) -> dict | None:
         """What `READ` names of a contrast; None where it was not measured."""

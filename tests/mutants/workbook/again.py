@@ -4,7 +4,7 @@ MUTANTS = {
     "test_again.py": [
         ("the other way round", "[1] for each in both]", "[1] for each in both[::-1]]"),
         ("one spread for both", "equal_var=False", "equal_var=True"),
-        ("every claim counts", "claim.contrasts if claim.primary else ()", "claim.contrasts"),
+        ("every claim counts", "in claims.load() if claim.primary]", "in claims.load()]"),
         ("another claim's line", "(self.contrasts.claim == claim) & ", ""),
         ("alike where they are not", "both.reading == both[", "both.reading != both["),
         ("apart is by chance", '<= 0) & (both["difference high"] >= 0)', "<= 99)"),
@@ -15,6 +15,7 @@ MUTANTS = {
         ),
         ("only what is published", "if again is None:", "if again is None or here is None:"),
         ("of all targets", "* (target in TARGETS)", "* 0"),
+        ("dev chose surely", "trials=results.trials(made)", "trials=None"),
         ("nothing is enough", "    if found.empty:", "    if False:"),
     ]
 }
