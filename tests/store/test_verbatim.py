@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import warnings
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
@@ -284,6 +285,15 @@ def test_nothing_of_a_folder_gives_orders_to_a_terminal(folder, tmp_path, capsys
     told = capsys.readouterr()
     assert not ACTING.search(told.out + told.err + str(refused.value) + problem)
     assert all(line.startswith(("  ", "run_all.sh: ")) for line in told.err.splitlines())
+
+
+def test_a_job_s_warning_is_what_it_says_and_no_line_of_code(tmp_path, monkeypatch):
+    monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)
+    monkeypatch.setattr(jobs.workbook, "load", lambda out: SimpleNamespace(device="cpu"))
+    monkeypatch.setitem(jobs.KINDS, "data", lambda book: None)
+    assert jobs.main(["data", "--out", str(tmp_path)]) == 0
+    told = warnings.formatwarning("few\nrun_all.sh: done \x07", UserWarning, "a.py", 3, line="b()")
+    assert told == "  warning: few\n  run_all.sh: done \\x07\n"
 
 
 @pytest.mark.parametrize(

@@ -275,6 +275,11 @@ def on_ranks(processes: int, device: str, arguments: list[str]) -> int:
     return 0
 
 
+def _in_a_line(message, *where, **line) -> str:
+    """A warning as the log shows it: what it says, and no line of code."""
+    return f"  warning: {verbatim.message(message)}\n"
+
+
 def main(arguments: list[str]) -> int:
     """Do one job; 1 if it failed for a reason its message names."""
     parser = argparse.ArgumentParser(prog="alignbook.workbook.jobs", description=__doc__)
@@ -286,6 +291,7 @@ def main(arguments: list[str]) -> int:
 
     # Kept with the runs and shown in notebook 40: hundreds of lines would hide the others here.
     warnings.filterwarnings("ignore", "epoch .*, network", UserWarning)
+    warnings.formatwarning = _in_a_line
     try:
         device, processes = wanted(asked.kind, asked.out)
         first = not ranks.are_started()
