@@ -5,6 +5,7 @@ profile of the world from what is stored now, and writes the recording when it i
 follows the file's name is handed on to ./run_all.sh.
 """
 
+import csv
 import json
 import os
 import subprocess
@@ -13,7 +14,7 @@ import time
 from pathlib import Path
 
 from alignbook.store import progress
-from alignbook.workbook import command, exhibits, graph, main_job
+from alignbook.workbook import command, exhibits, graph, main_job, timeleft
 
 POINTS = 36  # of what a job told, at most
 USED = ("step", "steps", "part", "kept")  # of a state, by guesses; and whether there is a loss
@@ -68,6 +69,13 @@ def short(value):
     return [round(each, 3) for each in value] if isinstance(value, list) else round(value, 3)
 
 
+def published(file: Path) -> dict[str, int]:
+    """How many seeds the published run took of each paper's main claim."""
+    lines = csv.DictReader(file.read_text().splitlines()) if file.exists() else ()
+    seeds = {line["claim"]: int(line["seeds"]) for line in lines}
+    return {claim: seeds[claim] for claim in exhibits.QUESTIONS if claim in seeds}
+
+
 def main(file: str, *arguments: str) -> int:
     """Run, record, write; the run's exit code."""
     root = Path(__file__).resolve().parents[2]
@@ -83,6 +91,7 @@ def main(file: str, *arguments: str) -> int:
             "notebooks": exhibits.resolve(asked.targets, data),
             "spread": main_job.usual_spread(said),
             "cores": len(os.sched_getaffinity(0)),
+            "published": published(timeleft.PUBLISHED / f"{data}-{asked.profile}/contrasts.csv"),
         }
         text = json.dumps(how | recording(*told))
         Path(file).write_text(text.replace('{"rule"', '\n{"rule"') + "\n")

@@ -26,14 +26,13 @@ FILE = ROOT / "data" / "budget.csv"
 ARMS = ROOT / "data" / "budget_arms.csv"
 COLUMNS = ["profile", "data", "exhibit", "arms", "runs", "steps", "seconds_a_step", "core_seconds"]
 OF_ARMS = ["profile", "data", "exhibit", "arm", "core_seconds", "new_seconds"]
-EXPECTED = 6  # reporting seeds of a claim that seeds are bought for, in the mean
 
 
 def planned(profile, data: str) -> pd.DataFrame:
     """Arms, runs and mean steps a run of each exhibit, and of the seeds that are bought for a paper.
 
     A run that several exhibits show counts for the one whose jobs begin first. `<paper>-seeds` are
-    the runs of the paper's primary claim from the first look to `EXPECTED` seeds.
+    the runs of the paper's primary claim from the first look to `exhibits.EXPECTED` seeds.
     """
     lines = []
     for exhibit, arms in of_arms(profile, data).items():
@@ -41,7 +40,7 @@ def planned(profile, data: str) -> pd.DataFrame:
         if new:
             lines.append((exhibit, len(arms), len(new), np.mean(list(new.values()))))
     for paper in chapters.PAPERS if profile.seeds_most > profile.seeds else ():
-        more = range(profile.seeds, min(EXPECTED, profile.seeds_most))
+        more = range(profile.seeds, min(exhibits.EXPECTED, profile.seeds_most))
         rows = {
             (t.exhibit, t.row) for c in _primary(paper) for each in c.contrasts for t in each.terms
         }

@@ -22,6 +22,7 @@ MUTANTS = {
             "(up_to(done, parts) - before) / (sum(parts) - before)",
             "up_to(done, parts) / sum(parts)",
         ),
+        ("left: any claim's seeds count", 'if line["claim"] in own]', "]"),
         (
             "left: towers see nothing",
             'TOWERS * images if p.base == "photo-pretrained" else 0.0',
