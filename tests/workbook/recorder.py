@@ -71,7 +71,7 @@ def short(value):
 
 def published(file: Path) -> dict[str, int]:
     """How many seeds the published run took of each paper's main claim."""
-    lines = csv.DictReader(file.read_text().splitlines()) if file.exists() else ()
+    lines = csv.DictReader(file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
     seeds = {line["claim"]: int(line["seeds"]) for line in lines}
     return {claim: seeds[claim] for claim in exhibits.QUESTIONS if claim in seeds}
 

@@ -595,7 +595,7 @@ def test_seeds_are_planned_as_the_published_run_bought_them(tmp_path, monkeypatc
     chan, gsl = map(plan.seconds, jobs)  # six seeds instead of three
     (tmp_path / "world-laptop").mkdir()
     lines = "claim,seeds\nchan-hard-coding,12\nchan-codings,20\ngsl-against-ncr,3\n"
-    (tmp_path / "world-laptop/contrasts.csv").write_text(lines)
+    (tmp_path / "world-laptop/contrasts.csv").write_text(lines, encoding="utf-8")
     assert list(map(plan.seconds, jobs)) == [3 * chan, 1.0] and gsl > 1
     other = timeleft.Plan(profiles.get("laptop", "flickr8k"), "flickr8k", [], "arm", 2, {})
     assert other.seconds(jobs[1]) > 1  # of other data nothing is published

@@ -94,7 +94,9 @@ class Plan:
     def _bought(self, paper: str) -> float:
         """How many seeds the published run bought for a paper, to one that is planned."""
         file = PUBLISHED / f"{self.data}-{self.profile.name}" / "contrasts.csv"
-        lines = csv.DictReader(file.read_text().splitlines()) if file.exists() else ()
+        lines = (
+            csv.DictReader(file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
+        )
         own = [name for name in exhibits.QUESTIONS if exhibits.paper(name) == paper]
         seeds = [float(line["seeds"]) for line in lines if line["claim"] in own]
         first = self.profile.seeds
