@@ -160,8 +160,9 @@ def test_what_is_said(both):
         ),
         (lambda out, kept: (out / "runs.csv").unlink(), "world-laptop/runs.csv: not there"),
         (lambda out, kept: folder(out, CODED), "no primary contrast"),
+        (lambda out, kept: folder(out, {}), "world-laptop/metrics.csv: no numbers"),
     ),
-    ids=("not published", "no runs", "none of them"),
+    ids=("not published", "no runs", "none of them", "none at all"),
 )
 def test_what_cannot_be_kept_leaves_nothing(both, change, told):
     out, kept = both

@@ -90,6 +90,8 @@ def table(out: Path, published: Path) -> pd.DataFrame:
 def judged(out: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Verdicts on the primary claims, by what is there of them, and their contrasts (`verdicts.judge`)."""
     metrics, made = (pd.read_csv(out / f"{name}.csv") for name in ("metrics", "runs"))
+    if metrics.empty:
+        raise ValueError(f"{out / 'metrics.csv'}: no numbers; expected those of the primary claims")
     (profile,) = metrics.profile.unique()
     return verdicts.judge(metrics, profile, _primary(), trials=results.trials(made))
 
