@@ -160,8 +160,8 @@ def notebook_files(wildcards):
     read = [f"{SOURCES}/{name}.ipynb", *reported_files(name)]
     imported = chapters.imported_by(ROOT / "notebooks" / f"{name}.ipynb")
     shown = "alignbook.workbook.published" in imported
-    if shown and (reference := beside.published(KIND, PROFILE.name)):
-        read.append(str(reference / "summary.csv"))
+    if shown:
+        read += [f"{reference}/summary.csv" for reference in beside.published(KIND, PROFILE.name)]
     if name == "90_claims":  # and the verdicts on other data
         others = beside.others(KIND, PROFILE.name, Path(".."))
         read += [f"{place}/claims.csv" for place in others.values()]

@@ -117,11 +117,12 @@ def test_answers_in_sentences_by_hand(root):
 
 def test_verdicts_are_counted_and_the_data_held_against_each_other(root):
     found = gallery.references(root / "results/reference")
-    head, _, *lines = gallery._counted(found).splitlines()
+    head, _, *lines, _, both = gallery._counted(found).splitlines()
     assert head == "| verdict | the synthetic world, laptop profile |"
+    assert both == "Decided on some data: 1 of 3 claims that can be tested here."
     assert lines == ["| reproduced | 1 |", "| undecided | 1 |"]  # "not run" is no verdict
     found[1].claims = found[0].claims.replace("reproduced", "contradicted")
-    head, _, *lines, _, said = gallery._counted(found).splitlines()
+    head, _, *lines, _, both, _, said = gallery._counted(found).splitlines()
     world, photographs = "the synthetic world, laptop profile", "Flickr8k, laptop profile"
     assert head == f"| verdict | {world} | {photographs} |"
     assert lines == ["| reproduced | 1 | 0 |", "| undecided | 1 | 1 |", "| contradicted | 0 | 1 |"]
@@ -129,6 +130,29 @@ def test_verdicts_are_counted_and_the_data_held_against_each_other(root):
         f"Decided on both {world} and {photographs}: 1 claim, 0 alike. Not alike: chan-hard-coding "
         f"(reproduced on {world}, contradicted on {photographs})."
     )
+
+
+def test_the_largest_profile_speaks_for_its_data(root):
+    """A claim that the laptop decided and overnight leaves open is open; what overnight has not
+    judged, the laptop's verdict counts for.
+    """
+    small, large = gallery.references(root / "results/reference")
+    large.about |= {"data": "world", "profile": "overnight", "chapters": ["gsl", "comalign"]}
+    assert gallery._largest([small, large], "chan-hard-coding") == [small]
+    large.claims, large.contrasts = small.claims.copy(), small.contrasts
+    assert gallery._largest([small, large], "chan-hard-coding") == [large]
+    large.claims["verdict"] = ["undecided", "reproduced", "not testable here"]
+    said = "Decided on some data: {} of 3 claims that can be tested here."
+    assert gallery._decided([small, large]) == said.format(1)  # comalign-clip
+    large.claims["verdict"] = ["not run", "reproduced", "not run"]
+    assert gallery._decided([small, large]) == said.format(2)
+    assert gallery._decided([large]) == said.format(1)
+    small.claims["verdict"] = large.claims["verdict"] = "on paper only"
+    assert gallery._decided([small, large]).startswith("Decided on some data: 0 of 0 ")
+    assert gallery._made(large).endswith(
+        " at version v1, chan_steps = 5; of GSL and ComAlign alone so far"
+    )
+    assert "alone" not in gallery._made(small)
 
 
 def test_page_and_readme_are_written_once(root):

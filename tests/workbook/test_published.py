@@ -10,10 +10,10 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from alignbook.evidence import learnt, verdicts
+from alignbook.evidence import learnt
 from alignbook.show import curves, figures
 from alignbook.store import runs
-from alignbook.workbook import chapters, published, results
+from alignbook.workbook import exhibits, judged, published, results
 from PIL import Image, PngImagePlugin
 
 FOLDERS = sorted(published.REFERENCE.glob("[!.]*/"))
@@ -81,7 +81,7 @@ def out(tmp_path):
     for name in ("notebooks", "tables", "figures", "efficiency"):
         (out / name).mkdir(parents=True)
     (out / "notebooks/00_start_here.done").touch()
-    for name in published.NUMBERS:
+    for name in (*published.NUMBERS, *published.VERDICTS):
         metrics({"sum": [1.0, 2.0, 3.0]}).to_csv(out / f"{name}.csv", index=False)
     (out / "efficiency/chan-F3.csv").write_text("model,ms\nhard,2\n")
     rows = "| row | seeds |\n| :-- | ----: |\n| a | {} |\n"
@@ -123,7 +123,8 @@ def test_numbers_tables_and_drawn_numbers_are_published(out, tmp_path):
     to = tmp_path / "reference/flickr8k-laptop"
     left = published.publish(out, to, True, CAPTIONS)
     there = {str(path.relative_to(to)) for path in to.rglob("*") if path.is_file()}
-    wanted = {f"{name}.csv" for name in published.NUMBERS} | {"about.json", "curves.csv"}
+    wanted = {f"{name}.csv" for name in (*published.NUMBERS, *published.VERDICTS)}
+    wanted |= {"about.json", "curves.csv"}
     wanted |= {"efficiency/chan-F3.csv", "tables/chan-T3.md"}
     assert there == wanted | {"figures/chan-T3.png", "figures/chan-F4.png"}
     assert left == [
@@ -147,6 +148,7 @@ def test_numbers_tables_and_drawn_numbers_are_published(out, tmp_path):
     told = (to / "about.json").read_text()
     assert "somebody" not in told and json.loads(told)["data"] == "flickr8k"
     assert json.loads(told)["set"] == {"bert": "weights", "chan_steps": "5"}
+    assert json.loads(told)["chapters"] == "all"
 
 
 def test_of_the_world_pictures_are_published_too(out, tmp_path):
@@ -174,7 +176,9 @@ def test_what_may_not_be_published_leaves_what_was_there(out, tmp_path, monkeypa
     refused("chan-T3.md shows the reference that this would replace; remove")
     (out / "tables/chan-T3.md").write_text("| the reference | RSUM |\n")
     (out / "notebooks/00_start_here.done").unlink()
-    refused("not whole")
+    refused("no chapter of it is whole")
+    (out / "notebooks/40_gsl.done").touch()  # one of several
+    refused("no chapter of it is whole")
     said = json.loads((out / "settings.json").read_text())
     (out / "settings.json").write_text(json.dumps(said | {"profile": "overnight"}))
     refused("expected results/flickr8k-overnight")
@@ -183,13 +187,37 @@ def test_what_may_not_be_published_leaves_what_was_there(out, tmp_path, monkeypa
     refused("expected results/flickr8k-smoke, of a profile that decides something")
 
 
-def test_all_that_is_published_counts(out, tmp_path, monkeypatch):
+def test_chapters_are_published_before_the_whole(out, tmp_path):
+    """Judged by what is there: claims.csv of the folder may be an earlier start's."""
+    to = tmp_path / "reference/flickr8k-laptop"
+    (out / "notebooks/00_start_here.done").unlink()
+    for name in (each for each in exhibits.NOTEBOOKS if exhibits.chapter(each) == "gsl"):
+        (out / f"notebooks/{name}.done").touch()
+    lines = metrics({"gsl-0.4": [1.0, 2.0, 3.0], "ncr-0.4": [11.0, 12.1, 13.0]})
+    lines = lines.assign(exhibit="gsl-F1", profile="laptop", learnt="learnt")
+    lines.to_csv(out / "metrics.csv", index=False)
+    columns = ["exhibit", "row", "role", "seed", "dev_rsum", "learnt", "config"]
+    pd.DataFrame(columns=columns).to_csv(out / "runs.csv", index=False)
+    shutil.rmtree(out / "efficiency")
+    published.publish(out, to, False)
+    assert json.loads((to / "about.json").read_text())["chapters"] == ["gsl"]
+    said = pd.read_csv(to / "claims.csv").set_index("claim").verdict
+    assert said["gsl-against-ncr"] == "contradicted" and said["chan-hard-coding"] == "not run"
+    contrasts = pd.read_csv(to / "contrasts.csv")
+    (line,) = contrasts[contrasts.claim == "gsl-against-ncr"].itertuples()
+    assert line.seeds == 3 and line.value == pytest.approx(-10.0333, abs=1e-4)
+    assert published.chapters_of(out) == ["gsl"]
+
+
+def test_all_that_is_published_of_a_data_set_counts(out, tmp_path, monkeypatch):
     to = tmp_path / "reference/flickr8k-laptop"
     published.publish(out, to, False)
     monkeypatch.setattr(published, "MOST", int(1.5 * published._size(to)))
     published.publish(out, to, False)  # instead of itself
     to.rename(to.with_name("world-laptop"))
-    with pytest.raises(ValueError, match="MB with what else is published"):
+    published.publish(out, to, False)
+    to.rename(to.with_name("flickr8k-overnight"))
+    with pytest.raises(ValueError, match="MB with what else is published of flickr8k"):
         published.publish(out, to, False)
 
 
@@ -322,14 +350,8 @@ def test_the_version_counts_code_alone(tmp_path):
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_means_contrasts_and_verdicts_follow_from_the_published_numbers(folder):
     """What a reader can do without a store; intervals over images alone need each image's recalls."""
-    metrics = numbers = pd.read_csv(folder / "metrics.csv")
-    for name in ("chan-F3", "covalign-ladder", "gsl-T2"):
-        measured = pd.read_csv(folder / f"efficiency/{name}.csv")
-        numbers = chapters.cost_of(name).with_metrics(numbers, measured)
-    profile = json.loads((folder / "about.json").read_text())["profile"]
-    tried = results.trials(pd.read_csv(folder / "runs.csv"))
-    claims, contrasts = verdicts.judge(numbers, profile, trials=tried)
-    summary = results.summarise(metrics)
+    claims, contrasts = judged.of_folder(folder)
+    summary = results.summarise(pd.read_csv(folder / "metrics.csv"))
     for name, made in (("summary", summary), ("claims", claims), ("contrasts", contrasts)):
         told = pd.read_csv(folder / f"{name}.csv")
         told = told.drop(columns=["query_low", "query_high"], errors="ignore")

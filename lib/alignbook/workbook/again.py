@@ -20,7 +20,7 @@ from alignbook.evidence.contrasts import Numbers
 from alignbook.evidence.families import NO_DIFFERENCE
 from alignbook.evidence.learnt import DID_NOT_TRAIN
 from alignbook.store import durable
-from alignbook.workbook import results
+from alignbook.workbook import judged
 
 FILE = "again.csv"
 WHOLE = (NO_DIFFERENCE, DID_NOT_TRAIN)  # what a contrast reads as if its claim does, not by itself
@@ -69,7 +69,7 @@ def table(out: Path, published: Path) -> pd.DataFrame:
         the published ones, `READ` and `APART` are NaN.
     """
     known = pd.read_csv(published / "claims.csv"), pd.read_csv(published / "contrasts.csv")
-    both = [_Numbers(out, judged(out)), _Numbers(published, known)]
+    both = [_Numbers(out, judged.of_folder(out, _primary())), _Numbers(published, known)]
     lines = []
     for claim in verdicts.there(_primary(), both[0].numbers):
         for contrast in claim.contrasts:
@@ -87,15 +87,6 @@ def table(out: Path, published: Path) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def judged(out: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Verdicts on the primary claims, by what is there of them, and their contrasts (`verdicts.judge`)."""
-    metrics, made = (pd.read_csv(out / f"{name}.csv") for name in ("metrics", "runs"))
-    if metrics.empty:
-        raise ValueError(f"{out / 'metrics.csv'}: no numbers; expected those of the primary claims")
-    (profile,) = metrics.profile.unique()
-    return verdicts.judge(metrics, profile, _primary(), trials=results.trials(made))
-
-
 def _primary() -> list[claims.Claim]:
     return [claim for claim in claims.load() if claim.primary]
 
@@ -103,9 +94,9 @@ def _primary() -> list[claims.Claim]:
 class _Numbers:
     """The numbers of a folder, and how its primary contrasts read."""
 
-    def __init__(self, folder: Path, judged: tuple[pd.DataFrame, pd.DataFrame]):
+    def __init__(self, folder: Path, known: tuple[pd.DataFrame, pd.DataFrame]):
         self.numbers = Numbers(pd.read_csv(folder / "metrics.csv"))
-        self.verdicts, self.contrasts = judged[0].set_index("claim").verdict, judged[1]
+        self.verdicts, self.contrasts = known[0].set_index("claim").verdict, known[1]
 
     def line(self, claim: str, contrast) -> dict | None:
         """What `READ` names of a contrast; None where it was not measured."""

@@ -45,16 +45,16 @@ def _is_judged(place: Path) -> bool:
     return file.exists() and file.stat().st_size > 0 and durable.is_sound(file)
 
 
-def published(kind: str, profile: str, root: Path = ROOT / "results/reference") -> Path | None:
-    """Where results on some data are published: those of a profile, for smoke those of the largest;
-    None where none are.
+def published(kind: str, profile: str, root: Path = ROOT / "results/reference") -> list[Path]:
+    """Where results on some data are published: those of a profile, for smoke those of all, the
+    largest first.
 
-    >>> published("world", "laptop", Path("nowhere")) is None
-    True
+    >>> published("world", "laptop", Path("nowhere"))
+    []
     """
     names = [name for name in reversed(PROFILES) if profile in (name, "smoke") and name != "smoke"]
     folders = [root / f"{kind}-{name}" for name in names]
-    return next((each for each in folders if (each / "summary.csv").exists()), None)
+    return [each for each in folders if (each / "summary.csv").exists()]
 
 
 def judged(book) -> dict[str, pd.DataFrame]:

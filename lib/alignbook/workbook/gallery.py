@@ -16,7 +16,7 @@ from alignbook import PACKAGE, ROOT
 from alignbook.core.names import PROFILES
 from alignbook.evidence.families import NO_DIFFERENCE
 from alignbook.evidence.printed_tables import PAPERS, REBUILT
-from alignbook.evidence.verdicts import NOT_RUN
+from alignbook.evidence.verdicts import NOT_RUN, VERDICTS
 from alignbook.store import durable
 from alignbook.store.fingerprint import code_hash, trains
 from alignbook.workbook import again, beside, budget, exhibits, start
@@ -30,6 +30,7 @@ LEVELS = (
     "Where they stand: six recalls in percent, summed, with the 95 % interval over seeds. Captions that "
     "were permuted in training stand for chance."
 )
+TESTABLE = VERDICTS[:-2]  # all but those on what can't be had here, and on the print
 CURVES = "-training"  # ends the name of a figure of loss and dev
 
 
@@ -121,8 +122,13 @@ def in_sentences(found: list[Reference]) -> str:
     lines = []
     for claim, question in exhibits.QUESTIONS.items():
         lines.append(f"- {_asked(claim, question)}")
-        lines += [f"  - On {one.label}: {_told(one, claim)}." for one in found if one.found(claim)]
+        lines += [f"  - On {one.label}: {_told(one, claim)}." for one in _largest(found, claim)]
     return "\n".join(lines)
+
+
+def _largest(found: list[Reference], claim: str) -> list[Reference]:
+    """Of each data set the largest profile that measured a claim."""
+    return [*{one.about["data"]: one for one in found if one.found(claim)}.values()]
 
 
 def _told(one: Reference, claim: str) -> str:
@@ -192,7 +198,27 @@ def _counted(found: list[Reference]) -> str:
     names = [name for name in start.SAID if any(name in each for each in counts.values())]
     rows = [[name, *(str(each.get(name, 0)) for each in counts.values())] for name in names]
     said = beside.said(beside.together(judged)) if len(judged) > 1 else ""
-    return "\n\n".join(filter(None, [_table(["verdict", *judged], rows), said]))
+    return "\n\n".join(filter(None, [_table(["verdict", *judged], rows), _decided(found), said]))
+
+
+def _decided(found: list[Reference]) -> str:
+    """How many claims are decided on some data, by the largest profile that judged them there."""
+    testable, decided = set(), set()
+    for claim in dict.fromkeys(each for one in found for each in one.claims.claim):
+        said = [_verdict(one, claim) for one in found]
+        if {*said} & {*TESTABLE}:
+            testable.add(claim)
+        largest = {one.about["data"]: said for one, said in zip(found, said) if said in start.SAID}
+        if {*largest.values()} & {*beside.DECIDED}:
+            decided.add(claim)
+    return (
+        f"Decided on some data: {len(decided)} of {len(testable)} claims that can be tested here."
+    )
+
+
+def _verdict(one: Reference, claim: str) -> str:
+    """The verdict of a reference on a claim, "" where it lists none."""
+    return "".join(one.claims[one.claims.claim == claim].verdict)
 
 
 def _again(one: Reference) -> str:
@@ -241,6 +267,8 @@ def _made(one: Reference) -> str:
     machines = dict.fromkeys(f"{each['machine']}, {each['cores']} cores" for each in starts)
     took = f"{'; '.join(machines)}, {hours:.1f} hours, " if starts else ""
     changed = "".join(f", {name} = {value}" for name, value in one.about["set"].items())
+    if (chapters := one.about.get("chapters", "all")) != "all":
+        changed += f"; of {' and '.join(PAPERS[paper] for paper in chapters)} alone so far"
     return f"{took}published at version {one.about['version']}{changed}{_of_other_code(one)}"
 
 

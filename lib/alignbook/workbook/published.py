@@ -22,37 +22,48 @@ from alignbook import ROOT
 from alignbook.evidence.verdicts import JUDGED
 from alignbook.show import figures
 from alignbook.store import durable, verbatim
-from alignbook.workbook import again, beside, folders, gallery, report
+from alignbook.workbook import (
+    again,
+    beside,
+    chapters,
+    exhibits,
+    folders,
+    gallery,
+    judged,
+    report,
+    start,
+)
 from alignbook.workbook.lent import MEASURED
 
 REFERENCE = ROOT / "results/reference"
-NUMBERS = ("metrics", "summary", "contrasts", "claims", "timings", "runs")  # CSV files of a folder
+NUMBERS = ("metrics", "summary", "timings", "runs")  # CSV files of a folder
+VERDICTS = ("claims", "contrasts")  # of a whole one
 ROW = ["exhibit", "row", "column"]
-MOST = 6_000_000  # bytes of all that is published
+MOST = 6_000_000  # bytes of all that is published of a data set
 WIDE, COLOURS = 800, 128  # pixels of a figure, and its palette
 LEVEL = 0.05  # share of reruns that are called different though nothing is
 WORDS = 5  # one after another: so much of a caption is not published
 
 
 def numbers(book, exhibit: str) -> pd.DataFrame | None:
-    """summary.csv of the published results on a workbook's data (`beside.published`), one exhibit of
-    it; None where there are none.
+    """summary.csv of the published results on a workbook's data, one exhibit of it, from the first
+    folder that has it (`beside.published`); None where there are none.
     """
-    folder = beside.published(book.kind, book.profile.name, REFERENCE)
-    if folder is None:
-        return None
-    found = pd.read_csv(folder / "summary.csv")
-    own = found[found.exhibit == exhibit]
-    return own if len(own) else None
+    for folder in beside.published(book.kind, book.profile.name, REFERENCE):
+        found = pd.read_csv(folder / "summary.csv")
+        if len(own := found[found.exhibit == exhibit]):
+            return own
+    return None
 
 
 def said(book) -> str:
     """How a results folder compares with the published one, in a sentence that leads there from the
     report; "" where there is none, or where its settings are others.
     """
-    folder = beside.published(book.kind, book.profile.name, REFERENCE)
-    if folder is None or not (book.out / "metrics.csv").exists():
+    folders = beside.published(book.kind, book.profile.name, REFERENCE)
+    if not folders or not (book.out / "metrics.csv").exists():
         return ""
+    folder = folders[0]
     link = f'<a href="../../{beside.PUBLISHED}/{folder.name}/">published reference</a>'
     if book.profile.name == "smoke":
         name = folder.name.rpartition("-")[2]
@@ -200,7 +211,9 @@ def _metrics(folder: Path) -> pd.DataFrame:
 
 
 def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) -> list[str]:
-    """Put what may be shown of a whole results folder into `to`, anew; what was left out, and why.
+    """Put what may be shown of a results folder into `to`, anew; what was left out, and why.
+
+    A folder that is not whole is judged by the chapters that are (`judged`), and about.json names them.
 
     Parameters
     ----------
@@ -210,8 +223,9 @@ def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) ->
     Raises
     ------
     ValueError
-        The folder is not whole, is a smoke run's or of changed settings, shows the reference that it
-        would replace, or all that is published would come to more than `MOST` bytes.
+        No chapter of the folder is whole, it is a smoke run's or of changed settings, it shows the
+        reference that it would replace, or all that is published of these data would come to more
+        than `MOST` bytes.
     """
     if problem := _problem(out, to):
         raise ValueError(f"{out}: {problem}")
@@ -222,12 +236,16 @@ def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) ->
         said = set().union(*map(windows, captions))
         left = [f"{name}: {why}" for name, why in _copy(out, aside, private, said)]
         durable.write(aside / "curves.csv", curves(out))
+        for name, text in _verdicts_of(out).items():
+            durable.write(aside / f"{name}.csv", text)
         durable.write(aside / "about.json", json.dumps(about(out), indent=1) + "\n")
-        others = [each for each in to.parent.glob("[!.]*") if each != to]
+        data = to.name.partition("-")[0]
+        others = [each for each in to.parent.glob(f"{data}-*") if each != to]
         size = sum(_size(each) for each in [aside, *others])
         if size > MOST:
             raise ValueError(
-                f"{out}: {size / 1e6:.1f} MB with what else is published, {MOST / 1e6:g} at most"
+                f"{out}: {size / 1e6:.1f} MB with what else is published of {data}, "
+                f"{MOST / 1e6:g} at most"
             )
         shutil.rmtree(to, ignore_errors=True)
         aside.replace(to)
@@ -254,8 +272,8 @@ def _problem(out: Path, to: Path) -> str:
     name = f"{said['data'].partition('=')[0]}-{said['profile']}"
     if said["profile"] == "smoke" or out.name != name:
         return f"expected results/{name}, of a profile that decides something and its own settings"
-    if not (out / "notebooks/00_start_here.done").exists():
-        return "not whole; ./run_all.sh goes on, then publish it"
+    if not _is_whole(out) and not chapters_of(out):
+        return "no chapter of it is whole; ./run_all.sh goes on, then publish it"
     for table in sorted((out / "tables").glob("*.md")):
         if re.search(r"^\|.* reference \|", table.read_text(encoding="utf-8"), re.MULTILINE):
             return (
@@ -263,6 +281,29 @@ def _problem(out: Path, to: Path) -> str:
                 "./run_all.sh again, which makes tables and figures without it"
             )
     return ""
+
+
+def _is_whole(out: Path) -> bool:
+    return (out / f"notebooks/{start.MAP}.done").exists()
+
+
+def chapters_of(out: Path) -> list[str]:
+    """The papers of which every notebook is done in a results folder, in the order of the chapters."""
+    done = {path.stem for path in (out / "notebooks").glob("*.done")}
+    made = exhibits.resolve([], folders.settings_of(out)["data"].partition("=")[0])
+    own = {
+        paper: {name for name in made if exhibits.chapter(name) == paper}
+        for paper in chapters.PAPERS
+    }
+    return [paper for paper, notebooks in own.items() if notebooks and notebooks <= done]
+
+
+def _verdicts_of(out: Path) -> dict[str, str]:
+    """The `VERDICTS` of a folder, as CSV: as notebook 90 wrote them, or of the part that is there."""
+    if _is_whole(out):
+        return {name: (out / f"{name}.csv").read_text(encoding="utf-8") for name in VERDICTS}
+    tables = zip(VERDICTS, judged.of_folder(out), strict=True)
+    return {name: table.to_csv(index=False, float_format="%.8g") for name, table in tables}
 
 
 def _size(folder: Path) -> int:
@@ -366,6 +407,7 @@ def about(out: Path) -> dict:
     return {
         "data": said["data"].partition("=")[0],
         "profile": said["profile"],
+        "chapters": "all" if _is_whole(out) else chapters_of(out),
         "seeds": said["seeds"],
         "set": {name: _without_place(value) for name, value in said["set"].items()},
         "version": version(ROOT),  # at which it was published
@@ -389,8 +431,8 @@ def publish_main(arguments: list[str]) -> int:
 
     parser = argparse.ArgumentParser(
         prog="run_all.sh publish",
-        description="Put the numbers, tables and figures of a whole results folder into "
-        "results/reference/, without pictures and captions of photographs.",
+        description="Put the numbers, tables and figures of a results folder, or of those chapters of it "
+        "that are whole, into results/reference/, without pictures and captions of photographs.",
     )
     parser.add_argument("folder", nargs="?", type=Path, help="default: the newest results")
     parser.add_argument(

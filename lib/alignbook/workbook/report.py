@@ -106,8 +106,8 @@ def made_from(out: Path) -> str:
     inputs = [out / name for name in INPUTS if (out / name).exists()]
     if inputs and inputs[0].name == "settings.json":
         said = folders.settings_of(out)
-        if reference := beside.published(said["data"].partition("=")[0], said["profile"]):
-            inputs.append(reference / "metrics.csv")
+        references = beside.published(said["data"].partition("=")[0], said["profile"])
+        inputs += [reference / "metrics.csv" for reference in references]
     for path in (*STYLE.iterdir(), *inputs, *report_notebooks.executed(out)):
         done = path.with_suffix(".done").exists()
         content = hashlib.sha256(path.read_bytes()).hexdigest()

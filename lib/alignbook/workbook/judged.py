@@ -1,0 +1,41 @@
+"""The verdicts of a results folder, by what is there of it: it need not be whole.
+
+Notebook 90 judges a whole folder; what is published of a part, or was trained once more elsewhere, is
+judged here, from the same numbers.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from alignbook.evidence import claims, verdicts
+from alignbook.workbook import chapters, results
+
+TIMES = ("chan-F3", "covalign-ladder", "gsl-T2")  # exhibits whose times claims speak of
+
+
+def of_folder(
+    out: Path, some: Sequence[claims.Claim] | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What `verdicts.judge` says of some claims, of all by default.
+
+    Parameters
+    ----------
+    out : a folder with metrics.csv and runs.csv; times and recalls of single images count where they
+        are there.
+
+    Raises
+    ------
+    ValueError
+        metrics.csv has no line.
+    """
+    numbers, made = (pd.read_csv(out / f"{name}.csv") for name in ("metrics", "runs"))
+    if numbers.empty:
+        raise ValueError(f"{out / 'metrics.csv'}: no numbers; expected those of the primary claims")
+    (profile,) = numbers.profile.unique()
+    for name in TIMES:
+        if (file := out / f"efficiency/{name}.csv").exists():
+            numbers = chapters.cost_of(name).with_metrics(numbers, pd.read_csv(file))
+    images = pd.read_parquet(file) if (file := out / "images.parquet").exists() else None
+    return verdicts.judge(numbers, profile, some, images, results.trials(made))
