@@ -12,6 +12,10 @@ import numpy as np
 from scipy import stats
 
 LOOKS, SHARES = (3, 5, 8, 12), (0.1, 0.2, 0.3, 0.4)
+FIRST, REST = (
+    0.04,
+    0.2,
+)  # level of the primary claim; share of 5 % that its others have whatever it says
 
 
 def contrasts(effects, times, seed=0, seeds=12):
@@ -57,16 +61,16 @@ def told(values, band):
     before = np.full(values.shape[1], "", dtype="<U8")
     kept = np.zeros(values.shape[1])
     for i in range(len(LOOKS)):
-        new = np.where(within[i] <= 0.05, "same", "")
-        new = np.where(two[i, 1, 0] <= 0.05, "reversed", new)
-        new = np.where(two[i, 0, 0] <= 0.05, "holds", new)
+        new = np.where(within[i] <= FIRST, "same", "")
+        new = np.where(two[i, 1, 0] <= FIRST, "reversed", new)
+        new = np.where(two[i, 0, 0] <= FIRST, "holds", new)
         decides = (before == "") & (new != "")
         kept = np.where(decides, np.where(new == "same", 1 - sum(SHARES[: i + 1]), 1.0), kept)
         before = np.where(decides, new, before)
         said[i, 0], left[i] = before, kept
         if len(values) > 1:
             p = two[i][:, 1:].min(0)
-            rejected = holm(p / np.where(left[i] > 1e-9, left[i], 1e-9))
+            rejected = holm(p / (REST + (1 - REST) * left[i]))
             side = np.where(two[i, 0, 1:] < two[i, 1, 1:], "holds", "reversed")
             said[i, 1:] = np.where(rejected, side, "")
     return said

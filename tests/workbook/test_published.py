@@ -207,6 +207,10 @@ def test_chapters_are_published_before_the_whole(out, tmp_path):
     (line,) = contrasts[contrasts.claim == "gsl-against-ncr"].itertuples()
     assert line.seeds == 3 and line.value == pytest.approx(-10.0333, abs=1e-4)
     assert published.chapters_of(out) == ["gsl"]
+    lines[:0].to_csv(out / "metrics.csv", index=False)
+    with pytest.raises(ValueError, match="metrics.csv: no numbers; expected those of claims"):
+        published.publish(out, to, False)
+    assert (to / "claims.csv").exists()
 
 
 def test_all_that_is_published_of_a_data_set_counts(out, tmp_path, monkeypatch):

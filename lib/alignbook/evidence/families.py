@@ -1,15 +1,15 @@
 """The claims of a paper that are judged together: the primary one first, the others after it.
 
-The primary claim is tested by itself at 5 %. The first look that decides it ends its test: it holds,
-it is reversed, or it surely lies in its band of no difference (two one-sided tests at the same
-spent level). The others wait for it. They are tested together, by Holm's correction, at what the
-primary left of the 5 %:
+The primary claim is tested by itself at four fifths of the 5 %. The first look that decides it ends its
+test: it holds, it is reversed, or it surely lies in its band of no difference (two one-sided tests at
+the same spent level). The others are tested together, by Holm's correction, at the fifth that is kept
+for them and at what the primary claim passes on:
 
-- all of it once a difference was found, as in any test of hypotheses in a fixed order: where the
-  primary's own hypothesis is true, they are reached with probability 5 % at most;
+- all of its part once a difference was found, as the fallback procedure does: where the primary's own
+  hypothesis is true, they get it with probability 4 % at most;
 - the shares of the looks that were not taken, where no difference was found: those taken may have
   been wrong;
-- nothing while it is open. A primary claim that is not run takes nothing, and holds up nobody.
+- nothing while it is open. A primary claim that is not run takes nothing.
 
 So a paper without any effect gets a verdict of "reproduced" or "contradicted" with probability 5 %
 at most, whichever looks are taken. For the second way this takes that the look which finds no
@@ -26,6 +26,7 @@ from alignbook.evidence.claims import Claim
 from alignbook.evidence.contrasts import LEVEL, foresee, is_right, needed
 
 NO_DIFFERENCE = "no difference"
+PRIMARY = 0.8  # of the level: what a paper's primary claim is tested at; the rest is for the others
 
 
 class Member(NamedTuple):
@@ -50,10 +51,10 @@ class Finding(NamedTuple):
 
 @dataclass
 class Family:
-    """Members of one paper; `gate` is why the others cannot be reached, "" where they can."""
+    """Members of one paper; `open` if its primary claim is none of them and yet not without doubt."""
 
     members: list[Member] = field(default_factory=list)
-    gate: str = ""
+    open: bool = False
 
     def others(self) -> list[Member]:
         """All but the primary claim."""
@@ -64,48 +65,48 @@ class Family:
 
         Completes the members' contrasts.
         """
-        found, share, gate = {}, 0.0 if self.gate else 1.0, self.gate
+        found, passed = {}, 0.0 if self.open else 1.0
         for member in self.members:
             if member.claim.primary:
-                found[member.claim.id], share = _primary(*member)
-                if not share:
-                    spent = found[member.claim.id].verdict == NO_DIFFERENCE
-                    gate = f"the paper's primary contrast, {member.claim.id}, "
-                    gate += "took all of the error" if spent else "is open"
-        return found | _others(self.others(), share, gate), share
+                found[member.claim.id], passed = _primary(*member)
+        share = 1 - PRIMARY + PRIMARY * passed
+        return found | _others(self.others(), share), share
 
 
 def _primary(claim: Claim, lines: list[dict], same: dict | None) -> tuple[Finding, float]:
-    """The finding on a primary claim, by the first look that decides it, and what it leaves."""
+    """The finding on a primary claim, by the first look that decides it, and how much of its part of
+    the level it passes on.
+    """
     (line,) = lines
-    foresee(claim, lines, LEVEL)
+    level = LEVEL * PRIMARY
+    foresee(claim, lines, level)
     enough = needed(claim, lines)
     if same is not None:
-        foresee(claim, [same], LEVEL)
+        foresee(claim, [same], level)
         enough = np.fmin(enough, same["needed"])
     side, took = "open", 0
     inside = [p for _, p, _ in same["path"]] if same is not None else [np.nan] * len(line["path"])
     for (seeds, holds, reversed_), within in zip(line["path"], inside):
-        if np.fmin(holds, reversed_) <= LEVEL:
-            side, took = "holds" if np.fmin(holds, 1) <= LEVEL else "reversed", seeds
-        elif within <= LEVEL:
+        if np.fmin(holds, reversed_) <= level:
+            side, took = "holds" if np.fmin(holds, 1) <= level else "reversed", seeds
+        elif within <= level:
             side, took = NO_DIFFERENCE, seeds
         if took:
             break
     p = float(np.nan_to_num(line["p"], nan=1.0))
-    line["holm"] = p
+    line["holm"] = min(1.0, p / PRIMARY)
     if side == NO_DIFFERENCE:
         band = f"{claim.same.high:g} {claim.same.unit}"
         said = NO_DIFFERENCE, f"surely within ±{band}, the band named beforehand"
-        share = looks.left(took)
+        passed = looks.left(took)
         p = inside[-1]
     else:
         line["reading"] = side
-        said, share = verdict(claim, lines, side), float(took > 0)
-    return Finding(*said, line["seeds"], took, p, p, enough), share
+        said, passed = verdict(claim, lines, side), float(took > 0)
+    return Finding(*said, line["seeds"], took, p, min(1.0, p / PRIMARY), enough), passed
 
 
-def _others(members: list[Member], share: float, gate: str) -> dict[str, Finding]:
+def _others(members: list[Member], share: float) -> dict[str, Finding]:
     """Findings on claims that are judged together, at a share of the level."""
     both = {claim.id: _both(claim, lines) for claim, lines, _ in members}
     corrected = statistics.holm([min(both[claim.id]) for claim, _, _ in members])
@@ -113,18 +114,13 @@ def _others(members: list[Member], share: float, gate: str) -> dict[str, Finding
     for (claim, lines, _), holm in zip(members, corrected):
         holds, reversed_ = both[claim.id]
         side, p = "holds" if holds < reversed_ else "reversed", min(holds, reversed_)
-        factor = (holm / p if p > 0 else len(members)) / (share or 1)
-        holm = min(1.0, holm / (share or 1))
-        _read(claim, lines, side, holm, len(members) / (share or 1))
-        foresee(claim, lines, LEVEL * (share or 1) / len(members))
-        seeds, took = min(line["seeds"] for line in lines), 0
-        if share:
-            said = verdict(claim, lines, side if holm <= LEVEL else "open")
-            took = _took(claim, lines, factor) if holm <= LEVEL else 0
-        else:
-            for line in lines:
-                line["reading"] = "open"
-            said = "undecided", f"{gate}; this one's own corrected p is {holm:.2g}"
+        factor = (holm / p if p > 0 else len(members)) / share
+        holm = min(1.0, holm / share)
+        _read(claim, lines, side, holm, len(members) / share)
+        foresee(claim, lines, LEVEL * share / len(members))
+        seeds = min(line["seeds"] for line in lines)
+        said = verdict(claim, lines, side if holm <= LEVEL else "open")
+        took = _took(claim, lines, factor) if holm <= LEVEL else 0
         found[claim.id] = Finding(*said, seeds, took, p, holm, needed(claim, lines))
     return found
 

@@ -6,7 +6,8 @@ most seeds would find it with a probability below 20 %, at the measured spread a
 at that end of its interval which favours it most. Stopping so costs nothing of the error: a p of
 `looks` is valid whenever one stops.
 
-A paper's claims wait for its primary one, as they cannot be decided before (see `families`).
+While a paper's primary claim is open, its others have a fifth of the level; what it passes on once it
+is decided may make one of them worth its time again (see `families`).
 """
 
 from typing import NamedTuple
@@ -17,7 +18,7 @@ import pandas as pd
 from alignbook.evidence import claims, learnt, looks, verdicts
 from alignbook.evidence.claims import Claim
 from alignbook.evidence.contrasts import LEVEL, Numbers, found_beyond, found_inside
-from alignbook.evidence.families import Family, Member
+from alignbook.evidence.families import PRIMARY, Family, Member
 from alignbook.evidence.looks import LOOKS
 
 __all__ = ["FUTILE", "LOOKS", "Standing", "standing", "wanted"]
@@ -96,13 +97,11 @@ def _family(family: Family, most: int) -> dict[str, Standing]:
     for member in family.members:
         own, seeds = found[member.claim.id], found[member.claim.id].seeds
         primary = member.claim.primary
-        level = LEVEL if primary else LEVEL * share / max(len(open_), 1)
+        level = LEVEL * (PRIMARY if primary else share / max(len(open_), 1))
         if own.took:
             said[member.claim.id] = Standing(f"decided after {own.took} seeds")
         elif any(np.isfinite(line["turned"]) for line in member.lines):
             said[member.claim.id] = _turned(member, most)
-        elif not primary and not share:
-            said[member.claim.id] = Standing(own.why)
         elif seeds >= most:
             said[member.claim.id] = Standing(f"{seeds} seeds taken")
         elif not all(line["spread"] > 0 or line["exact"] for line in member.lines):

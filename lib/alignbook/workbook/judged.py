@@ -10,9 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from alignbook.evidence import claims, verdicts
-from alignbook.workbook import chapters, results
-
-TIMES = ("chan-F3", "covalign-ladder", "gsl-T2")  # exhibits whose times claims speak of
+from alignbook.workbook import chapters, exhibits, results
 
 
 def of_folder(
@@ -32,10 +30,10 @@ def of_folder(
     """
     numbers, made = (pd.read_csv(out / f"{name}.csv") for name in ("metrics", "runs"))
     if numbers.empty:
-        raise ValueError(f"{out / 'metrics.csv'}: no numbers; expected those of the primary claims")
+        raise ValueError(f"{out / 'metrics.csv'}: no numbers; expected those of claims")
     (profile,) = numbers.profile.unique()
-    for name in TIMES:
-        if (file := out / f"efficiency/{name}.csv").exists():
+    for name, each in exhibits.EXHIBITS.items():
+        if each.timed and (file := out / f"efficiency/{name}.csv").exists():
             numbers = chapters.cost_of(name).with_metrics(numbers, pd.read_csv(file))
     images = pd.read_parquet(file) if (file := out / "images.parquet").exists() else None
     return verdicts.judge(numbers, profile, some, images, results.trials(made))

@@ -20,9 +20,8 @@ from alignbook.workbook import beside, execute, exhibits, folders, profiles
 
 MAP = "00_start_here"
 SAID = (*verdicts.JUDGED, learnt.DID_NOT_TRAIN)  # verdicts that are counted
-GATED = "the paper's primary contrast"  # begins why a claim that waits for it is undecided
-DOUBTS = (GATED, "every seed gave the same", "not trained")
-DOUBTS += ("four times the steps", "still learning", "chosen at the edge")
+DOUBTS = ("every seed gave the same", "not trained", "four times the steps", "still learning")
+DOUBTS += ("chosen at the edge",)
 PACKAGES = ("torch", "numpy", "open_clip_torch", "transformers", "timm", "spacy", "jupyterlab")
 
 
@@ -147,8 +146,6 @@ def doubts(row) -> str:
     >>> from types import SimpleNamespace as Row
     >>> doubts(Row(verdict="undecided", why="it points the other way", needed="15.0"))
     '; 15 seeds would decide it'
-    >>> doubts(Row(verdict="undecided", why=f"{GATED}, a, is open; its own corrected p is 1", needed="4.0"))
-    "; the paper's primary contrast, a, is open; by itself 4 seeds would decide it"
     >>> doubts(Row(verdict="reproduced", why="it holds; still learning: chan-T3 max", needed="3.0"))
     '; still learning: chan-T3 max'
     >>> doubts(Row(verdict="undecided", why="not trained: four times the steps raise a", needed=math.nan))
@@ -159,11 +156,10 @@ def doubts(row) -> str:
     said = [part for part in row.why.split("; ") if part.startswith(DOUBTS)]
     count = float(row.needed or "nan")
     if row.verdict == "undecided" and not math.isnan(count):
-        alone = "by itself " * row.why.startswith(GATED)
         said.append(
-            f"{alone}more than {statistics.MOST_SEEDS} seeds would be needed"
+            f"more than {statistics.MOST_SEEDS} seeds would be needed"
             if math.isinf(count)
-            else f"{alone}{count:.0f} seeds would decide it"
+            else f"{count:.0f} seeds would decide it"
         )
     return "".join(f"; {each}" for each in said)
 

@@ -89,7 +89,7 @@ MUTANTS = {
         ("uncorrected p", 'if line["holm"] <= LEVEL:', 'if line["p"] <= LEVEL:'),
         (
             "level of one test",
-            "foresee(claim, lines, LEVEL * (share or 1) / len(members))",
+            "foresee(claim, lines, LEVEL * share / len(members))",
             "foresee(claim, lines, LEVEL)",
         ),
         (
@@ -113,14 +113,18 @@ MUTANTS = {
         ("three more", "len(contrasts) - 3} more", "len(contrasts)} more"),
     ],
     "test_sequential.py": [
-        ("the gate is open", "0.0 if self.gate else 1.0", "1.0"),
-        ("an open primary opens the gate", "float(took > 0)", "1.0"),
-        ("no difference leaves all", "share = looks.left(took)", "share = 1.0"),
-        ("the last look decides", "        if took:\n            break\n", ""),
+        ("an idle primary passes all on", "0.0 if self.open else 1.0", "1.0"),
+        ("an open primary passes all on", "float(took > 0)", "1.0"),
+        ("no difference passes all on", "passed = looks.left(took)", "passed = 1.0"),
         (
-            "what is left is not counted",
-            "holm = min(1.0, holm / (share or 1))",
-            "holm = min(1.0, holm)",
+            "nothing is kept for the others",
+            "share = 1 - PRIMARY + PRIMARY * passed",
+            "share = max(passed, 1e-9)",
         ),
+        ("the others have all", "share = 1 - PRIMARY + PRIMARY * passed", "share = 1.0"),
+        ("the primary has all", "level = LEVEL * PRIMARY", "level = LEVEL"),
+        ("the primary is shown at all", 'line["holm"] = min(1.0, p / PRIMARY)', 'line["holm"] = p'),
+        ("the last look decides", "        if took:\n            break\n", ""),
+        ("what is left is not counted", "holm = min(1.0, holm / share)", "holm = min(1.0, holm)"),
     ],
 }

@@ -17,6 +17,10 @@ MUTANTS = {
             "-half - low, level, most) if -half > low",
         ),
         ("a band at its middle", "np.clip((low + high) / 2, -half, half)", "(low + high) / 2"),
-        ("nobody waits", "elif not primary and not share:", "elif False:"),
+        (
+            "futile at all of the level",
+            "if primary else share / max(len(open_), 1)",
+            "if primary else 1 / max(len(open_), 1)",
+        ),
     ],
 }

@@ -15,7 +15,6 @@ MUTANTS = {
         ),
         ("only what is published", "if again is None:", "if again is None or here is None:"),
         ("of all targets", "* (target in TARGETS)", "* 0"),
-        ("dev chose surely", "trials=results.trials(made)", "trials=None"),
         ("nothing is enough", "    if found.empty:", "    if False:"),
     ]
 }

@@ -3,6 +3,17 @@
 MUTANTS = {
     "test_gallery.py": [
         (
+            "the smallest speaks",
+            "for one in found if one.found(claim)}.values()",
+            "for one in found[::-1] if one.found(claim)}.values()",
+        ),
+        ("what can't be had is testable", "if {*said} & {*TESTABLE}:", "if {*said}:"),
+        (
+            "what the laptop said before",
+            'largest = {one.about["data"]: said',
+            "largest = {one.label: said",
+        ),
+        (
             "another claim's verdict",
             "known = one.claims[one.claims.claim == claim]",
             "known = one.claims[one.claims.claim != claim]",

@@ -2,6 +2,13 @@
 
 MUTANTS = {
     "test_published.py": [
+        ("a chapter of one notebook", "if notebooks and notebooks <= done", "if notebooks & done"),
+        (
+            "an earlier start's verdicts",
+            "    if _is_whole(out):\n        return {name: (out",
+            "    if True:\n        return {name: (out",
+        ),
+        ("all data count", 'to.parent.glob(f"{data}-*")', 'to.parent.glob("[!.]*")'),
         ("an interval of the mean", "np.sqrt(1 / m + 1 / n)", "np.sqrt(1 / m)"),
         ("a degree of freedom more", "special.stdtrit(m - 1,", "special.stdtrit(m,"),
         ("one-sided", "/ max(1, len(both)) / 2)", "/ max(1, len(both)))"),
