@@ -1231,7 +1231,7 @@ DIRECTIONAL = ("greater", "ordered", "best", "slope")
 
 def directional(paper):
     return [
-        replace(c, primary=False, same=None)  # one family: the gate is tested elsewhere
+        replace(c, primary=False, same=None)  # one family: the primary's part is tested elsewhere
         for c in ALL
         if c.paper == paper
         and c.test in DIRECTIONAL

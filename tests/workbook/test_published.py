@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import os
 import re
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 from alignbook.evidence import learnt
 from alignbook.show import curves, figures
 from alignbook.store import runs
-from alignbook.workbook import exhibits, judged, published, results
+from alignbook.workbook import exhibits, judged, parts, published, results
 from PIL import Image, PngImagePlugin
 
 FOLDERS = sorted(published.REFERENCE.glob("[!.]*/"))
@@ -80,7 +81,8 @@ def out(tmp_path):
     out = tmp_path / "results/flickr8k-laptop"
     for name in ("notebooks", "tables", "figures", "efficiency"):
         (out / name).mkdir(parents=True)
-    (out / "notebooks/00_start_here.done").touch()
+    for name in exhibits.resolve([], "flickr8k"):
+        (out / f"notebooks/{name}.done").touch()
     for name in (*published.NUMBERS, *published.VERDICTS):
         metrics({"sum": [1.0, 2.0, 3.0]}).to_csv(out / f"{name}.csv", index=False)
     (out / "efficiency/chan-F3.csv").write_text("model,ms\nhard,2\n")
@@ -175,9 +177,9 @@ def test_what_may_not_be_published_leaves_what_was_there(out, tmp_path, monkeypa
     (out / "tables/chan-T3.md").write_text("| row | RSUM ours | RSUM reference |\n")
     refused("chan-T3.md shows the reference that this would replace; remove")
     (out / "tables/chan-T3.md").write_text("| the reference | RSUM |\n")
-    (out / "notebooks/00_start_here.done").unlink()
-    refused("no chapter of it is whole")
-    (out / "notebooks/40_gsl.done").touch()  # one of several
+    for path in (out / "notebooks").glob("*.done"):
+        if path.name != "40_gsl.done":  # one of several
+            path.unlink()
     refused("no chapter of it is whole")
     said = json.loads((out / "settings.json").read_text())
     (out / "settings.json").write_text(json.dumps(said | {"profile": "overnight"}))
@@ -187,30 +189,84 @@ def test_what_may_not_be_published_leaves_what_was_there(out, tmp_path, monkeypa
     refused("expected results/flickr8k-smoke, of a profile that decides something")
 
 
-def test_chapters_are_published_before_the_whole(out, tmp_path):
-    """Judged by what is there: claims.csv of the folder may be an earlier start's."""
-    to = tmp_path / "reference/flickr8k-laptop"
-    (out / "notebooks/00_start_here.done").unlink()
-    for name in (each for each in exhibits.NOTEBOOKS if exhibits.chapter(each) == "gsl"):
-        (out / f"notebooks/{name}.done").touch()
+def without(out, *papers):
+    """Take away that notebooks of some papers, and those of all of them, are done."""
+    for path in (out / "notebooks").glob("*.done"):
+        if exhibits.chapter(path.stem) in (*papers, "claims", "start"):
+            path.unlink()
+
+
+def numbers_of(out):
+    """GSL's primary contrast, reversed, and an exhibit of CHAN that is there by itself."""
     lines = metrics({"gsl-0.4": [1.0, 2.0, 3.0], "ncr-0.4": [11.0, 12.1, 13.0]})
-    lines = lines.assign(exhibit="gsl-F1", profile="laptop", learnt="learnt")
-    lines.to_csv(out / "metrics.csv", index=False)
+    lines = lines.assign(exhibit="gsl-F1")
+    lines = pd.concat(
+        [lines, metrics({"visual-codebook": [9.0, 9.1], "cross-attention": [1.0, 1.2]})]
+    )
+    lines.assign(profile="laptop", learnt="learnt").to_csv(out / "metrics.csv", index=False)
     columns = ["exhibit", "row", "role", "seed", "dev_rsum", "learnt", "config"]
     pd.DataFrame(columns=columns).to_csv(out / "runs.csv", index=False)
-    shutil.rmtree(out / "efficiency")
-    published.publish(out, to, False)
+    for exhibit in ("gsl-F1", "chan-T3"):
+        (out / "arms" / exhibit).mkdir(parents=True)
+        for path in (out / "arms" / exhibit / "a.csv", out / "metrics.csv"):
+            path.touch()
+
+
+def test_chapters_are_published_before_the_whole(out, tmp_path):
+    """By what is there of them: claims.csv and the rest of the folder may be an earlier start's."""
+    to = tmp_path / "reference/flickr8k-laptop"
+    without(out, "chan", "comalign", "covalign")
+    numbers_of(out)
+    shutil.copy(out / "tables/chan-T3.md", out / "tables/gsl-T1.md")
+    shutil.copy(out / "tables/chan-T3.md", out / "tables/claims.md")
+    (out / "tables/gsl-quoted.md").write_text("A dog runs over the green grass")
+    left = published.publish(out, to, True, CAPTIONS)
+    assert left == ["tables/gsl-quoted.md: captions", "figures/gsl-T1.png: no number of ours"]
+    there = {str(path.relative_to(to)) for path in to.rglob("*") if path.is_file()}
+    wanted = {f"{name}.csv" for name in (*published.NUMBERS, *published.VERDICTS)}
+    assert there == wanted | {"about.json", "curves.csv", "tables/gsl-T1.md"}
+    assert {*pd.read_csv(to / "metrics.csv").exhibit} == {"gsl-F1"}
+    assert (to / "curves.csv").read_text() == ""
     assert json.loads((to / "about.json").read_text())["chapters"] == ["gsl"]
     said = pd.read_csv(to / "claims.csv").set_index("claim").verdict
     assert said["gsl-against-ncr"] == "contradicted" and said["chan-hard-coding"] == "not run"
     contrasts = pd.read_csv(to / "contrasts.csv")
     (line,) = contrasts[contrasts.claim == "gsl-against-ncr"].itertuples()
     assert line.seeds == 3 and line.value == pytest.approx(-10.0333, abs=1e-4)
-    assert published.chapters_of(out) == ["gsl"]
-    lines[:0].to_csv(out / "metrics.csv", index=False)
-    with pytest.raises(ValueError, match="metrics.csv: no numbers; expected those of claims"):
-        published.publish(out, to, False)
-    assert (to / "claims.csv").exists()
+
+
+def test_numbers_of_an_earlier_start_are_not_published(out, tmp_path):
+    to = tmp_path / "reference/flickr8k-laptop"
+    without(out, "chan", "comalign", "covalign")
+    numbers_of(out)
+    published.publish(out, to, False)
+
+    def refused(said):
+        with pytest.raises(ValueError, match=f"{said}; ./run_all.sh gsl gathers them"):
+            published.publish(out, to, False)
+        assert (to / "claims.csv").exists()
+
+    (out / "arms/gsl-T1").mkdir()
+    refused("no number of gsl-T1 in metrics.csv")
+    (out / "arms/gsl-T1").rename(out / "arms/chan-T1")  # of a chapter that is not whole
+    published.publish(out, to, False)
+    later = (out / "metrics.csv").stat().st_mtime + 5
+    os.utime(out / "arms/gsl-F1/a.csv", (later, later))
+    refused("metrics.csv is older than the runs of gsl-F1")
+    (out / "metrics.csv").unlink()
+    refused("metrics.csv missing")
+
+
+def test_a_chapter_is_whole_without_what_its_settings_leave_out(out):
+    """comalign-TII, which notebook 21 shows, needs probes."""
+    (out / "notebooks/21_comalign_compositional.done").unlink()
+    assert parts.is_whole(out)
+    assert parts.of_folder(out) == ["chan", "comalign", "covalign", "gsl"]
+    said = json.loads((out / "settings.json").read_text())
+    said["set"]["probes"] = "svo=somewhere"
+    (out / "settings.json").write_text(json.dumps(said))
+    assert not parts.is_whole(out)
+    assert parts.of_folder(out) == ["chan", "covalign", "gsl"]
 
 
 def test_all_that_is_published_of_a_data_set_counts(out, tmp_path, monkeypatch):

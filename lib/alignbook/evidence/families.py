@@ -9,7 +9,8 @@ for them and at what the primary claim passes on:
   hypothesis is true, they get it with probability 4 % at most;
 - the shares of the looks that were not taken, where no difference was found: those taken may have
   been wrong;
-- nothing while it is open. A primary claim that is not run takes nothing.
+- nothing while it is open, or cannot be judged so far; all of it where it is never tested, as it is
+  of a longer profile or not testable here.
 
 So a paper without any effect gets a verdict of "reproduced" or "contradicted" with probability 5 %
 at most, whichever looks are taken. For the second way this takes that the look which finds no
@@ -51,7 +52,7 @@ class Finding(NamedTuple):
 
 @dataclass
 class Family:
-    """Members of one paper; `open` if its primary claim is none of them and yet not without doubt."""
+    """Members of one paper; `open` if its primary claim may be judged later, though not now."""
 
     members: list[Member] = field(default_factory=list)
     open: bool = False

@@ -108,8 +108,8 @@ def judge(metrics: pd.DataFrame, profile: str, chosen=None, images=None, trials=
     half the width of a band around zero that they would confirm, should there be no difference.
     `needed` is the seeds with which a contrast plays its part in the verdict. Both are at the share
     of the last look, of the level that decides if no other claim of the family is: 4 % for the
-    primary claim, for another what the family has, by the number of claims; and of n contrasts by
-    n - need + 1 to hold, by need to be reversed. Upper bounds, as Holm is kinder once one is, and
+    primary claim, for another its family's level divided by the number of its claims; and of n
+    contrasts by n - need + 1 to hold, by need to be reversed. Upper bounds, as Holm is kinder once one is, and
     earlier looks find something too.
 
     Raises
@@ -169,7 +169,7 @@ def examined(chosen, profile: str, numbers: Numbers):
         family = families.setdefault(claim.paper, Family())
         if hindered := _not_judged(claim, profile, numbers):
             found[claim.id] = hindered
-            if claim.primary and hindered.verdict not in (NOT_RUN, NOT_TESTABLE):
+            if claim.primary and not claim.untestable and not _too_short(profile, claim):
                 family.open = True
         else:
             same = measured(claim.same, numbers) if claim.same else None
@@ -200,9 +200,13 @@ def _not_judged(claim: Claim, profile: str, numbers: Numbers) -> Finding | None:
     return None
 
 
+def _too_short(profile: str, claim: Claim) -> bool:
+    return PROFILES.index(profile) < PROFILES.index(claim.least)
+
+
 def _missing(claim: Claim, profile: str, numbers: Numbers) -> str:
     """What a claim lacks to be judged; empty where nothing is missing."""
-    if PROFILES.index(profile) < PROFILES.index(claim.least):
+    if _too_short(profile, claim):
         return f"needs the {claim.least} profile; {profile} decides nothing of this"
     terms = dict.fromkeys(term for contrast in claim.contrasts for term in contrast.terms)
     missing = [term for term in terms if term not in numbers.values]

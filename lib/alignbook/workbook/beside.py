@@ -1,6 +1,7 @@
 """Verdicts of other data beside a workbook's own: the world and photographs, and where they disagree."""
 
 import contextlib
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,7 @@ from alignbook.errors import DataError
 from alignbook.evidence import verdicts
 from alignbook.evidence.families import NO_DIFFERENCE
 from alignbook.store import durable
-from alignbook.workbook import folders
+from alignbook.workbook import folders, parts
 
 DECIDED = ("reproduced", "contradicted", NO_DIFFERENCE)
 PUBLISHED = "reference"  # the folder of published results, below that of all results
@@ -40,9 +41,11 @@ def others(kind: str, profile: str, root: Path) -> dict[str, Path]:
 
 
 def _is_judged(place: Path) -> bool:
-    """Whether a results folder has verdicts, as notebook 90 wrote them."""
-    file = place / "claims.csv"
-    return file.exists() and file.stat().st_size > 0 and durable.is_sound(file)
+    """Whether a whole results folder has verdicts, as notebook 90 wrote them."""
+    file, about = place / "claims.csv", place / "about.json"
+    there = file.exists() and file.stat().st_size > 0 and durable.is_sound(file)
+    told = json.loads(about.read_text(encoding="utf-8")) if there and about.exists() else {}
+    return there and told.get("chapters", parts.ALL) == parts.ALL
 
 
 def published(kind: str, profile: str, root: Path = ROOT / "results/reference") -> list[Path]:

@@ -16,10 +16,10 @@ from alignbook import PACKAGE, ROOT
 from alignbook.core.names import PROFILES
 from alignbook.evidence.families import NO_DIFFERENCE
 from alignbook.evidence.printed_tables import PAPERS, REBUILT
-from alignbook.evidence.verdicts import NOT_RUN, VERDICTS
+from alignbook.evidence.verdicts import NOT_RUN, NOT_TESTABLE, VERDICTS
 from alignbook.store import durable
 from alignbook.store.fingerprint import code_hash, trains
-from alignbook.workbook import again, beside, budget, exhibits, start
+from alignbook.workbook import again, beside, budget, exhibits, parts, start
 
 REFERENCE = ROOT / "results/reference"
 PAGE = "docs/gallery.md"
@@ -30,7 +30,7 @@ LEVELS = (
     "Where they stand: six recalls in percent, summed, with the 95 % interval over seeds. Captions that "
     "were permuted in training stand for chance."
 )
-TESTABLE = VERDICTS[:-2]  # all but those on what can't be had here, and on the print
+TESTABLE = {*VERDICTS} - {NOT_TESTABLE, "on paper only"}
 CURVES = "-training"  # ends the name of a figure of loss and dev
 
 
@@ -206,7 +206,7 @@ def _decided(found: list[Reference]) -> str:
     testable, decided = set(), set()
     for claim in dict.fromkeys(each for one in found for each in one.claims.claim):
         said = [_verdict(one, claim) for one in found]
-        if {*said} & {*TESTABLE}:
+        if {*said} & TESTABLE:
             testable.add(claim)
         largest = {one.about["data"]: said for one, said in zip(found, said) if said in start.SAID}
         if {*largest.values()} & {*beside.DECIDED}:
@@ -267,8 +267,8 @@ def _made(one: Reference) -> str:
     machines = dict.fromkeys(f"{each['machine']}, {each['cores']} cores" for each in starts)
     took = f"{'; '.join(machines)}, {hours:.1f} hours, " if starts else ""
     changed = "".join(f", {name} = {value}" for name, value in one.about["set"].items())
-    if (chapters := one.about.get("chapters", "all")) != "all":
-        changed += f"; of {' and '.join(PAPERS[paper] for paper in chapters)} alone so far"
+    if (chapters := one.about.get("chapters", parts.ALL)) != parts.ALL:
+        changed += f"; so far only {' and '.join(PAPERS[paper] for paper in chapters)}"
     return f"{took}published at version {one.about['version']}{changed}{_of_other_code(one)}"
 
 

@@ -14,14 +14,14 @@ from alignbook.workbook import chapters, exhibits, results
 
 
 def of_folder(
-    out: Path, some: Sequence[claims.Claim] | None = None
+    out: Path, some: Sequence[claims.Claim] | None = None, images: Path | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What `verdicts.judge` says of some claims, of all by default.
 
     Parameters
     ----------
-    out : a folder with metrics.csv and runs.csv; times and recalls of single images count where they
-        are there.
+    out : a folder with metrics.csv and runs.csv; times count where they are there.
+    images : a file as images.parquet; without it there is no interval over images.
 
     Raises
     ------
@@ -35,5 +35,5 @@ def of_folder(
     for name, each in exhibits.EXHIBITS.items():
         if each.timed and (file := out / f"efficiency/{name}.csv").exists():
             numbers = chapters.cost_of(name).with_metrics(numbers, pd.read_csv(file))
-    images = pd.read_parquet(file) if (file := out / "images.parquet").exists() else None
-    return verdicts.judge(numbers, profile, some, images, results.trials(made))
+    drawn = None if images is None else pd.read_parquet(images)
+    return verdicts.judge(numbers, profile, some, drawn, results.trials(made))

@@ -22,17 +22,7 @@ from alignbook import ROOT
 from alignbook.evidence.verdicts import JUDGED
 from alignbook.show import figures
 from alignbook.store import durable, verbatim
-from alignbook.workbook import (
-    again,
-    beside,
-    chapters,
-    exhibits,
-    folders,
-    gallery,
-    judged,
-    report,
-    start,
-)
+from alignbook.workbook import again, beside, folders, gallery, judged, parts, report
 from alignbook.workbook.lent import MEASURED
 
 REFERENCE = ROOT / "results/reference"
@@ -60,14 +50,15 @@ def said(book) -> str:
     """How a results folder compares with the published one, in a sentence that leads there from the
     report; "" where there is none, or where its settings are others.
     """
-    folders = beside.published(book.kind, book.profile.name, REFERENCE)
-    if not folders or not (book.out / "metrics.csv").exists():
+    there = beside.published(book.kind, book.profile.name, REFERENCE)
+    if not there or not (book.out / "metrics.csv").exists():
         return ""
-    folder = folders[0]
+    folder = there[0]
     link = f'<a href="../../{beside.PUBLISHED}/{folder.name}/">published reference</a>'
     if book.profile.name == "smoke":
-        name = folder.name.rpartition("-")[2]
-        return f"Tables and figures show the {link}, of the {name} profile, beside ours."
+        names = [each.name.rpartition("-")[2] for each in there]
+        whose = f"the {' or else the '.join(names)} profile"
+        return f"Tables and figures show the {link}, of {whose}, beside ours."
     if book.out.name != folder.name:
         return ""
     found = compare(_metrics(book.out), _metrics(folder))
@@ -213,7 +204,8 @@ def _metrics(folder: Path) -> pd.DataFrame:
 def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) -> list[str]:
     """Put what may be shown of a results folder into `to`, anew; what was left out, and why.
 
-    A folder that is not whole is judged by the chapters that are (`judged`), and about.json names them.
+    Of a folder that is not whole it is the chapters that are: about.json names them, and claims are
+    judged by them alone (`judged`).
 
     Parameters
     ----------
@@ -234,10 +226,11 @@ def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) ->
     try:
         aside.mkdir(parents=True)
         said = set().union(*map(windows, captions))
-        left = [f"{name}: {why}" for name, why in _copy(out, aside, private, said)]
-        durable.write(aside / "curves.csv", curves(out))
-        for name, text in _verdicts_of(out).items():
-            durable.write(aside / f"{name}.csv", text)
+        part = None if parts.is_whole(out) else parts.of_folder(out)
+        left = [f"{name}: {why}" for name, why in _copy(out, aside, private, said, part)]
+        durable.write(aside / "curves.csv", curves(out, part))
+        if part is not None:
+            _judge_part(out, aside)
         durable.write(aside / "about.json", json.dumps(about(out), indent=1) + "\n")
         data = to.name.partition("-")[0]
         others = [each for each in to.parent.glob(f"{data}-*") if each != to]
@@ -254,15 +247,16 @@ def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) ->
     return left
 
 
-def curves(out: Path) -> str:
-    """The points of all curves of training that a results folder's figures show, as CSV: exhibit,
-    arm, seed, curve, step, value.
+def curves(out: Path, part: list[str] | None = None) -> str:
+    """The points of all curves of training that a results folder's figures show, or those of some
+    papers, as CSV: exhibit, arm, seed, curve, step, value.
     """
     files = sorted((out / "figures").glob("*-training.csv"))
-    parts = {path.name.removesuffix("-training.csv"): pd.read_csv(path) for path in files}
-    if not parts:
+    files = [path for path in files if part is None or parts.belongs(path.name, part)]
+    drawn = {path.name.removesuffix("-training.csv"): pd.read_csv(path) for path in files}
+    if not drawn:
         return ""
-    points = pd.concat(parts, names=["exhibit"]).reset_index("exhibit").drop(columns="state")
+    points = pd.concat(drawn, names=["exhibit"]).reset_index("exhibit").drop(columns="state")
     return points.to_csv(index=False, float_format="%.5g")
 
 
@@ -272,8 +266,11 @@ def _problem(out: Path, to: Path) -> str:
     name = f"{said['data'].partition('=')[0]}-{said['profile']}"
     if said["profile"] == "smoke" or out.name != name:
         return f"expected results/{name}, of a profile that decides something and its own settings"
-    if not _is_whole(out) and not chapters_of(out):
-        return "no chapter of it is whole; ./run_all.sh goes on, then publish it"
+    if not parts.is_whole(out):
+        if not (part := parts.of_folder(out)):
+            return "no chapter of it is whole; ./run_all.sh goes on, then publish it"
+        if wrong := parts.problem(out, part):
+            return wrong
     for table in sorted((out / "tables").glob("*.md")):
         if re.search(r"^\|.* reference \|", table.read_text(encoding="utf-8"), re.MULTILINE):
             return (
@@ -283,27 +280,12 @@ def _problem(out: Path, to: Path) -> str:
     return ""
 
 
-def _is_whole(out: Path) -> bool:
-    return (out / f"notebooks/{start.MAP}.done").exists()
-
-
-def chapters_of(out: Path) -> list[str]:
-    """The papers of which every notebook is done in a results folder, in the order of the chapters."""
-    done = {path.stem for path in (out / "notebooks").glob("*.done")}
-    made = exhibits.resolve([], folders.settings_of(out)["data"].partition("=")[0])
-    own = {
-        paper: {name for name in made if exhibits.chapter(name) == paper}
-        for paper in chapters.PAPERS
-    }
-    return [paper for paper, notebooks in own.items() if notebooks and notebooks <= done]
-
-
-def _verdicts_of(out: Path) -> dict[str, str]:
-    """The `VERDICTS` of a folder, as CSV: as notebook 90 wrote them, or of the part that is there."""
-    if _is_whole(out):
-        return {name: (out / f"{name}.csv").read_text(encoding="utf-8") for name in VERDICTS}
-    tables = zip(VERDICTS, judged.of_folder(out), strict=True)
-    return {name: table.to_csv(index=False, float_format="%.8g") for name, table in tables}
+def _judge_part(out: Path, to: Path) -> None:
+    """Write the `VERDICTS` on the part of a results folder whose numbers are in `to` already."""
+    images = out / "images.parquet"
+    found = judged.of_folder(to, images=images if images.exists() else None)
+    for name, table in zip(VERDICTS, found, strict=True):
+        durable.write(to / f"{name}.csv", table.to_csv(index=False, float_format="%.8g"))
 
 
 def _size(folder: Path) -> int:
@@ -321,16 +303,25 @@ def windows(text: str) -> set[tuple[str, ...]]:
     return set(zip(*(words[i:] for i in range(WORDS))))
 
 
-def _copy(out: Path, to: Path, private: bool, said: set) -> Iterator[tuple[str, str]]:
+def _copy(
+    out: Path, to: Path, private: bool, said: set, part: list[str] | None
+) -> Iterator[tuple[str, str]]:
     """Copy numbers, tables and figures; yields the names of those that may not be shown, and why.
 
-    `said` are the windows of all captions that may not be.
+    `said` are the windows of all captions that may not be; `part` the papers to which it is limited.
     """
-    files = [out / f"{name}.csv" for name in NUMBERS]
-    files += [path for pattern in MEASURED for path in sorted(out.glob(pattern))]
-    files += sorted((out / "tables").glob("*.md"))
+
+    def own(paths: Iterable[Path]) -> list[Path]:
+        return sorted(path for path in paths if part is None or parts.belongs(path.name, part))
+
+    names = NUMBERS if part is not None else NUMBERS + VERDICTS
+    files = [out / f"{name}.csv" for name in names]
+    files += own(path for pattern in MEASURED for path in out.glob(pattern))
+    files += own((out / "tables").glob("*.md"))
     for path in files:
         text, name = path.read_text(encoding="utf-8"), path.relative_to(out).as_posix()
+        if part is not None and path.stem in NUMBERS:
+            text = parts.rows(text, part)
         if private and (_quotes(name, text) or not said.isdisjoint(windows(text))):
             yield name, "captions"
             continue
@@ -340,7 +331,7 @@ def _copy(out: Path, to: Path, private: bool, said: set) -> Iterator[tuple[str, 
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         durable.write(to / name, text)
     (to / "figures").mkdir()
-    for path in sorted((out / "figures").glob("*.png")):
+    for path in own((out / "figures").glob("*.png")):
         numbers = path.with_suffix(".csv")
         drawn = numbers.read_text(encoding="utf-8") if numbers.exists() else ""
         if private and figures.shows_pictures(path):
@@ -407,7 +398,7 @@ def about(out: Path) -> dict:
     return {
         "data": said["data"].partition("=")[0],
         "profile": said["profile"],
-        "chapters": "all" if _is_whole(out) else chapters_of(out),
+        "chapters": parts.ALL if parts.is_whole(out) else parts.of_folder(out),
         "seeds": said["seeds"],
         "set": {name: _without_place(value) for name, value in said["set"].items()},
         "version": version(ROOT),  # at which it was published
