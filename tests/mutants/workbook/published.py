@@ -2,11 +2,21 @@
 
 MUTANTS = {
     "test_published.py": [
-        ("a chapter of one notebook", "if notebooks and notebooks <= done", "if notebooks & done"),
+        (
+            "other chapters' files",
+            "paths if part is None or parts.belongs(path.name, part))",
+            "paths)",
+        ),
+        ("other chapters' rows", "if part is not None and path.stem in NUMBERS:", "if False:"),
         (
             "an earlier start's verdicts",
-            "    if _is_whole(out):\n        return {name: (out",
-            "    if True:\n        return {name: (out",
+            "NUMBERS if part is not None else",
+            "NUMBERS + VERDICTS if part is not None else",
+        ),
+        (
+            "other chapters' curves",
+            "for path in files if part is None or parts.belongs(path.name, part)]",
+            "for path in files]",
         ),
         ("all data count", 'to.parent.glob(f"{data}-*")', 'to.parent.glob("[!.]*")'),
         ("an interval of the mean", "np.sqrt(1 / m + 1 / n)", "np.sqrt(1 / m)"),
