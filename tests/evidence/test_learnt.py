@@ -2,10 +2,11 @@
 
 from types import SimpleNamespace
 
+import looking
 import numpy as np
 import pandas as pd
 import pytest
-from alignbook.evidence import learnt, sequential, verdicts
+from alignbook.evidence import learnt, verdicts
 from alignbook.evidence.claims import load
 
 
@@ -225,9 +226,9 @@ def test_a_control_is_in_doubt_where_noise_may_have_raised_it(long, doubted):
     (claim,) = (each for each in load() if each.id == "chan-codings")
     found = verdicts.doubtful(claim, verdicts.Numbers(metrics))
     assert found == ({("chan-T3", name): len(long)} if doubted else {})
-    wanted = sequential.wanted(metrics, "laptop", [claim])
+    wanted = looking.wanted(metrics, "laptop", [claim])
     assert wanted.get(("chan-T3", name)) == (3 if doubted and len(long) < 3 else None)
-    assert sequential.wanted(metrics, "laptop", [claim], most=1) == {}
+    assert looking.wanted(metrics, "laptop", [claim], most=1) == {}
     # beside one that surely moved no seed would change the verdict
     sure = pd.DataFrame(
         [("chan-T3", "visual-codebook-long", "RSUM", 0, 400.0)], columns=columns[:5]
@@ -274,7 +275,7 @@ def of_hard_coding(metrics) -> tuple[str, str, dict]:
     """Verdict and reason of CHAN's primary claim, and the seeds that are wanted for it."""
     (claim,) = (each for each in load() if each.id == "chan-hard-coding")
     found, _ = verdicts.judge(metrics, "laptop", [claim])
-    return found.verdict[0], found.why[0], sequential.wanted(metrics, "laptop", [claim])
+    return found.verdict[0], found.why[0], looking.wanted(metrics, "laptop", [claim])
 
 
 @pytest.mark.parametrize("sign, decided", [(1, "reproduced"), (-1, "contradicted")])

@@ -3,11 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
+import looking
 import numpy as np
 import pandas as pd
 import pytest
 from alignbook.core.names import COLUMNS
-from alignbook.evidence import claims, looks, printed_tables, sequential, statistics, verdicts
+from alignbook.evidence import claims, looks, printed_tables, statistics, verdicts
 from alignbook.evidence.claims import Term
 from alignbook.evidence.contrasts import Numbers
 from alignbook.workbook import results
@@ -300,7 +301,7 @@ def test_a_mean_over_targets_is_over_those_that_the_data_has(targets, mean, alon
         *(side.value(lambda t: 1.0 + (t.target == "coco")) for side in (same.first, same.second))
     )
     assert value == 0 and same.unit == "%" and same.high == 4.8
-    wanted = sequential.wanted(metrics, "laptop", [claim])
+    wanted = looking.wanted(metrics, "laptop", [claim])
     assert wanted.get(("comalign-TI", "clip")) == (None if alone == "coco" else 5)
 
 

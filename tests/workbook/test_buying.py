@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from alignbook import ROOT
-from alignbook.evidence import claims, tuning_error
+from alignbook.evidence import claims, sequential, tuning_error
 from alignbook.store import durable, runs
 from alignbook.workbook import arm_runs, buying, exhibits, jobs, profiles, results
 
@@ -37,7 +37,8 @@ def book(monkeypatch):
 
     def gather(asked, listed):
         own.looks.append(listed[listed.role == "report"].groupby("arm").size().to_dict())
-        return {"metrics": None, "images": None, "runs": None}
+        timings = pd.DataFrame({"run": listed.key, "steps": 100.0})
+        return {"metrics": None, "images": None, "runs": None, "timings": timings}
 
     monkeypatch.setattr(results, "arms", arms)
     monkeypatch.setattr(results, "gather", gather)
@@ -55,23 +56,40 @@ def book(monkeypatch):
     return own
 
 
-def bought(monkeypatch, book, answers):
-    """What is bought where each look is answered by the next of these."""
+(PRIMARY,) = [each.id for each in claims.load() if each.paper == "chan" and each.primary]
+
+
+def bought(monkeypatch, book, answers, needed=()):
+    """What is bought where each look is answered by the next of these: by claim, the seeds that each of
+    its arms' next look takes; `needed` are the seeds that would decide it.
+    """
     waiting, asked = list(answers), []
 
-    def wanted(metrics, profile, chosen, most, images, trials):
+    def standing(metrics, profile, chosen, most, trials):
         asked.append((profile, [claim.id for claim in chosen], most))
-        return waiting.pop(0)
+        return {
+            claim: sequential.Standing("", max(arms.values(), default=0), frozenset(arms))
+            for claim, arms in waiting.pop(0).items()
+        }
 
-    monkeypatch.setattr(buying.sequential, "wanted", wanted)
+    def judge(metrics, profile, chosen, trials):
+        return (pd.DataFrame({"claim": [*dict(needed)], "needed": [*dict(needed).values()]}),)
+
+    monkeypatch.setattr(buying.sequential, "standing", standing)
+    monkeypatch.setattr(buying.verdicts, "judge", judge)
     return buying.buy(book, "chan", ["chan-T3"]), asked
 
 
+def look(seeds, *arms):
+    """A claim's arms, each of which takes so many seeds."""
+    return {("chan-T3", arm): seeds for arm in arms}
+
+
 def test_looks_go_on_until_nothing_is_wanted(book, monkeypatch):
-    two = {("chan-T3", arm): 5 for arm in PAIR}
-    found, asked = bought(monkeypatch, book, [two, dict.fromkeys(two, 8), {}])
-    assert [look["visual-codebook"] for look in book.looks] == [3, 5, 8]
-    assert {look["max"] for look in book.looks} == {3}  # others keep the first look's seeds
+    looks = [{PRIMARY: look(seeds, *PAIR)} for seeds in (5, 8)] + [{PRIMARY: {}}]
+    found, asked = bought(monkeypatch, book, looks)
+    assert [each["visual-codebook"] for each in book.looks] == [3, 5, 8]
+    assert {each["max"] for each in book.looks} == {3}  # others keep the first look's seeds
     assert sorted(found.seed) == sorted([*range(3, 8)] * 2) and {*found.arm} == {*PAIR}
     assert list(found.columns) == results.LISTED and {*found.role} == {"report"}
     (profile, chosen, most), *_ = asked
@@ -80,8 +98,7 @@ def test_looks_go_on_until_nothing_is_wanted(book, monkeypatch):
 
 
 def test_each_look_trains_its_new_seeds(book, monkeypatch):
-    two = {("chan-T3", arm): 5 for arm in PAIR}
-    bought(monkeypatch, book, [two, {("chan-T3", PAIR[0]): 8}, {}])
+    bought(monkeypatch, book, [{PRIMARY: look(5, *PAIR)}, {PRIMARY: look(8, PAIR[0])}, {}])
     expected = [(arm, seed, False) for arm in sorted(PAIR) for seed in (3, 4)]
     assert book.trained == expected + [(PAIR[0], seed, False) for seed in (5, 6, 7)]
     # how many are done of all up to the end of a look
@@ -118,26 +135,59 @@ def test_a_control_of_one_seed_gets_those_that_it_lacks_and_no_other_single_arm(
         return listed_of({arm: seeds.get((exhibit, arm), ones.get(arm, 3)) for arm in names})
 
     monkeypatch.setattr(results, "arms", arms)
-    three = {("chan-T3", arm): 3 for arm in names}
-    found, _ = bought(monkeypatch, book, [three, three])
+    three = {PRIMARY: look(3, *names)}
+    found, _ = bought(monkeypatch, book, [three, three])  # the second has them
     assert list(zip(found.arm, found.seed)) == [
         ("visual-codebook-long", 1),
         ("visual-codebook-long", 2),
     ]
 
 
-def test_nothing_beyond_the_most_seeds(book, monkeypatch):
-    far = {("chan-T3", arm): 40 for arm in PAIR}
-    found, _ = bought(
-        monkeypatch, book, [far, far]
-    )  # a second look that wants no more than is there
-    assert found.seed.max() == 11 and len(book.looks) == 2
-
-
 def test_a_long_profile_buys_for_all_claims(book, monkeypatch):
     book.profile = profiles.get("overnight")
     _, asked = bought(monkeypatch, book, [{}])
     assert len(asked[0][1]) == sum(each.paper == "chan" for each in claims.load()) > 5
+
+
+def test_what_takes_least_to_decide_comes_first_as_far_as_the_share_goes(book, monkeypatch):
+    """12 runs of 100 steps are there: half of these steps are six seeds more, the primary's too."""
+    monkeypatch.setattr(buying, "SHARE", 0.5)
+    book.profile = profiles.get("overnight")
+    hard, soft, top, base = *PAIR, "max", "base-model"
+    claims_ = {PRIMARY: look(5, hard), "near": look(5, top), "far": look(5, soft, base)}
+    needed = {PRIMARY: 200.0, "near": 6.0, "far": 9.0}
+
+    def seeds_after(needed, *looks):
+        book.looks, book.trained = [], []
+        bought(monkeypatch, book, [*looks, {}], needed)
+        return book.looks[-1]
+
+    first = {hard: 5, top: 5, soft: 3, base: 3}
+    assert seeds_after(needed, claims_) == first  # "far" would take four more, two are left
+    second = {"near": look(8, top), "far": look(5, soft)}
+    assert seeds_after(needed, claims_, second) == first | {soft: 5}
+    assert seeds_after(needed | {"near": np.inf}, claims_) == {hard: 5, top: 3, soft: 5, base: 5}
+    one = {PRIMARY: look(5, hard), "near": look(5, hard, top), "far": look(5, soft)}
+    assert seeds_after(needed, one) == {hard: 5, top: 5, soft: 5, base: 3}  # hard is paid once
+    primary_alone = {PRIMARY: look(12, *PAIR), "near": look(5, top)}
+    assert seeds_after(needed, primary_alone) == {hard: 12, soft: 12, top: 3, base: 3}
+    unjudged = {"far": look(5, soft, base), "near": look(5, top), "new": look(5, hard)}
+    assert seeds_after({"far": 5.0}, unjudged) == {hard: 5, top: 5, soft: 3, base: 3}
+
+
+def test_what_is_not_trained_costs_nothing(book, monkeypatch):
+    monkeypatch.setattr(buying, "SHARE", 0.0)
+    book.profile = profiles.get("overnight")
+    gather = results.gather
+
+    def untrained(asked, listed):
+        found = gather(asked, listed)
+        found["timings"].loc[found["timings"].run.str.startswith("base"), "steps"] = 0.0
+        return found
+
+    monkeypatch.setattr(results, "gather", untrained)
+    bought(monkeypatch, book, [{"free": look(5, "base-model"), "dear": look(5, "max")}, {}])
+    assert book.looks[-1] == {**dict.fromkeys([*PAIR, "max"], 3), "base-model": 5}
 
 
 def test_who_says_how_many_seeds_buys_none():

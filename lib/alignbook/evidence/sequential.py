@@ -21,7 +21,7 @@ from alignbook.evidence.contrasts import LEVEL, Numbers, found_beyond, found_ins
 from alignbook.evidence.families import PRIMARY, Family, Member
 from alignbook.evidence.looks import LOOKS
 
-__all__ = ["FUTILE", "LOOKS", "Standing", "standing", "wanted"]
+__all__ = ["FUTILE", "LOOKS", "Standing", "standing"]
 FUTILE = 0.2  # the probability of being decided, below which no more seeds are taken
 
 
@@ -37,32 +37,16 @@ class Standing(NamedTuple):
     arms: frozenset[tuple[str, str]] = frozenset()
 
 
-def wanted(
-    metrics: pd.DataFrame,
-    profile: str,
-    chosen=None,
-    most: int = LOOKS[-1],
-    images=None,
-    trials=None,
-) -> dict[tuple[str, str], int]:
-    """How many seeds an arm's next look takes, by exhibit and row; an arm without one is left out.
-
-    Parameters
-    ----------
-    metrics, profile, chosen, images, trials : as `verdicts.judge` takes them. No interval over
-        images is asked for here.
-    most : seeds that may be had at all.
-    """
-    found: dict[tuple[str, str], int] = {}
-    for each in standing(metrics, profile, chosen, most, trials).values():
-        found |= {arm: max(each.seeds, found.get(arm, 0)) for arm in each.arms}
-    return found
-
-
 def standing(
     metrics: pd.DataFrame, profile: str, chosen=None, most: int = LOOKS[-1], trials=None
 ) -> dict[str, Standing]:
-    """Where each claim stands, by its id; the parameters are those of `wanted`."""
+    """Where each claim stands, by its id.
+
+    Parameters
+    ----------
+    metrics, profile, chosen, trials : as `verdicts.judge` takes them.
+    most : seeds that may be had at all.
+    """
     chosen = claims.load() if chosen is None else chosen
     numbers = Numbers(metrics, None, trials)
     chosen = verdicts.there(chosen, numbers)
