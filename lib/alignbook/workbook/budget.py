@@ -15,9 +15,11 @@ import pandas as pd
 from alignbook import ROOT
 from alignbook.core.names import BASE_MODEL, row_and_target, slug
 from alignbook.evidence import claims
+from alignbook.evidence.entries import is_short
 from alignbook.evidence.learnt import LONGER
 from alignbook.store import durable
 from alignbook.workbook import arm_runs, chapters, exhibits, profiles
+from alignbook.workbook.buying import SHARE
 from alignbook.workbook.exhibits import EXHIBITS
 
 # Core-seconds of a laptop run, by chapter.
@@ -32,7 +34,8 @@ def planned(profile, data: str) -> pd.DataFrame:
     """Arms, runs and mean steps a run of each exhibit, and of the seeds that are bought for a paper.
 
     A run that several exhibits show counts for the one whose jobs begin first. `<paper>-seeds` are
-    the runs of the paper's primary claim from the first look to `exhibits.EXPECTED` seeds.
+    the runs of the paper's primary claim from the first look to `exhibits.EXPECTED` seeds; from
+    overnight on, if that is more, what `buying.SHARE` allows of the paper's own runs.
     """
     lines = []
     for exhibit, arms in of_arms(profile, data).items():
@@ -54,8 +57,18 @@ def planned(profile, data: str) -> pd.DataFrame:
         for exhibit, name in arms:
             new |= _trainings(exhibit, name, profile, data, more, trials=False)
         if new:
-            lines.append((f"{paper}-seeds", len(arms), len(new), np.mean(list(new.values()))))
+            line = len(arms), len(new), np.mean(list(new.values()))
+            if not is_short(profile.name):
+                line = max(line, _shared(paper, lines), key=lambda x: x[1] * x[2])
+            lines.append((f"{paper}-seeds", *line))
     return pd.DataFrame(lines, columns=["exhibit", "arms", "runs", "steps"])
+
+
+def _shared(paper: str, lines: list[tuple]) -> tuple[int, int, float]:
+    """Arms, runs and mean steps of the seeds that a paper's claims share, after its planned lines."""
+    own = [line[1:] for line in lines if exhibits.paper(line[0]) == paper]
+    arms, runs = (sum(column) for column in list(zip(*own))[:2])
+    return arms, round(SHARE * runs), sum(n * steps for _, n, steps in own) / runs
 
 
 def of_arms(profile, data: str) -> dict[str, dict[str, tuple[dict, dict]]]:

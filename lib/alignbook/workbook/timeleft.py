@@ -15,6 +15,7 @@ from statistics import NormalDist, median
 
 from alignbook import ROOT
 from alignbook.core.names import slug
+from alignbook.evidence.entries import is_short
 from alignbook.workbook import chapters, exhibits
 from alignbook.workbook.graph import Graph, title
 
@@ -92,7 +93,11 @@ class Plan:
         return OTHERS.get(kind, 10)
 
     def _bought(self, paper: str) -> float:
-        """How many seeds the published run bought for a paper, to one that is planned."""
+        """How many seeds the published run bought for a paper, to one that is planned. A longer profile
+        is planned by the share that they may take.
+        """
+        if not is_short(self.profile.name):
+            return 1.0
         file = PUBLISHED / f"{self.data}-{self.profile.name}" / "contrasts.csv"
         lines = (
             csv.DictReader(file.read_text(encoding="utf-8").splitlines()) if file.exists() else ()
