@@ -149,6 +149,10 @@ def test_no_difference_by_hand(band, middle, expected):
     if expected == "no difference":
         unit = "1 %" if "no_difference" in band else "4 points"
         assert found.why == f"surely within ±{unit}, the band named beforehand"
+    elif band == {"no_difference_points": 30.0}:
+        assert found.why == "it holds; surely within ±30 points, the band named beforehand"
+    else:
+        assert "surely within" not in found.why
 
 
 def test_p_of_no_difference_is_of_two_one_sided_tests_at_each_look():

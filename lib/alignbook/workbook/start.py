@@ -118,14 +118,17 @@ def answers(claims: pd.DataFrame, contrasts: pd.DataFrame) -> list[str]:
 
 
 def verdict_of(row) -> str:
-    """A claim's verdict, with its band if it is that there is no difference.
+    """A claim's verdict, with its band if it is that there is no difference, or one within it.
 
     >>> from types import SimpleNamespace as Row
     >>> verdict_of(Row(verdict="no difference", why="surely within ±4.8 %, the band named beforehand"))
     'no difference beyond ±4.8 %'
+    >>> verdict_of(Row(verdict="reproduced", why="it holds; surely within ±4.8 %, the band named beforehand"))
+    'reproduced, within ±4.8 %'
     """
-    band = re.search("±[^,]+", row.why) if row.verdict == NO_DIFFERENCE else None
-    return f"{row.verdict} beyond {band[0]}" if band else row.verdict
+    band = re.search("surely within (±[^,]+)", row.why)
+    beyond = " beyond" if row.verdict == NO_DIFFERENCE else ", within"
+    return f"{row.verdict}{beyond} {band[1]}" if band else row.verdict
 
 
 def lacks(row) -> str:

@@ -124,6 +124,8 @@ MUTANTS = {
         ("the others have all", "share = 1 - PRIMARY + PRIMARY * passed", "share = 1.0"),
         ("the primary has all", "level = LEVEL * PRIMARY", "level = LEVEL"),
         ("the primary is shown at all", 'line["holm"] = min(1.0, p / PRIMARY)', 'line["holm"] = p'),
+        ("small differences are not told", "if took and inside[-1] <= level:", "if False:"),
+        ("all differences are small", "if took and inside[-1] <= level:", "if took and same:"),
         ("the last look decides", "        if took:\n            break\n", ""),
         ("what is left is not counted", "holm = min(1.0, holm / share)", "holm = min(1.0, holm)"),
     ],
