@@ -49,6 +49,7 @@ HOLES = """
 import ctypes, torch
 from alignbook.store import stopwatch
 ctypes.CDLL(None).mallopt(stopwatch.M_MMAP_MAX, 0)
+torch.ones(2**14)  # its code is in memory from now on
 watch, held = stopwatch.Peak("cpu"), []
 for size in range(8, 16):
     gone = torch.ones(size * 2**18)  # so many MB
@@ -62,7 +63,7 @@ print(watch.taken())
 def test_the_peak_is_of_what_is_there_at_once():
     """Whatever holes it would leave in a heap like that of processes that begin warm."""
     done = subprocess.run([sys.executable, "-c", HOLES], capture_output=True, text=True)
-    assert 14e6 < float(done.stdout) < 40e6, done.stderr  # and not 92 MB
+    assert 14e6 < float(done.stdout) < 25e6, done.stderr  # and not 92 MB
 
 
 def test_a_fresh_process_says_what_it_measured_or_that_it_could_not(capfd):
