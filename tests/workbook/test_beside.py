@@ -68,6 +68,20 @@ def test_published_verdicts_stand_where_there_are_no_others(results, tmp_path):
     assert list(beside.table(book(out)))[2:] == ["world, laptop", "flickr8k, overnight"]
 
 
+def test_a_part_does_not_speak_for_its_data(results):
+    """Of published chapters the whole run of a smaller profile is taken."""
+    out = results(world_overnight=WORLD)
+    results(flickr8k_laptop=PHOTOGRAPHS, flickr8k_overnight=PHOTOGRAPHS)
+    (out / "reference").mkdir()
+    for name in ("flickr8k-laptop", "flickr8k-overnight"):
+        (out / name).rename(out / "reference" / name)
+    about = out / "reference/flickr8k-overnight/about.json"
+    for chapters, expected in (("all", "overnight"), (["gsl"], "laptop")):
+        about.write_text(json.dumps({"chapters": chapters}))
+        found = beside.others("world", "overnight", out)
+        assert found == {"flickr8k": out / f"reference/flickr8k-{expected}"}
+
+
 def test_other_settings_are_named(results):
     out = results(world_laptop=WORLD, flickr8k_laptop=PHOTOGRAPHS)
     for kind, changed in (("flickr8k", {"base": "photo-tower"}), ("world", {"chan_steps": "7"})):

@@ -330,6 +330,11 @@ def test_the_reference_of_an_exhibit_is_that_of_its_profile(tmp_path, monkeypatc
         told.to_csv(tmp_path / f"world-{name}/summary.csv", index=False)
     assert numbers("laptop") == [1.0] and numbers("smoke") == numbers("overnight") == [2.0]
     assert numbers("gpu") is None
+    lines = [("chan-F3", "sum", "RSUM", 5.0)]
+    told = pd.DataFrame(lines, columns=["exhibit", "row", "column", "mean"])
+    told.to_csv(tmp_path / "world-overnight/summary.csv", index=False)  # a part
+    assert numbers("smoke") == [1.0] and numbers("smoke", "chan-F3") == [5.0]
+    assert numbers("overnight") is None
     assert numbers("laptop", "chan-F4") is None and numbers("laptop", kind="flickr8k") is None
 
 
@@ -347,6 +352,8 @@ def test_what_the_report_says_of_the_reference(tmp_path, monkeypatch):
         assert "Of 1 numbers" in published.said(book) and f", {outside} lie" in published.said(book)
     book.profile.name = "smoke"
     assert "of the laptop profile" in published.said(book)
+    shutil.copytree(there, there.with_name("world-overnight"))
+    assert "of the overnight or else the laptop profile" in published.said(book)
     book.profile.name, book.out = "laptop", tmp_path / "world-laptop-1a2b3c"  # other settings
     out.rename(book.out)
     assert published.said(book) == ""

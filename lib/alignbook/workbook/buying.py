@@ -102,6 +102,7 @@ def _more(book, chosen: list, first, listed) -> dict[tuple[str, str], int]:
     left = SHARE * steps[before].sum() - steps[~before].sum()
     arms = _arms(book, listed, steps)
     have = arms.have.copy()
+    primary = {each.id for each in chosen if each.primary}
 
     def price(claim: str, seeds: float) -> float:
         """Steps that this many seeds take of a claim's arms."""
@@ -115,7 +116,6 @@ def _more(book, chosen: list, first, listed) -> dict[tuple[str, str], int]:
         to_decide = price(claim, open_[claim].seeds if np.isnan(seeds) else seeds)
         return claim not in primary, to_decide, claim
 
-    primary = {each.id for each in chosen if each.primary}
     for claim in sorted(open_, key=place):
         cost, seeds = price(claim, open_[claim].seeds), open_[claim].seeds
         if claim in primary or cost <= left:

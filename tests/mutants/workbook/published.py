@@ -67,6 +67,11 @@ MUTANTS = {
         ("smoke may be published", 'said["profile"] == "smoke" or ', ""),
         ("what shows itself is published", "if re.search(", "if not re.search("),
         ("others do not count", "[aside, *others]", "[aside]"),
+        (
+            "a part hides the rest",
+            "        if len(own := found[found.exhibit == exhibit]):\n            return own",
+            "        own = found[found.exhibit == exhibit]\n        return own if len(own) else None",
+        ),
         ("paths are published", "Path(place).name", "place"),
     ]
 }

@@ -1,0 +1,7 @@
+"""Wrong versions of `alignbook.workbook.beside`."""
+
+MUTANTS = {
+    "test_beside.py": [
+        ("a part speaks for its data", 'told.get("chapters", parts.ALL) == parts.ALL', "True")
+    ]
+}
