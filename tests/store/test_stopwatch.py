@@ -5,7 +5,9 @@ import os
 import platform
 import subprocess
 import sys
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 import torch
 from alignbook.store import stopwatch
@@ -64,6 +66,29 @@ def test_the_peak_is_of_what_is_there_at_once():
     """Whatever holes it would leave in a heap like that of processes that begin warm."""
     done = subprocess.run([sys.executable, "-c", HOLES], capture_output=True, text=True)
     assert 14e6 < float(done.stdout) < 25e6, done.stderr  # and not 92 MB
+
+
+def test_rows_are_measured_by_turns_and_their_seeds_with_them(tmp_path, monkeypatch):
+    """One row has two seeds, one has four, and three measurements were asked for."""
+    lines = [("a", 1, "a1"), ("a", 0, "a0"), *(("b", n, f"b{n}") for n in range(4))]
+    listed = pd.DataFrame(lines, columns=["arm", "seed", "key"]).assign(exhibit="x", role="report")
+    book, asked = SimpleNamespace(out=tmp_path), []
+    monkeypatch.setattr(
+        stopwatch, "in_fresh_process", lambda measure, *given: asked.append(given) or {"s": 1}
+    )
+
+    def measured(times):
+        found = stopwatch.alone(book, listed, None, lambda *which: which, times)
+        return [*found[["row", "seed", "run"]].itertuples(index=False, name=None)]
+
+    found = measured(3)
+    assert found == [
+        *(("a", 0, "a0"), ("b", 0, "b0"), ("a", 1, "a1"), ("b", 1, "b1")),
+        *(("a", 2, "a0"), ("b", 2, "b2"), ("b", 3, "b3")),
+    ]
+    assert asked == [(row, key) for row, _, key in found]
+    assert measured(3) == found and len(asked) == 7  # what is there is not measured again
+    assert measured(5)[-3:] == [("b", 3, "b3"), ("a", 4, "a0"), ("b", 4, "b0")]
 
 
 def test_a_fresh_process_says_what_it_measured_or_that_it_could_not(capfd):

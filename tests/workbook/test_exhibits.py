@@ -1,8 +1,8 @@
 """Which arms exhibits have, which of them begin first, and for which seeds are bought."""
 
 import pytest
-from alignbook.core.names import BASE_MODEL
-from alignbook.evidence import claims
+from alignbook.core.names import BASE_MODEL, row_and_target
+from alignbook.evidence import claims, entries, looks
 from alignbook.workbook import chapters, exhibits, profiles, timeleft
 
 PROFILES = ("smoke", "laptop", "overnight", "gpu")
@@ -44,3 +44,24 @@ def test_before_overnight_seeds_are_bought_for_primary_claims_alone():
     assert {*exhibits.FIRST} < {*long} and "base-models" not in long
     assert "chan-T1" in long and "chan-T1" not in bought("overnight", "flickr8k")  # not made there
     assert bought("smoke") == bought("laptop", seeds="4") == []
+
+
+def test_overnight_has_seeds_of_what_claims_rest_on():
+    """But for CHAN's SGR and SAF, of which only times are asked: these take no training."""
+    rested = {
+        (term.exhibit, term.row)
+        for claim in claims.load()
+        if not claim.untestable
+        for contrast in claim.contrasts
+        for term in contrast.terms
+    }
+    arms = [(name, arm) for name, each in exhibits.EXHIBITS.items() for arm in each.arms]
+    once = {(name, row_and_target(arm.name)[0]) for name, arm in arms if arm.single("overnight")}
+    assert once & rested == {("chan-F3", "sgr"), ("chan-F3", "saf")}
+    assert {name for name, _ in once - rested} > {"chan-T2", "covalign-ladder", "gsl-switches"}
+    assert not [arm for _, arm in arms if arm.single("gpu") and arm.seeds != "first"]
+
+
+def test_times_are_measured_as_often_as_claims_are_looked_at():
+    assert entries.measurements("smoke") == 1
+    assert {*map(entries.measurements, PROFILES[1:])} == {looks.LOOKS[-1]}

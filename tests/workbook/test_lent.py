@@ -52,10 +52,15 @@ def comparing(book, name="chan-F3") -> float:
 
 
 def test_published_times_are_taken_once_and_said_to_be_of_another_machine(book, capsys):
+    assert lent.seconds(book.out) == {
+        "chan-F3, time and memory": 2.0,
+        "gsl-T2, time and memory": 2.0,
+    }
     found = lent.ready(book.out, "efficiency/chan-F3")
     assert {file.stem for file in found} == {"chan-F3", "chan-F3-wide"}
     jobs.efficiency(book, "chan-F3")
     assert not lent.ready(book.out, "efficiency/chan-F3")  # so that the next is measured alone
+    assert [*lent.seconds(book.out)] == ["gsl-T2, time and memory"]
     assert f"time and memory of 1 models, measured on {WHERE}" in capsys.readouterr().out
     assert comparing(book) == comparing(book, "chan-F3-wide") == 0.1
     assert "0.10000000000000001" in (book.out / "efficiency/chan-F3.csv").read_text()

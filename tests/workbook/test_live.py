@@ -568,7 +568,9 @@ def one_run(seed: int, slower: float, chapters: dict, folder) -> list[float]:
 
 def test_where_what_ended_was_stored_the_rest_is_expected_to_be(tmp_path):
     """As in a class, which got all runs: a run planned for 1.5 hours takes some minutes."""
-    plan = timeleft.Plan(profiles.get("laptop"), "world", list(exhibits.NOTEBOOKS), "arm", 2, {})
+    timed = (name for name, each in exhibits.EXHIBITS.items() if each.timed)
+    lent = {graph.title(["efficiency", name]): 2.0 for name in timed}  # as main_job tells it
+    plan = timeleft.Plan(profiles.get("laptop"), "world", list(exhibits.NOTEBOOKS), "arm", 2, lent)
     seconds = collections.defaultdict(lambda: 5.0)
     for words in ["data"], ["base"], *(["notebook", name] for name in plan.notebooks):
         seconds[tuple(words)] = plan.seconds(words)
@@ -736,6 +738,7 @@ def test_the_time_left_of_a_recorded_run_is_right_within_three_tenths(path, tmp_
     lines = [f"{claim},{seeds}" for claim, seeds in ran.get("published", {}).items()]
     known.write_text("\n".join(["claim,seeds", *lines]))
     monkeypatch.setattr(timeleft, "PUBLISHED", tmp_path)
+    monkeypatch.setattr(timeleft, "measurements", {"smoke": 1, "laptop": 3}.get)  # as they were
     plan = dataclasses.replace(
         PLAN,
         profile=profiles.get(ran.get("profile", "smoke"), ran.get("data", "world")),

@@ -18,7 +18,8 @@ class Arm(NamedTuple):
     Attributes
     ----------
     name : "row → target" shows its numbers in the row's columns of that target.
-    seeds : "all" reporting seeds, the "first" alone, or the "first" alone "before overnight".
+    seeds : "all" reporting seeds, the "first" alone, or the "first" alone before "overnight" or "gpu".
+        Overnight has one seed of what no claim rests on.
     tuned : "always", or from "overnight" or "gpu" on: before that the first candidate is taken.
     later : the kinds of data, as in `on`, whose laptop profile leaves it out, which buys seeds for
         few questions; it is made in smoke, to show that it runs, and from overnight on.
@@ -40,17 +41,27 @@ class Arm(NamedTuple):
 
     def single(self, profile: str) -> bool:
         """Whether it runs with the first seed alone in a profile."""
-        return self.seeds == "first" or self.seeds == "before overnight" and is_short(profile)
+        return self.seeds == "first" or profile in _BEFORE.get(self.seeds, ())
 
     def untuned(self, profile: str) -> bool:
         """Whether a profile takes its first candidate, without trials."""
-        before = {"overnight": ("smoke", "laptop"), "gpu": ("smoke", "laptop", "overnight")}
-        return profile in before.get(self.tuned, ())
+        return profile in _BEFORE.get(self.tuned, ())
+
+
+_BEFORE = {"overnight": ("smoke", "laptop"), "gpu": ("smoke", "laptop", "overnight")}
+
+
+MEASUREMENTS = 12  # of a timed model: as many as the last look at a claim has
+
+
+def measurements(profile: str) -> int:
+    """How often time and memory of a model are measured; once in smoke, where they mean nothing."""
+    return 1 if profile == "smoke" else MEASUREMENTS
 
 
 def is_short(profile: str) -> bool:
     """Whether a profile comes before overnight."""
-    return profile in ("smoke", "laptop")
+    return profile in _BEFORE["overnight"]
 
 
 def arms(*names: str, **facts) -> tuple[Arm, ...]:
@@ -77,7 +88,8 @@ class Exhibit:
         without that too.
     domain : the world's domain that its arms are trained and tested on.
     folds : recalls are those of the whole test split ("5K") and of its five fifths ("1K").
-    timed : time is measured too, alone on the machine, by the paper's `cost`.
+    timed : time is measured too, alone on the machine, by the paper's `cost`, so often as
+        `measurements` says.
     """
 
     notebook: str

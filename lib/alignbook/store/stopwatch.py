@@ -78,20 +78,26 @@ def resident(what: str) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(what))
 
 
-def alone(book, listed: pd.DataFrame, measure, given) -> pd.DataFrame:
+def alone(book, listed: pd.DataFrame, measure, given, times: int = 1) -> pd.DataFrame:
     """What `measure(*given(row, key))` says of every row and seed, from
     `book.out/efficiency/<exhibit>.csv`, which is made if it isn't of these runs.
 
-    Every model has a process of its own, one after the other, the rows by turns; nothing else
+    Every measurement has a process of its own, one after the other, the rows by turns; nothing else
     should run meanwhile.
 
     Parameters
     ----------
     listed : the runs of one exhibit, as `results.arms` lists them.
+    times : how often a row is measured at least, its seeds by turns: no time depends on weights.
+        `seed` counts a row's measurements; the first are its seeds'.
     """
     (exhibit,) = listed.exhibit.unique()
     file = book.out / "efficiency" / f"{exhibit}.csv"
-    reported = listed[listed.role == "report"].sort_values("seed", kind="stable")
+    reported = listed[listed.role == "report"]
+    rows = [own.sort_values("seed") for _, own in reported.groupby("arm", sort=False)]
+    turns = [own.iloc[np.arange(max(times, len(own))) % len(own)] for own in rows]
+    reported = pd.concat([own.assign(seed=range(len(own))) for own in turns])
+    reported = reported.sort_values("seed", kind="stable")
     wanted = reported[["arm", "seed", "key"]].rename(columns={"arm": "row", "key": "run"})
     if file.exists():
         found = pd.read_csv(file)

@@ -9,7 +9,9 @@ import shutil
 from pathlib import Path
 
 from alignbook.store import durable
+from alignbook.workbook.exhibits import EXHIBITS
 from alignbook.workbook.folders import UNPACKED
+from alignbook.workbook.graph import title
 
 MEASURED = ("efficiency/*.csv", "benchmarks/*.csv")  # of a results folder
 
@@ -31,6 +33,12 @@ def published(out: Path) -> bool:
 def ready(out: Path, name: str) -> list[Path]:
     """The files of times that lie ready in a results folder under a name, or one that begins so."""
     return sorted((out / UNPACKED).glob(f"{name}*.csv"))
+
+
+def seconds(out: Path) -> dict[str, float]:
+    """What the jobs that find their times ready are planned to take, by title."""
+    names = (file.stem for file in ready(out, "efficiency/") if file.stem in EXHIBITS)
+    return {title(["efficiency", name]): 2.0 for name in names}
 
 
 def take(out: Path, name: str) -> bool:

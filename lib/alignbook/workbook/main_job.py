@@ -194,7 +194,7 @@ def walk(
         notebooks,
         spread,
         cores,
-        timeleft.earlier(starts_of(out), machine(place), cores),
+        timeleft.earlier(starts_of(out), machine(place), cores) | lent.seconds(out),
     )
     began, idle = time.monotonic(), False
     heading = f"{plan.data}, {settings['profile']} profile"

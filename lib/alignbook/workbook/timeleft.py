@@ -15,7 +15,7 @@ from statistics import NormalDist, median
 
 from alignbook import ROOT
 from alignbook.core.names import slug
-from alignbook.evidence.entries import is_short
+from alignbook.evidence.entries import is_short, measurements
 from alignbook.workbook import chapters, exhibits
 from alignbook.workbook.graph import Graph, title
 
@@ -88,8 +88,8 @@ class Plan:
         if kind == "notebook":
             return exhibits.NOTEBOOKS[names[0]].expected.get(self.profile.name, OTHERS["notebook"])
         if kind == "efficiency":
-            models = len(exhibits.arms(names[0], self.data, self.profile)) * self.profile.seeds
-            return models * besides(words)["model"]
+            models = len(exhibits.arms(names[0], self.data, self.profile))
+            return models * measurements(self.profile.name) * besides(words)["model"]
         return OTHERS.get(kind, 10)
 
     def _bought(self, paper: str) -> float:

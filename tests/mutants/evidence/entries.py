@@ -2,6 +2,13 @@
 
 MUTANTS = {
     "test_covalign_arms.py": [
-        ("once: in every profile", '"before overnight" and is_short(profile)', '"before overnight"')
-    ]
+        ("once: in every profile", "profile in _BEFORE.get(self.seeds, ())", 'self.seeds != "all"')
+    ],
+    "test_exhibits.py": [
+        (
+            "once: of what no claim rests on, several",
+            "profile in _BEFORE.get(self.seeds, ())",
+            'profile in _BEFORE["overnight"] and self.seeds != "all"',
+        )
+    ],
 }

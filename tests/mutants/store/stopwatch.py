@@ -16,6 +16,10 @@ MUTANTS = {
         ("kept: nothing", "if file.exists():", "if False:"),
     ],
     "test_stopwatch.py": [
+        ("turns: once a seed", "max(times, len(own))", "len(own)"),
+        ("turns: of the first seed alone", ") % len(own)]", ") * 0]"),
+        ("turns: seeds beyond them are left out", "max(times, len(own))", "times"),
+        ("turns: counted by seeds", ".assign(seed=range(len(own)))", ""),
         (
             "rounds: the warm-up counts",
             "spent, result = [], work()",

@@ -139,18 +139,19 @@ def test_the_wide_table_is_in_units_of_hard_coding(monkeypatch, tmp_path):
 def test_figure_3_is_measured_at_the_papers_width_too_while_nothing_else_runs(monkeypatch):
     measured = []
     monkeypatch.setattr(
-        cost.stopwatch, "alone", lambda book, listed, *_: measured.append([*listed.arm])
+        cost.stopwatch, "alone", lambda _, listed, *__, times: measured.append([*listed.arm, times])
     )
     monkeypatch.setattr(cost, "wide", lambda book: measured.append("wide"))
 
     def arms(*names):
         return pd.DataFrame({"arm": names, "role": "report", "seed": 0, "key": "0"})
 
-    cost.table(None, arms("vse++", "hard", "sgr"))
-    assert measured == [["vse++", "hard", "sgr", "saf"], "wide"]
+    laptop, smoke = (SimpleNamespace(profile=profiles.get(name)) for name in ("laptop", "smoke"))
+    cost.table(laptop, arms("vse++", "hard", "sgr"))
+    assert measured == [["vse++", "hard", "sgr", "saf", 12], "wide"]
     measured.clear()
-    cost.table(None, arms("hard-4", "soft-4"))
-    assert measured == [["hard-4", "soft-4"]]
+    cost.table(smoke, arms("hard-4", "soft-4"))
+    assert measured == [["hard-4", "soft-4", 1]]
 
 
 def test_the_product_makes_every_cosine_in_blocks(monkeypatch):
@@ -197,7 +198,8 @@ def book(monkeypatch, tmp_path):
         assert with_bert is False
         return [dataset, run]
 
-    return SimpleNamespace(inputs=inputs, device="cpu", out=tmp_path)
+    smoke = profiles.get("smoke")
+    return SimpleNamespace(inputs=inputs, device="cpu", out=tmp_path, profile=smoke)
 
 
 def test_a_model_is_measured_on_all_images_and_some_captions(book):

@@ -200,7 +200,8 @@ def planned(profile, exhibit) -> set:
     [
         ("smoke", [13, 12, 3, 5, 0]),
         ("laptop", [3 * 9 + 3 * 3, 0, 0, 9 + 3 + 2, 0]),
-        ("overnight", [12 * 3 + 4 * 6 + 1, 12 * 3 + 6, 9, 3 * 3 + 3 * 6 + 2, 0]),
+        # one seed of nine, five and two arms
+        ("overnight", [12 * 3 - 9 * 2 + 4 * 6 + 1, 12 * 3 - 5 * 2 + 6, 9, 29 - 2 * 2, 0]),
     ],
 )
 def test_trainings_are_counted_once(name, expected):
@@ -416,7 +417,9 @@ def test_some_arms_of_the_ladder_are_measured(monkeypatch):
     listed = pd.DataFrame({"arm": exhibits.EXHIBITS["covalign-ladder"].names()})
     seen = []
     monkeypatch.setattr(
-        cost.stopwatch, "alone", lambda book, some, measure, given: seen.extend(some.arm)
+        cost.stopwatch, "alone", lambda book, some, *_, times: seen.append((*some.arm, times))
     )
-    cost.table(None, listed)
-    assert seen == ["global", "patches", "queries", "regions", "end-to-end"]
+    for profile in ("smoke", "laptop"):
+        cost.table(SimpleNamespace(profile=profiles.get(profile)), listed)
+    measured = ("global", "patches", "queries", "regions", "end-to-end")
+    assert seen == [(*measured, 1), (*measured, 12)]

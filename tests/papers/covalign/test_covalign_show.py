@@ -81,7 +81,7 @@ def test_costs_are_means_over_seeds_in_the_ladder_s_order():
     costs["step ÷ towers"] = np.nan
     table = show.cost_table(costs)
     assert table.method.tolist() == ["every patch with every word", "the whole method"]
-    assert table.seeds.tolist() == [1, 2] and table["MB/step"].tolist() == [10.0, 3.0]
+    assert table.measured.tolist() == [1, 2] and table["MB/step"].tolist() == [10.0, 3.0]
     assert table["ms/step ÷ patches"][1] == pytest.approx(0.3)
     low, high = t_interval(np.array([0.2, 0.4]))[1:]
     assert table["± ms/step ÷ patches"][1] == pytest.approx((high - low) / 2)

@@ -18,9 +18,11 @@ CODEBOOK_SIZES = (4, 9, 18, 36, 50, 72, 100)
 MATCHERS = ("vse++", "vse-inf", "scan", "chan")
 # What a laptop run of the world leaves out, and one of photographs trains once, with its first
 # candidate.
-_ONCE = dict(tuned="overnight", seeds="before overnight", later=("world",))
+_ONCE = dict(tuned="overnight", seeds="overnight", later=("world",))
+_ASIDE = _ONCE | dict(seeds="gpu")  # no claim rests on it
 _BESIDE = (
-    *arms(*(f"{name}-bert" for name in MATCHERS), **_ONCE | dict(tuned="gpu")),
+    *arms(*(f"{name}-bert" for name in MATCHERS[:3]), **_ASIDE | dict(tuned="gpu")),
+    Arm("chan-bert", **_ONCE | dict(tuned="gpu")),
     # As the released code has it; and rivals whose comparing takes long.
     *arms("chan-official", "chan-official-bert", "sgr", "saf", seeds="first", later=LATER),
     Arm("sgraf", seeds="first", later=LATER, of=("sgr", "saf")),
@@ -33,7 +35,8 @@ _THREE = (4, 9, 36)  # of the curve over sizes, which a laptop makes of photogra
 
 def _codebook(coding: str, k: int) -> Arm:
     on = ("world",) if k > PUBLISHED else (*_BASE.on, "features")
-    return Arm(f"{coding}-{k}", on=on, **_ONCE | dict(later=("world",) if k in _THREE else LATER))
+    facts = _ONCE if k >= PUBLISHED else _ASIDE
+    return Arm(f"{coding}-{k}", on=on, **facts | dict(later=("world",) if k in _THREE else LATER))
 
 
 _CODEBOOKS = tuple(_codebook(coding, k) for coding in ("hard", "soft") for k in CODEBOOK_SIZES)
@@ -76,7 +79,7 @@ EXHIBITS = {
         "13_chan_efficiency",
         (
             *arms("vse++", "vse-inf", "soft-attended", "soft-gram", "hard"),
-            Arm("hard-bert", **_ONCE),
+            Arm("hard-bert", **_ASIDE | dict(tuned="gpu")),
             *arms("sgr", "saf", seeds="first", later=LATER),
         ),
         timed=True,

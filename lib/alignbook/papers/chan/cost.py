@@ -15,6 +15,7 @@ from alignbook.backbones import region_features
 from alignbook.core import sgraf
 from alignbook.core.similarity import hard_coding, soft_coding, unit
 from alignbook.core.vocabulary import tokenize
+from alignbook.evidence.entries import measurements
 from alignbook.papers.chan import arms, model, rivals
 from alignbook.store import runs, stopwatch
 
@@ -110,7 +111,7 @@ def bare_product(regions: torch.Tensor, words: torch.Tensor) -> int:
 
 
 def table(book, listed: pd.DataFrame) -> pd.DataFrame:
-    """`measure` of an exhibit's rows and seeds, kept and made as `stopwatch.alone` does.
+    """`measure` of an exhibit's rows, kept and made as `stopwatch.alone` does.
 
     Where there is a row "hard", SGR and SAF are measured beside each of its seeds, and then what
     `wide` returns.
@@ -122,7 +123,8 @@ def table(book, listed: pd.DataFrame) -> pd.DataFrame:
     hard = listed[(listed.arm == "hard") & (listed.role == "report")]
     beside = [hard.assign(arm=kind) for kind in sgraf.KINDS]
     others = listed[~listed.arm.isin(sgraf.KINDS)]
-    found = stopwatch.alone(book, pd.concat([others, *beside]), measure, given)
+    all_, times = pd.concat([others, *beside]), measurements(book.profile.name)
+    found = stopwatch.alone(book, all_, measure, given, times=times)
     if len(hard):
         wide(book)
     return found

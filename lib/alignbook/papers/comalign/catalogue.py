@@ -58,7 +58,7 @@ def _arm(row: str, target: str = "") -> Arm:
     )
 
 
-def _together(*names: str, seeds: str = "before overnight", later=("world",)) -> tuple[Arm, ...]:
+def _together(*names: str, seeds: str = "overnight", later=("world",)) -> tuple[Arm, ...]:
     return tuple(Arm(name, seeds=seeds, job="all", later=later) for name in names)
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 
 from alignbook.core import training
+from alignbook.evidence.entries import measurements
 from alignbook.papers.covalign.model import load, two_way_similarity
 from alignbook.store import runs, stopwatch
 
@@ -92,7 +93,7 @@ def evaluation(matcher, dataset, device: str) -> dict:
 
 
 def table(book, listed: pd.DataFrame) -> pd.DataFrame:
-    """`measure` of the ladder's arms in `MEASURED`, every seed, from
+    """`measure` of the ladder's arms in `MEASURED`, from
     `book.out/efficiency/covalign-ladder.csv`, which is made if it isn't of these runs.
 
     Parameters
@@ -105,7 +106,8 @@ def table(book, listed: pd.DataFrame) -> pd.DataFrame:
         inputs = arms.inputs(book, "covalign-ladder", row)
         return runs.stored(key), inputs, book.device
 
-    return stopwatch.alone(book, listed[listed.arm.isin(MEASURED)], measure, given)
+    own, times = listed[listed.arm.isin(MEASURED)], measurements(book.profile.name)
+    return stopwatch.alone(book, own, measure, given, times=times)
 
 
 def costs(measured: pd.DataFrame) -> pd.DataFrame:

@@ -126,7 +126,7 @@ COSTS = ("ms/step", "MB/step", "ms/pair", "MB")
 
 
 def cost_table(costs: pd.DataFrame) -> pd.DataFrame:
-    """`cost.costs` as a table: means over seeds; ratios with half their 95 % interval."""
+    """`cost.costs` as a table: means over measurements; ratios with half their 95 % interval."""
     lines = []
     for row, own in costs.groupby("row", sort=False):
         line = {"method": NAMES[row]} | {name: own[name].mean() for name in COSTS}
@@ -134,7 +134,7 @@ def cost_table(costs: pd.DataFrame) -> pd.DataFrame:
             known = own[name].dropna().to_numpy()
             mean, low, high = t_interval(known) if len(known) else (np.nan,) * 3
             line |= {name: mean, f"± {name}": (high - low) / 2}
-        lines.append(line | {"seeds": len(own)})
+        lines.append(line | {"measured": len(own)})
     found = pd.DataFrame(lines)
     order = found.method.map(list(NAMES.values()).index).sort_values().index
     return found.loc[order].dropna(axis="columns", how="all").reset_index(drop=True)
