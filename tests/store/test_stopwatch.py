@@ -78,7 +78,7 @@ def test_rows_are_measured_by_turns_and_their_seeds_with_them(tmp_path, monkeypa
     )
 
     def measured(times):
-        found = stopwatch.alone(book, listed, None, lambda *which: which, times)
+        found = stopwatch.alone(book, listed, stopwatch.timed, lambda *which: which, times)
         return [*found[["row", "seed", "run"]].itertuples(index=False, name=None)]
 
     found = measured(3)
@@ -89,6 +89,36 @@ def test_rows_are_measured_by_turns_and_their_seeds_with_them(tmp_path, monkeypa
     assert asked == [(row, key) for row, _, key in found]
     assert measured(3) == found and len(asked) == 7  # what is there is not measured again
     assert measured(5)[-3:] == [("b", 3, "b3"), ("a", 4, "a0"), ("b", 4, "b0")]
+
+
+def test_what_an_interrupted_start_measured_is_kept(tmp_path, monkeypatch):
+    lines = [("a", 0, "a0"), ("b", 0, "b0")]
+    listed = pd.DataFrame(lines, columns=["arm", "seed", "key"]).assign(exhibit="x", role="report")
+    book, count = SimpleNamespace(out=tmp_path), itertools.count()
+
+    def measured(*given):
+        if (number := next(count)) == 2:
+            raise KeyboardInterrupt
+        return {"s": number / 3}
+
+    monkeypatch.setattr(stopwatch, "in_fresh_process", measured)
+
+    def alone(names=listed):
+        return [*stopwatch.alone(book, names, stopwatch.timed, lambda *which: which, 2).s]
+
+    with pytest.raises(KeyboardInterrupt):
+        alone()
+    assert [file.name.partition("-")[0] for file in tmp_path.rglob("x.*")] == ["x.begun"]
+    assert alone() == [0, 1 / 3, 1, 4 / 3]
+    assert not [*tmp_path.rglob("x.begun-*")]
+    (tmp_path / "efficiency/x.csv").unlink()
+    other = tmp_path / "efficiency/x.begun-0123456789abcdef"  # of other code
+    other.write_text("row,seed,run,s\na,0,a0,9\n", encoding="utf-8")
+    assert alone() == [5 / 3, 2, 7 / 3, 8 / 3] and not other.exists()
+    monkeypatch.setattr(stopwatch.fingerprint, "code_hash", lambda module: "0123456789abcdef")
+    (tmp_path / "efficiency/x.csv").unlink()
+    other.write_text("row,seed,run,s\na,0,a1,9\n", encoding="utf-8")  # of another run
+    assert alone() == [3, 10 / 3, 11 / 3, 4]
 
 
 def test_a_fresh_process_says_what_it_measured_or_that_it_could_not(capfd):

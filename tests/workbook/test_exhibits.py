@@ -1,9 +1,11 @@
 """Which arms exhibits have, which of them begin first, and for which seeds are bought."""
 
+from types import SimpleNamespace
+
 import pytest
 from alignbook.core.names import BASE_MODEL, row_and_target
 from alignbook.evidence import claims, entries, looks
-from alignbook.workbook import chapters, exhibits, profiles, timeleft
+from alignbook.workbook import chapters, exhibits, profiles, start, timeleft
 
 PROFILES = ("smoke", "laptop", "overnight", "gpu")
 
@@ -62,6 +64,22 @@ def test_overnight_has_seeds_of_what_claims_rest_on():
     assert not [arm for _, arm in arms if arm.single("gpu") and arm.seeds != "first"]
 
 
-def test_times_are_measured_as_often_as_claims_are_looked_at():
+def test_times_are_measured_as_often_as_a_look_at_a_claim_asks():
     assert entries.measurements("smoke") == 1
-    assert {*map(entries.measurements, PROFILES[1:])} == {looks.LOOKS[-1]}
+    assert {*map(entries.measurements, PROFILES[1:])} <= {*looks.LOOKS}
+
+
+def test_a_claim_on_times_counts_measurements():
+    measured = {each.id for each in claims.load() if each.measured}
+    of_exhibits = {each.exhibit for each in claims.load() if each.measured}
+    assert measured > {"chan-faster", "chan-ten-times", "covalign-regions-cheaper"}
+    assert {"chan-faster-and-better", "covalign-regions-better", "gsl-gains"}.isdisjoint(measured)
+    assert all(exhibits.EXHIBITS[name].timed for name in of_exhibits)
+    said = {
+        each: start.doubts(SimpleNamespace(claim=each, verdict="undecided", why="", needed="9.0"))
+        for each in ("chan-faster", "gsl-gains")
+    }
+    assert said == {
+        "chan-faster": "; 9 measurements would decide it",
+        "gsl-gains": "; 9 seeds would decide it",
+    }

@@ -34,7 +34,7 @@ def book(tmp_path, monkeypatch):
     book = SimpleNamespace(out=out, profile=SimpleNamespace(name="laptop"), listed=listed)
 
     def table(book, listed):
-        return stopwatch.alone(book, listed, dict, lambda row, key: ())
+        return stopwatch.alone(book, listed, stopwatch.timed, lambda row, key: ())
 
     monkeypatch.setattr(results, "arms", lambda book, exhibit: pd.DataFrame([book.listed]))
     monkeypatch.setattr(chapters, "cost_of", lambda exhibit: SimpleNamespace(table=table))

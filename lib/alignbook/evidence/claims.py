@@ -42,6 +42,9 @@ FLAT, COLLAPSE = 0.5, 5.0  # percent
 KEPT = ("id", "paper", "exhibit", "says", "where", "test", "least")
 KEPT += ("untestable", "print_only", "primary")
 UNITS = {"seconds": "s", "diagonal": "cosine", "spread": "sides", "label AUC": "AUC"}  # or points
+MEASURED = frozenset(
+    {"ms/pair", "ms/pair with encoding", "MB", "seconds"}
+)  # columns of no training
 DECIMALS = {"×": 2, "cosine": 3, "sides": 3, "AUC": 3}  # of values of a unit, otherwise 1
 
 
@@ -153,6 +156,11 @@ class Claim:
     print_only: bool = False
     primary: bool = False
     same: Contrast | None = None
+
+    @property
+    def measured(self) -> bool:
+        """Whether it is about time and memory alone: then measurements count, and not seeds."""
+        return all(contrast.columns <= MEASURED for contrast in self.contrasts)
 
     def on(self, targets) -> "Claim":
         """The claim on data that has some of the targets alone; see `Side.on`."""

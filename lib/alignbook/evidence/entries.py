@@ -19,7 +19,7 @@ class Arm(NamedTuple):
     ----------
     name : "row → target" shows its numbers in the row's columns of that target.
     seeds : "all" reporting seeds, the "first" alone, or the "first" alone before "overnight" or "gpu".
-        Overnight has one seed of what no claim rests on.
+        Overnight has one seed of most that no claim rests on.
     tuned : "always", or from "overnight" or "gpu" on: before that the first candidate is taken.
     later : the kinds of data, as in `on`, whose laptop profile leaves it out, which buys seeds for
         few questions; it is made in smoke, to show that it runs, and from overnight on.
@@ -51,11 +51,11 @@ class Arm(NamedTuple):
 _BEFORE = {"overnight": ("smoke", "laptop"), "gpu": ("smoke", "laptop", "overnight")}
 
 
-MEASUREMENTS = 12  # of a timed model: as many as the last look at a claim has
+MEASUREMENTS = 8  # of a model: as many as the third look at a claim has
 
 
 def measurements(profile: str) -> int:
-    """How often time and memory of a model are measured; once in smoke, where they mean nothing."""
+    """How often what claims ask of is measured, time and memory; once in smoke, which decides none."""
     return 1 if profile == "smoke" else MEASUREMENTS
 
 
@@ -88,8 +88,7 @@ class Exhibit:
         without that too.
     domain : the world's domain that its arms are trained and tested on.
     folds : recalls are those of the whole test split ("5K") and of its five fifths ("1K").
-    timed : time is measured too, alone on the machine, by the paper's `cost`, so often as
-        `measurements` says.
+    timed : time is measured too, alone on the machine, by the paper's `cost`.
     """
 
     notebook: str

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from alignbook.store import allocator, durable, progress
+from alignbook.store import allocator, durable, fingerprint, progress
 
 ROUNDS = 3  # of which the median counts, after one that warms up
 M_MMAP_THRESHOLD, M_MMAP_MAX = -3, -4  # <malloc.h> of the GNU C library
@@ -79,16 +79,16 @@ def resident(what: str) -> int:
 
 
 def alone(book, listed: pd.DataFrame, measure, given, times: int = 1) -> pd.DataFrame:
-    """What `measure(*given(row, key))` says of every row and seed, from
-    `book.out/efficiency/<exhibit>.csv`, which is made if it isn't of these runs.
+    """What `measure(*given(row, key))` says of every row, from `book.out/efficiency/<exhibit>.csv`,
+    which is made if it isn't of these runs.
 
     Every measurement has a process of its own, one after the other, the rows by turns; nothing else
-    should run meanwhile.
+    should run meanwhile. What an interrupted start measured by the same code is kept.
 
     Parameters
     ----------
     listed : the runs of one exhibit, as `results.arms` lists them.
-    times : how often a row is measured at least, its seeds by turns: no time depends on weights.
+    times : how often a row is measured at least, its seeds by turns: time hardly depends on weights.
         `seed` counts a row's measurements; the first are its seeds'.
     """
     (exhibit,) = listed.exhibit.unique()
@@ -103,14 +103,20 @@ def alone(book, listed: pd.DataFrame, measure, given, times: int = 1) -> pd.Data
         found = pd.read_csv(file)
         if found[["row", "seed", "run"]].values.tolist() == wanted.values.tolist():
             return found
-    lines = []
+    begun = file.with_name(f"{exhibit}.begun-{fingerprint.code_hash(measure.__module__)[:16]}")
+    lines = pd.read_csv(begun, dtype={"run": str}).to_dict("records") if begun.exists() else []
+    known = [[line["row"], line["seed"], line["run"]] for line in lines]
+    lines = lines if known == wanted.values.tolist()[: len(known)] else []
     for i, (row, seed, key) in enumerate(wanted.itertuples(index=False), 1):
-        measured = in_fresh_process(measure, *given(row, key))
-        lines.append({"exhibit": exhibit, "row": row, "seed": seed, "run": key} | measured)
+        if i > len(lines):
+            measured = in_fresh_process(measure, *given(row, key))
+            lines.append({"exhibit": exhibit, "row": row, "seed": seed, "run": key} | measured)
+            durable.write(begun, pd.DataFrame(lines).to_csv(index=False))
         progress.show("time and memory", i, len(wanted))
-    found = pd.DataFrame(lines)
-    durable.write(file, found.to_csv(index=False), sealed=True)
-    return found
+    durable.write(file, pd.DataFrame(lines).to_csv(index=False), sealed=True)
+    for each in file.parent.glob(f"{exhibit}.begun-*"):  # also those of other code
+        each.unlink()
+    return pd.DataFrame(lines)
 
 
 def in_fresh_process(measure, *given) -> dict:

@@ -212,7 +212,8 @@ def to_decide(verdict: pd.DataFrame, timings: pd.DataFrame) -> pd.Series:
 
     Returns
     -------
-    Series by claim; NaN for any that is not undecided or whose seeds are not known.
+    Series by claim; NaN for any that is not undecided or whose seeds are not known, and for those on
+    times, which take no training.
     """
     reported = timings[timings.role == "report"]
     own = reported.groupby(["exhibit", "row"]).training_seconds.mean().reset_index()
@@ -224,6 +225,7 @@ def to_decide(verdict: pd.DataFrame, timings: pd.DataFrame) -> pd.Series:
             for arm in {(term.exhibit, term.row) for each in claim.contrasts for term in each.terms}
         )
         for claim in claims.load()
+        if not claim.measured
     }
     found = verdict[verdict.verdict == "undecided"].set_index("claim")
     lacking = (found.needed - found.seeds).clip(lower=0)

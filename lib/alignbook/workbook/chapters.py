@@ -66,11 +66,13 @@ class Cost(Protocol):
 class Hours(Protocol):
     """What a paper's `hours` offers.
 
-    One function more where it is needed: `remark(profile)`, what to say of a profile's cost.
+    More where it is needed: `remark(profile)`, what to say of a profile's cost; and for exhibits that
+    are timed `measured(exhibit, arms, profile)`, how many measurements they take, and `MODEL`, the
+    seconds of one in smoke, in the world, and on photographs.
     """
 
     ALLOWED: int  # core-seconds of training in a laptop run
-    BESIDES: dict[str, float]  # seconds besides training: of an "arm", the "start", a "model"
+    BESIDES: dict[str, float]  # seconds besides training: of an "arm" and the "start"
 
     def trainings(
         self, exhibit: str, arms: Sequence[str], profile: Any, captions: int

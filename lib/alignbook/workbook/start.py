@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from alignbook import ROOT
-from alignbook.evidence import learnt, statistics, verdicts
+from alignbook.evidence import claims, learnt, statistics, verdicts
 from alignbook.evidence.claims import DECIMALS
 from alignbook.evidence.families import NO_DIFFERENCE
 from alignbook.evidence.printed_tables import PAPERS, REBUILT
@@ -137,10 +137,17 @@ def lacks(row) -> str:
 
 
 def found(contrast) -> str:
-    """A contrast with its interval and its seeds."""
-    seeds = "one seed" if contrast.seeds == 1 else f"{contrast.seeds:.0f} seeds"
+    """A contrast with its interval and its seeds, or measurements."""
+    name = counted(contrast)
+    seeds = f"one {name[:-1]}" if contrast.seeds == 1 else f"{contrast.seeds:.0f} {name}"
     between = interval(contrast).replace("\\", "")
     return f"{value(contrast)}{f' {between}' * (between != '–')}, {seeds}"
+
+
+def counted(row) -> str:
+    """What the numbers of a claim are counted in."""
+    measured = {each.id for each in claims.load() if each.measured}
+    return "measurements" if getattr(row, "claim", "") in measured else "seeds"
 
 
 def doubts(row) -> str:
@@ -160,9 +167,9 @@ def doubts(row) -> str:
     count = float(row.needed or "nan")
     if row.verdict == "undecided" and not math.isnan(count):
         said.append(
-            f"more than {statistics.MOST_SEEDS} seeds would be needed"
+            f"more than {statistics.MOST_SEEDS} {counted(row)} would be needed"
             if math.isinf(count)
-            else f"{count:.0f} seeds would decide it"
+            else f"{count:.0f} {counted(row)} would decide it"
         )
     return "".join(f"; {each}" for each in said)
 

@@ -15,7 +15,7 @@ from statistics import NormalDist, median
 
 from alignbook import ROOT
 from alignbook.core.names import slug
-from alignbook.evidence.entries import is_short, measurements
+from alignbook.evidence.entries import is_short
 from alignbook.workbook import chapters, exhibits
 from alignbook.workbook.graph import Graph, title
 
@@ -37,7 +37,7 @@ OTHERS = {
 OF_BASES, BASE = {"arm": 0.6, "start": 10}, 3
 TOWERS, PHOTOGRAPHS = 0.05, 8000
 # How much of the plan ahead counts as if it had been seen to hold. In simulated runs the guess is
-# then right within three tenths at 93 to 96 % of the moments, at 83 % if the first chapter alone is
+# then right within three tenths at 92 to 96 % of the moments, at 83 % if the first chapter alone is
 # slow; in a run of the world that was watched, at 90 %.
 STUBBORN = 0.25
 WRONG = 3.0  # times that a kind of jobs is further from its plan than all are
@@ -88,8 +88,12 @@ class Plan:
         if kind == "notebook":
             return exhibits.NOTEBOOKS[names[0]].expected.get(self.profile.name, OTHERS["notebook"])
         if kind == "efficiency":
-            models = len(exhibits.arms(names[0], self.data, self.profile))
-            return models * measurements(self.profile.name) * besides(words)["model"]
+            own, arms = (
+                chapters.HOURS[chapter(words)],
+                exhibits.arms(names[0], self.data, self.profile),
+            )
+            place = 0 if self.profile.name == "smoke" else 1 if self.data == "world" else 2
+            return own.measured(names[0], arms, self.profile) * own.MODEL[place]
         return OTHERS.get(kind, 10)
 
     def _bought(self, paper: str) -> float:
@@ -430,7 +434,7 @@ def chapter(words: list[str]) -> str:
 
 
 def besides(words: list[str]) -> dict[str, float]:
-    """Seconds that a job of arms or of measuring takes besides training, by what it does."""
+    """Seconds that a job of arms takes besides training, by what it does."""
     own = chapters.HOURS.get(chapter(words))
     return own.BESIDES if own else OF_BASES
 

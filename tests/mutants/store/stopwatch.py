@@ -16,6 +16,13 @@ MUTANTS = {
         ("kept: nothing", "if file.exists():", "if False:"),
     ],
     "test_stopwatch.py": [
+        ("begun: forgotten", "lines if known == wanted", "[] if known == wanted"),
+        (
+            "begun: of any runs",
+            "lines if known == wanted.values.tolist()[: len(known)] else []",
+            "lines",
+        ),
+        ("begun: left behind", "each.unlink()", "each.exists()"),
         ("turns: once a seed", "max(times, len(own))", "len(own)"),
         ("turns: of the first seed alone", ") % len(own)]", ") * 0]"),
         ("turns: seeds beyond them are left out", "max(times, len(own))", "times"),

@@ -148,10 +148,11 @@ def test_figure_3_is_measured_at_the_papers_width_too_while_nothing_else_runs(mo
 
     laptop, smoke = (SimpleNamespace(profile=profiles.get(name)) for name in ("laptop", "smoke"))
     cost.table(laptop, arms("vse++", "hard", "sgr"))
-    assert measured == [["vse++", "hard", "sgr", "saf", 12], "wide"]
+    assert measured == [["vse++", "hard", "sgr", "saf", 8], "wide"]
     measured.clear()
-    cost.table(smoke, arms("hard-4", "soft-4"))
-    assert measured == [["hard-4", "soft-4", 1]]
+    cost.table(laptop, arms("hard-4", "soft-4"))  # no claim asks of Figure 4's times
+    cost.table(smoke, arms("hard"))
+    assert measured == [["hard-4", "soft-4", 1], ["hard", "sgr", "saf", 1], "wide"]
 
 
 def test_the_product_makes_every_cosine_in_blocks(monkeypatch):

@@ -422,4 +422,4 @@ def test_some_arms_of_the_ladder_are_measured(monkeypatch):
     for profile in ("smoke", "laptop"):
         cost.table(SimpleNamespace(profile=profiles.get(profile)), listed)
     measured = ("global", "patches", "queries", "regions", "end-to-end")
-    assert seen == [(*measured, 1), (*measured, 12)]
+    assert seen == [(*measured, 1), (*measured, 8)]

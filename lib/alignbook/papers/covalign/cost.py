@@ -12,10 +12,10 @@ import torch
 
 from alignbook.core import training
 from alignbook.evidence.entries import measurements
+from alignbook.papers.covalign.catalogue import MEASURED
 from alignbook.papers.covalign.model import load, two_way_similarity
 from alignbook.store import runs, stopwatch
 
-MEASURED = ("global", "patches", "queries", "regions", "end-to-end")  # arms of the ladder
 CAPTIONS = 100  # compared with all images of the test split
 ROUNDS = 5  # steps, after one that isn't counted
 
@@ -111,11 +111,11 @@ def table(book, listed: pd.DataFrame) -> pd.DataFrame:
 
 
 def costs(measured: pd.DataFrame) -> pd.DataFrame:
-    """Time and memory of every row and seed, from what `table` returns.
+    """Time and memory of every row and turn, from what `table` returns.
 
     `ms/step`, `MB/step`; `ms/pair`, the images' encoding and comparing divided by images ×
     captions, and `MB` of comparing. Each of these with " ÷ patches" appended is in units of the
-    same seed's "patches" (NaN end to end: tokens are in that step). `step ÷ towers`: an end-to-end
+    same turn's "patches" (NaN end to end: tokens are in that step). `step ÷ towers`: an end-to-end
     step in units of the towers alone.
     """
     m = measured

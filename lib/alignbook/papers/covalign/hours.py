@@ -2,17 +2,24 @@
 
 from collections.abc import Sequence
 
-from alignbook.papers.covalign.catalogue import EXHIBITS
+from alignbook.evidence.entries import measurements
+from alignbook.papers.covalign.catalogue import EXHIBITS, MEASURED
 from alignbook.show.gpu_hours import BERT_BASE, LONGER, WORDS, Training, Work, of_arm
 
 ALLOWED = 850  # core-seconds of training in a laptop run
-# Seconds of smoke runs besides training: of an arm, of the chapter before its first arm, and of
-# measuring the time and memory of a model.
-BESIDES = {"arm": 0.15, "start": 0, "model": 0.35}
+# Seconds of smoke runs besides training: of an arm, and of the chapter before its first arm.
+BESIDES = {"arm": 0.15, "start": 0}
+# Seconds of measuring a model once: in smoke, in the world, on photographs.
+MODEL = (0.35, 1.4, 8.5)
 VIT, VIT_SIDE = 3.5e10, 224  # operations of a ViT-Base on a picture of 224 pixels a side
 WHOLE = "regions"  # the ladder's whole method, whose trials serve for all arms but these
 OWN = ("global", "patches", "queries", "separate", "separate-half", "separate-same", "end-to-end")
 SAME = dict.fromkeys(("concentration-5", "regions-8", "shared"), WHOLE)
+
+
+def measured(exhibit: str, arms: Sequence[str], profile) -> int:
+    """How often the ladder's models are measured."""
+    return measurements(profile.name) * sum(arm in MEASURED for arm in arms)
 
 
 def trainings(exhibit: str, arms: Sequence[str], profile, captions: int) -> list[Training]:

@@ -207,7 +207,7 @@ def table(book, listed: pd.DataFrame) -> pd.DataFrame:
 
 
 def costs(measured: pd.DataFrame) -> pd.DataFrame:
-    """Seconds of every row and seed, from what `table` returns.
+    """Seconds of every row and turn, from what `table` returns.
 
     `seconds` is the training by the method's own schedule: its public epochs over the pairs that
     are there; `an epoch` is what one takes after the warm-up, on the mean. `warm-up`, `training` and `division` are its parts, `correction` a part of training,

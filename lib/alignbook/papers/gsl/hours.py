@@ -3,18 +3,25 @@
 from collections.abc import Sequence
 
 from alignbook.core.protocol import TUNING_SEED
+from alignbook.evidence.entries import measurements
 from alignbook.papers.gsl.catalogue import EXHIBITS, METHODS, method_and_rate
 from alignbook.show.gpu_hours import LONGER, WORDS, Training, Work, of_arm
 
 ALLOWED = 1300  # core-seconds of training in a laptop run
-# Seconds of smoke runs besides training: of an arm, of the chapter before its first arm, and of
-# measuring the time and memory of a model.
-BESIDES = {"arm": 0.1, "start": 0, "model": 2}
+# Seconds of smoke runs besides training: of an arm, and of the chapter before its first arm.
+BESIDES = {"arm": 0.1, "start": 0}
+# Seconds of measuring a model once: in smoke, in the world, on photographs.
+MODEL = (2, 4.8, 10)
 RATE = "0.4"  # of trials, and of exhibits that name none
 # What a method's networks are trained with at first; for all others mean violations.
 WARM_UPS = {"gsl": "hardest", "bicro": "smallest", "gsc": "contrast", "clean": "clean pairs"}
 # Arms with GSL's or BiCro's own warm-up, which in the paper profile all of theirs have.
 OWN_WARM_UP = {"warm-up-hardest": "gsl", "bicro-own": "bicro"}
+
+
+def measured(exhibit: str, arms: Sequence[str], profile) -> int:
+    """How often Table 2's methods are measured."""
+    return measurements(profile.name) * len(arms)
 
 
 def trainings(exhibit: str, arms: Sequence[str], profile, captions: int) -> list[Training]:

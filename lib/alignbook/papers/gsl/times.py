@@ -12,7 +12,7 @@ from alignbook.show.figures import ACCENT, OURS, PAPER
 
 
 def increase(costs: pd.DataFrame, column: str, row: str) -> tuple[float, float]:
-    """Percent by which a row takes longer than NCR, mean over seeds, and half its 95 % interval."""
+    """Percent by which a row takes longer than NCR, mean over turns, and half its 95 % interval."""
     wide = costs.pivot(index="seed", columns="row", values=column)
     mean, low, high = t_interval((100 * (wide[row] / wide["ncr"] - 1)).dropna())
     return mean, (high - low) / 2
@@ -51,7 +51,7 @@ PARTS = ("warm-up", "training without correction", "correction", "division")
 
 
 def time_lines(costs: pd.DataFrame) -> pd.DataFrame:
-    """Where the seconds go, mean over seeds: method and `PARTS`, which add up to the whole."""
+    """Where the seconds go, mean over turns: method and `PARTS`, which add up to the whole."""
     own = costs.groupby("row", sort=False).mean(numeric_only=True)
     found = pd.DataFrame(
         {
