@@ -169,6 +169,22 @@ def test_no_claim_rests_on_what_did_not_train(state):
         assert ("still learning: chan-T3 cross-attention" in why) == (state != learnt.LEARNT)
 
 
+def test_times_are_not_held_to_have_learnt():
+    """Both arms still learn: that is told of what they retrieve, and not of how long they take."""
+    lines = [
+        ("chan-F3", row, column, seed, value + seed / 100, learnt.STILL_LEARNING)
+        for row, rsum, ms in (("hard", 300.0, 1.0), ("soft-attended", 250.0, 9.0))
+        for column, value in (("RSUM", rsum), ("ms/pair with encoding", ms))
+        for seed in range(8)
+    ]
+    columns = ["exhibit", "row", "column", "seed", "value", "learnt"]
+    ids = ("chan-faster", "chan-faster-and-better")
+    chosen = [claim for claim in load() if claim.id in ids]
+    found, _ = verdicts.judge(pd.DataFrame(lines, columns=columns), "laptop", chosen)
+    assert [*found.verdict] == ["reproduced", "reproduced"]
+    assert ["still learning" in why for why in found.why] == [False, True]
+
+
 @pytest.mark.parametrize(
     "longer, raised, lowered", [(262.0, 0, 0), (238.0, 0, 0), (264.0, 1, 0), (236.0, 0, 1)]
 )

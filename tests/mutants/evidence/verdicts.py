@@ -32,7 +32,12 @@ MUTANTS = {
             "beyond = abs(long.mean() - short.mean())",
         ),
         ("what more steps lower passes unsaid", "* bool(lowered)", "* 0"),
-        ("early arms pass unsaid", "if found.verdict not in JUDGED:", "if found:"),
+        ("times are to have learnt", "or claim.measured:", "or not found:"),
+        (
+            "early arms pass unsaid",
+            "if found.verdict not in JUDGED or claim.measured:",
+            "if found:",
+        ),
         ("what turned is not told", "* bool(turned)", "* False"),
         ("what turned in other claims", 'line["claim"] == claim.id and np', "np"),
     ],
