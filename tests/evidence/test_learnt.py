@@ -172,8 +172,8 @@ def test_no_claim_rests_on_what_did_not_train(state):
 def test_times_are_not_held_to_have_learnt():
     """Both arms still learn: that is told of what they retrieve, and not of how long they take."""
     lines = [
-        ("chan-F3", row, column, seed, value + seed / 100, learnt.STILL_LEARNING)
-        for row, rsum, ms in (("hard", 300.0, 1.0), ("soft-attended", 250.0, 9.0))
+        ("chan-F3", row, column, seed, value * (1 + share * seed / 1000), learnt.STILL_LEARNING)
+        for share, row, rsum, ms in ((0, "hard", 300.0, 1.0), (1, "soft-attended", 250.0, 9.0))
         for column, value in (("RSUM", rsum), ("ms/pair with encoding", ms))
         for seed in range(8)
     ]
