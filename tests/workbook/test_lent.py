@@ -7,9 +7,11 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from alignbook import ROOT
+from alignbook.evidence import entries
 from alignbook.show import kernel_benchmark, run_tables
 from alignbook.store import durable, stopwatch
-from alignbook.workbook import chapters, jobs, lent, results
+from alignbook.workbook import chapters, exhibits, jobs, lent, results
 
 TIMES = "exhibit,row,seed,run,comparing\nchan-F3,hard,0,{},0.10000000000000001\n"
 KERNELS = "device,threads,starts,torch,date\nAMD EPYC,1,1,2.15.0,2026-11-26\n"
@@ -111,3 +113,16 @@ def test_to_unpack_draws_no_figure():
     """Loading what draws takes longer than unpacking."""
     code = "import sys, alignbook.workbook.pack; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_class_is_lent_as_many_measurements_as_are_made():
+    """Otherwise its machine would measure them anew, which a class of many does at once."""
+    files = [
+        file
+        for file in (ROOT / "results/reference").glob("*-laptop/efficiency/*.csv")
+        if file.stem in exhibits.EXHIBITS and file.stem != "chan-F4"  # once a seed
+    ]
+    assert len(files) >= 6
+    for file in files:
+        counts = pd.read_csv(file).groupby("row").size()
+        assert {*counts} == {entries.measurements("laptop")}, file
