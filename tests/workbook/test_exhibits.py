@@ -64,6 +64,14 @@ def test_overnight_has_seeds_of_what_claims_rest_on():
     assert not [arm for _, arm in arms if arm.single("gpu") and arm.seeds != "first"]
 
 
+def test_overnight_tries_no_settings_of_gsl_s_bounds():
+    """Nor of any other's than theirs: the switch "clean-labels-1" is none."""
+    untuned = {arm.name for arm in exhibits.EXHIBITS["gsl-F1"].arms if arm.untuned("overnight")}
+    assert untuned == {"mean-0.4", "mean-0.6", "clean-0.4", "clean-0.6"}
+    others = exhibits.EXHIBITS["gsl-switches"].arms + exhibits.EXHIBITS["gsl-T3"].arms
+    assert not any(arm.untuned("overnight") for arm in others)
+
+
 def test_times_are_measured_as_often_as_a_look_at_a_claim_asks():
     assert entries.measurements("smoke") == 1
     assert {*map(entries.measurements, PROFILES[1:])} <= {*looks.LOOKS}

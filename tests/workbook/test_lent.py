@@ -116,7 +116,7 @@ def test_to_unpack_draws_no_figure():
 
 
 def test_a_class_is_lent_as_many_measurements_as_are_made():
-    """Otherwise its machine would measure them anew, which a class of many does at once."""
+    """Otherwise every machine of the class would measure them anew."""
     files = [
         file
         for file in (ROOT / "results/reference").glob("*-laptop/efficiency/*.csv")

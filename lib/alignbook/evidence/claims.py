@@ -42,9 +42,8 @@ FLAT, COLLAPSE = 0.5, 5.0  # percent
 KEPT = ("id", "paper", "exhibit", "says", "where", "test", "least")
 KEPT += ("untestable", "print_only", "primary")
 UNITS = {"seconds": "s", "diagonal": "cosine", "spread": "sides", "label AUC": "AUC"}  # or points
-MEASURED = frozenset(
-    {"ms/pair", "ms/pair with encoding", "MB", "seconds"}
-)  # columns of no training
+# Columns that are measured, and take no training.
+MEASURED = frozenset({"ms/pair", "ms/pair with encoding", "MB", "seconds"})
 DECIMALS = {"×": 2, "cosine": 3, "sides": 3, "AUC": 3}  # of values of a unit, otherwise 1
 
 

@@ -49,8 +49,6 @@ class Arm(NamedTuple):
 
 
 _BEFORE = {"overnight": ("smoke", "laptop"), "gpu": ("smoke", "laptop", "overnight")}
-
-
 MEASUREMENTS = 8  # of a model: as many as the third look at a claim has
 
 

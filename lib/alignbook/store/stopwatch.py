@@ -100,21 +100,24 @@ def alone(book, listed: pd.DataFrame, measure, given, times: int = 1) -> pd.Data
     reported = reported.sort_values("seed", kind="stable")
     wanted = reported[["arm", "seed", "key"]].rename(columns={"arm": "row", "key": "run"})
     if file.exists():
-        found = pd.read_csv(file)
+        found = pd.read_csv(file, dtype={"run": str})
         if found[["row", "seed", "run"]].values.tolist() == wanted.values.tolist():
             return found
     begun = file.with_name(f"{exhibit}.begun-{fingerprint.code_hash(measure.__module__)[:16]}")
-    lines = pd.read_csv(begun, dtype={"run": str}).to_dict("records") if begun.exists() else []
+    sound = begun.exists() and durable.is_sound(begun)
+    lines = pd.read_csv(begun, dtype={"run": str}).to_dict("records") if sound else []
     known = [[line["row"], line["seed"], line["run"]] for line in lines]
     lines = lines if known == wanted.values.tolist()[: len(known)] else []
     for i, (row, seed, key) in enumerate(wanted.itertuples(index=False), 1):
         if i > len(lines):
             measured = in_fresh_process(measure, *given(row, key))
             lines.append({"exhibit": exhibit, "row": row, "seed": seed, "run": key} | measured)
-            durable.write(begun, pd.DataFrame(lines).to_csv(index=False))
+            durable.write(begun, pd.DataFrame(lines).to_csv(index=False), sealed=True)
         progress.show("time and memory", i, len(wanted))
     durable.write(file, pd.DataFrame(lines).to_csv(index=False), sealed=True)
-    for each in file.parent.glob(f"{exhibit}.begun-*"):  # also those of other code
+    for each in file.parent.glob(
+        f"*{exhibit}.begun-*"
+    ):  # also those of other code, and their seals
         each.unlink()
     return pd.DataFrame(lines)
 

@@ -88,10 +88,8 @@ class Plan:
         if kind == "notebook":
             return exhibits.NOTEBOOKS[names[0]].expected.get(self.profile.name, OTHERS["notebook"])
         if kind == "efficiency":
-            own, arms = (
-                chapters.HOURS[chapter(words)],
-                exhibits.arms(names[0], self.data, self.profile),
-            )
+            own = chapters.HOURS[chapter(words)]
+            arms = exhibits.arms(names[0], self.data, self.profile)
             place = 0 if self.profile.name == "smoke" else 1 if self.data == "world" else 2
             return own.measured(names[0], arms, self.profile) * own.MODEL[place]
         return OTHERS.get(kind, 10)

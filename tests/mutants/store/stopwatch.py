@@ -22,6 +22,11 @@ MUTANTS = {
             "lines if known == wanted.values.tolist()[: len(known)] else []",
             "lines",
         ),
+        (
+            "begun: believed if it is damaged",
+            "begun.exists() and durable.is_sound(begun)",
+            "begun.exists()",
+        ),
         ("begun: left behind", "each.unlink()", "each.exists()"),
         ("turns: once a seed", "max(times, len(own))", "len(own)"),
         ("turns: of the first seed alone", ") % len(own)]", ") * 0]"),

@@ -32,13 +32,8 @@ WEIGHTS = (  # of the loss
 )
 SCALES = ("global-2-halved", "sgd", "sgd-global-2", "sgd-global-2-halved")  # of the whole loss
 REGIONS = (4, 8, 12, 16)  # N_q
-MEASURED = (
-    "global",
-    "patches",
-    "queries",
-    "regions",
-    "end-to-end",
-)  # of the ladder, time and memory
+# Of the ladder, whose time and memory are measured.
+MEASURED = ("global", "patches", "queries", "regions", "end-to-end")
 CONTROLS = ("separate-half", "separate-same")  # of two projections
 
 

@@ -14,20 +14,21 @@ from alignbook.evidence.entries import LATER, Arm, Exhibit, Notebook, arms
 # --- Arms ----------------------------------------------------------------------------------------
 
 METHODS = ("gsl", "ncr", "bicro", "gsc", "triplet", "warmed", "mean", "clean")  # Table 2's first
+BOUNDS = ("mean", "clean")  # of the methods, at the higher rates alone
 RATES = ("0", "0.2", "0.4", "0.6")
 LONGER = ("gsl-0.4-long", "ncr-0.4-long")  # four times the steps: had the arms of that name learnt?
-NOISE = tuple(  # two of the methods are bounds, at the higher rates
+NOISE = tuple(
     f"{method}-{rate}"
     for method in METHODS
     for rate in RATES
-    if method not in METHODS[6:] or rate >= "0.4"
+    if method not in BOUNDS or rate >= "0.4"
 )
-BOUNDS = NOISE[-4:]  # of the methods that are bounds
+_OF_BOUNDS = tuple(f"{method}-{rate}" for method in BOUNDS for rate in RATES[2:])
 _ASIDE = (  # no claim rests on them
     *(f"{method}-{rate}" for method in ("bicro", "gsc") for rate in ("0", "0.6")),
     *("gsc-0.4", "triplet-0.2", "triplet-0.4"),
     *(f"warmed-{rate}" for rate in RATES if rate != "0.4"),
-    *BOUNDS,
+    *_OF_BOUNDS,
 )
 LABELS = (  # of GSL's networks by other rules
     "relabelled",
@@ -82,15 +83,17 @@ def _arms(
     overnight. No claim rests on those that are `aside`: overnight has one seed of them.
     """
     tuned = {*soon, *photographed} - {*untuned}
+
+    def seeds(name: str) -> str:
+        if name in aside:
+            return "gpu"
+        return "overnight" if name in one or name not in soon else "all"
+
     return tuple(
         Arm(
             name,
-            seeds="gpu"
-            if name in aside
-            else "overnight"
-            if name in one or name not in soon
-            else "all",
-            tuned="always" if name in tuned else "gpu" if name in BOUNDS else "overnight",
+            seeds=seeds(name),
+            tuned="always" if name in tuned else "gpu" if name in _OF_BOUNDS else "overnight",
             later=() if name in soon else ("world",) if name in photographed else LATER,
             job=method_and_rate(name)[0] if by_method else "all",
         )
