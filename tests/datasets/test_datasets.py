@@ -664,9 +664,9 @@ def test_flickr30k_captions_are_read_and_missing_photographs_counted(realdata, t
     assert part.problems == [] and part.name == "flickr30k-partial"
     # by Flickr8k's own splits; 87 of its photographs are in none, and are tested
     assert [len(part.splits[s]) for s in prepared.SPLITS] == [5_528, 934, 1_016]
-    own = flickr8k.read(realdata / "flickr8k").splits
+    released = flickr8k.read(realdata / "flickr8k")
+    own, known = released.splits, released.captions
     assert not set(part.splits["test"]) & {*own["train"], *own["dev"]}
-    known = flickr8k.read(realdata / "flickr8k").captions
     shares = []  # the two releases order an image's captions differently: compare all its words
     for photo, texts in part.captions.items():
         if photo in known:
