@@ -684,7 +684,7 @@ def main(arguments: list[str]) -> int:
     usual = [1] if asked.out or asked.device == "cuda" else [1, 2]
     every = [measured(size, each, asked) for each in asked.threads or usual]
     out = asked.out or ROOT / f"results/benchmarks/{asked.device}.csv"
-    tables.write_csv(pd.concat(every).drop_duplicates(), out)
+    tables.write_csv(pd.concat(every).drop_duplicates(), out, sealed=True)
     said = "\n\n".join(map(text, every))
     if asked.out:  # for another program: there is the table, and one line here
         shown = out.with_suffix(".txt")

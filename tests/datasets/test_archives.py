@@ -134,6 +134,15 @@ def test_more_bytes_than_stated_are_refused(tmp_path):
         unpack(bomb, tmp_path / "other", most=10**6)
 
 
+def test_more_members_than_any_data_have_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "MEMBERS", 2)
+    said = "member 3 .*: expected 2 files and folders at most"
+    refuse(plain(tmp_path / "a.tar"), said)
+    refuse(zipped(tmp_path / "a.zip", FILES.items()), said)
+    monkeypatch.setattr(archives, "MEMBERS", 4)  # a folder of the tar among them
+    assert unpack(plain(tmp_path / "a.tar"), tmp_path / "into") == list(FILES)
+
+
 def test_too_little_room_is_refused_before_anything_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr(archives.shutil, "disk_usage", lambda _: type("U", (), {"free": 3599}))
     refuse(plain(tmp_path / "a.tar"), "3,599 bytes free, expected 3,600 for a.tar")

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,19 +22,25 @@ from alignbook.explorer import stored_models
 from alignbook.show import tables
 from alignbook.store import contents, durable, runs
 from alignbook.workbook import (
+    again,
     beside,
     folders,
     main_job,
     pack_choice,
     published,
     report,
+    report_front,
     report_notebooks,
     salvage,
     start,
     workbook,
 )
 from test_datasets import Settings
+
+sys.path.insert(0, str(ROOT))  # benchmarks lies beside the library
 from test_training import Stop, train
+
+from benchmarks import kernels  # noqa: E402
 
 
 def flip(file: Path) -> None:
@@ -120,6 +127,36 @@ def test_a_run_that_is_not_as_it_was_written_is_computed_again(store, capsys, na
     )
     another_process()
     assert runs.is_stored(run.key) and not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("damage", [empty, cut, zero], ids=lambda each: each.__name__)
+def test_what_an_owner_who_was_killed_had_noted_is_not_believed_where_it_is_cut(
+    store, monkeypatch, capsys, damage
+):
+    """Complaints, which a method keeps in a file while it trains: they are begun anew."""
+    seen = []
+
+    def killed(config, inputs, seed, folder, device):
+        (folder / "problems.json").write_text('{"epoch 1": "no pair is clean"}')
+        raise KeyboardInterrupt
+
+    def goes_on(config, inputs, seed, folder, device):
+        seen.append({path.name for path in folder.iterdir()})
+        return compute(config, inputs, seed, folder, device)
+
+    for harmed in (False, True):
+        monkeypatch.setattr(Toy, "compute", killed)
+        with pytest.raises(KeyboardInterrupt):
+            runs.get(Toy(3 + harmed), 0)
+        if harmed:
+            damage(next((store / ".partial").glob("*/problems.json")))
+        monkeypatch.setattr(Toy, "compute", goes_on)
+        run = runs.get(Toy(3 + harmed), 0)
+        assert (run.folder / "problems.json").exists() == (not harmed)
+        assert not (run.folder / ".bad").exists()
+    assert seen == [{"problems.json"}, {".bad"}]
+    told = capsys.readouterr().err
+    assert told.count("problems.json: cut or altered; set aside, it is begun anew\n") == 1
 
 
 def test_the_record_states_size_and_hash_of_every_file(store):
@@ -241,6 +278,8 @@ def note(out: Path, *files: str) -> None:
 
 
 MADE = ["data.json", "base.json", "arms/chan-T3/hard.csv", "metrics.csv", "notebooks/10_chan.done"]
+TABLES = ["summary.csv", "timings.csv", "runs.csv", "images.parquet", "benchmarks/kernels.csv"]
+TABLES += ["efficiency/chan-F3.csv", "seeds/chan.csv"]  # and what else a job makes
 WRITTEN = ["claims.csv", "contrasts.csv"]  # by a notebook
 SETTINGS = {"profile": "smoke", "data": "world", "seeds": None, "set": {}, "device": "cpu"}
 
@@ -283,6 +322,37 @@ def test_what_a_job_made_is_made_again_where_it_is_not_whole(out, capsys, name, 
     told = capsys.readouterr().err
     assert f"{name}: cut or altered; set aside, it is made again\n" in told
     assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize("damage", DAMAGE[:-1], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_that_a_job_made_is_made_again_where_it_is_not_whole(out, capsys, name, damage):
+    run = json.loads((out / "base.json").read_text())["base"]
+    line = f"chan-T3,hard,report,3,{run}\n"
+    durable.write(out / name, f"exhibit,arm,role,seed,key\n{line}", sealed=True)
+    note(out, name)
+    salvage.mend(out)
+    assert (out / name).exists() and not any(capsys.readouterr())
+    damage(out / name)
+    salvage.mend(out)
+    assert [file for file in (*MADE, name) if not (out / file).exists()] == [name]
+    assert f"{name}: cut or altered; set aside, it is made again\n" in capsys.readouterr().err
+
+
+def test_every_kind_of_file_that_a_job_makes_is_damaged_here():
+    for pattern in salvage.MADE:
+        assert any(Path(name).match(pattern) for name in (*MADE, *TABLES)), pattern
+
+
+def test_times_of_the_kernels_are_sealed(tmp_path, monkeypatch):
+    """By the program that measures them, which others run too."""
+    monkeypatch.setattr(kernels, "measured", lambda *_: pd.DataFrame({"row": ["hard coding"]}))
+    monkeypatch.setattr(kernels, "text", lambda table: "hard coding 1.1")
+    out = tmp_path / "kernels.csv"
+    kernels.main(["--size", "smoke", "--out", str(out)])
+    assert durable.is_sound(out)
+    flip(out)
+    assert not durable.is_sound(out)
 
 
 @pytest.fixture
@@ -416,6 +486,42 @@ ASKED = {
     "publish": lambda out: published.publish(out, out.parent / "reference", False),
     "what is published of it": published.about,
 }
+
+
+# What reads the starts of the folder that it is asked for.
+STARTS = {
+    "the front page": report_front.computed,
+    "what is published of it": published.about,
+    "once more": again.where,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE[:-1], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("asked", [*STARTS, "a pack"])
+def test_starts_and_bases_that_are_not_whole_are_named_where_they_are_asked_for(out, asked, damage):
+    name = "base.json" if asked == "a pack" else "starts.json"
+    ask = STARTS.get(asked, pack_choice.keys_of)
+    (out / "runs.csv").write_text('run,versions\nx,"{""torch"": ""2""}"\n')
+    assert ask(out)
+    damage(out / name)
+    with pytest.raises(DataError, match=rf"/{name}: cut or altered, .*\./run_all.sh again"):
+        ask(out)
+    (out / name).unlink()
+    ask(out)  # none is none
+
+
+@pytest.mark.parametrize("damage", DAMAGE[:-1], ids=lambda each: each.__name__)
+def test_tables_of_other_results_that_are_not_whole_count_nothing(judged, damage):
+    """The map looks at every folder; a start mends its own alone."""
+    place = judged.rename(judged.with_name("flickr8k-laptop"))
+    shown = start.computed(place.parent).iloc[0]
+    assert (shown.numbers, shown.verdicts) == (0, "1 reproduced")
+    durable.write(place / "metrics.csv", "exhibit,row\nchan-T3,hard\n", sealed=True)
+    assert start.computed(place.parent).numbers.item() == 1
+    damage(place / "metrics.csv")
+    damage(place / "claims.csv")
+    shown = start.computed(place.parent).iloc[0]
+    assert (shown.numbers, shown.verdicts) == (0, "–")
 
 
 @unread

@@ -139,6 +139,13 @@ def instances(folder):
     )
 
 
+def boxed(folder):
+    """Photographs by Karpathy's file of COCO, with instances, whose boxes COCO's are by default."""
+    photographs(folder)
+    (folder / "dataset_flickr8k.json").rename(folder / "dataset_coco.json")
+    return instances(folder)
+
+
 def probes(folder):
     return put(
         folder,
@@ -213,6 +220,13 @@ TABLE = {
         ["Images/0.jpg", "dataset_flickr8k.json"],
         [],
     ),
+    "boxes of the source": (
+        boxed,
+        {"comalign_source": "coco={}"},
+        "flickr30k=/elsewhere",
+        ["annotations/instances_train2017.json", "annotations/instances_val2017.json"],
+        [],
+    ),
     "photographs": (
         photographs,
         {"test_images": "1"},
@@ -263,7 +277,7 @@ def compared(folder: Path, settings: dict, data: str) -> dict:
     }
     profile = profiles.get("smoke", said["data"].partition("=")[0], said["set"])
     source = "no photograph is looked at here"
-    if data.partition("=")[0] in ("flickr8k", "flickr30k", "precomp"):
+    if data.partition("=")[0] in ("flickr8k", "flickr30k", "precomp") and "/elsewhere" not in data:
         source = by_name.source(said["data"], profile)
     return named_files.compared(
         said | {"source": source, "files": named_files.files(profile, said["data"])}

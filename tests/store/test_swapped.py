@@ -333,6 +333,15 @@ PHOTOGRAPHS = Row(
     seen,
     {"Images/0.jpg": picture, "dataset_flickr8k.json": word("Caption 0", "Legend 0")},
 )
+INSTANCES = Row(
+    with_boxes,
+    vectors.instances_below,
+    placed("instances"),
+    {
+        f"annotations/instances_{split}2017.json": lambda file: write_instances(file, 5)
+        for split in ("train", "val")
+    },
+)
 ROWS = {
     "noise": Row(
         noisy,
@@ -407,15 +416,8 @@ ROWS = {
         found_by,
         {"yolo.pt": other_yolo},
     ),
-    "instances": Row(
-        with_boxes,
-        vectors.instances_below,
-        placed("instances"),
-        {
-            f"annotations/instances_{split}2017.json": lambda file: write_instances(file, 5)
-            for split in ("train", "val")
-        },
-    ),
+    "instances": INSTANCES,
+    "boxes of the source": INSTANCES,
     "probes": Row(
         saved_probes,
         probes.Brought,

@@ -3121,6 +3121,18 @@ CASES = {
             "say --set chan_regions=100",
         ),
         Row(
+            "features of one image a split",
+            each(
+                words("--profile smoke --data f30k_precomp={folder} chan"),
+                write_precomp,
+                lambda folder: (folder / "enough").write_text("11"),
+            ),
+            "",
+            "images in split dev, expected 11 or more",
+            "among 10",
+            "more images",
+        ),
+        Row(
             "features of four regions",
             each(words("--profile smoke --data f30k_precomp={folder} chan"), write_precomp),
             "",

@@ -205,6 +205,7 @@ def test_the_command_line_imports_nothing_heavy():
     loaded = set(done.stdout.split())
     assert loaded
     heavy = {"torch", "numpy", "pandas", "snakemake", "papermill", "matplotlib", "rich", "tqdm"}
+    heavy |= {"typer", "filelock"}
     assert not loaded & heavy
 
 

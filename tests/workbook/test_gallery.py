@@ -232,6 +232,22 @@ def test_contrasts_from_elsewhere_stand_beside_the_published_ones(root):
     assert "more than 200 seeds would be needed; once more" in readme
 
 
+@pytest.mark.parametrize("value, told", [(-9.0, "−0.5 [−2.0, 1.0]"), (9.0, "0.5 [−1.0, 2.0]")])
+def test_what_was_measured_elsewhere_is_told_the_same_way_round(root, value, told):
+    """Where the paper's side is behind, the other one is named first: both numbers turn."""
+    one = gallery.references(root / "results/reference")[0]
+    again = {"value": 0.5, "low": -1.0, "high": 2.0, "seeds": 3, "reading": "undecided"}
+    line = {"claim": "chan-hard-coding", "contrast": "b − c", "unit": "points"}
+    line |= {f"{name} again": each for name, each in again.items()}
+    pd.DataFrame([line]).to_csv(one.folder / "again.csv", index=False)
+    one.claims.loc[0, "verdict"] = "contradicted" if value < 0 else "reproduced"
+    one.contrasts.loc[0, ["value", "low", "high"]] = value, value - 1, value + 1
+    one.contrasts.loc[1, ["value", "low", "high"]] = value, value - 1, value + 1
+    said = gallery._told(one, "chan-hard-coding")
+    assert " by 9.0 points [8.0, 10.0]" in said
+    assert f"once more elsewhere: {told}, 3 seeds: undecided" in said
+
+
 def test_levels_by_hand(root):
     found = gallery.references(root / "results/reference")
     assert gallery._levels(found) == ""

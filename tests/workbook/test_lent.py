@@ -12,6 +12,7 @@ from alignbook.evidence import entries
 from alignbook.show import kernel_benchmark, run_tables
 from alignbook.store import durable, stopwatch
 from alignbook.workbook import chapters, exhibits, jobs, lent, results
+from test_durable import cut, empty, flip, zero
 
 TIMES = "exhibit,row,seed,run,comparing\nchan-F3,hard,0,{},0.10000000000000001\n"
 KERNELS = "device,threads,starts,torch,date\nAMD EPYC,1,1,2.15.0,2026-11-26\n"
@@ -92,6 +93,20 @@ def test_published_times_of_the_kernels_are_taken_once(book, capsys):
     jobs.benchmark(book)
     assert kernel_benchmark.device_of(kernel_benchmark.table(book)).startswith("ours, ")
     assert "another machine" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("damage", [flip, empty, cut, zero])
+def test_lent_times_that_are_no_longer_whole_are_measured_here(book, capsys, damage):
+    """And times whose machine can't be read any more say so."""
+    damage(book.out / ".unpacked/efficiency/chan-F3.csv")
+    damage(book.out / ".unpacked/about.json")
+    jobs.efficiency(book, "chan-F3")
+    assert comparing(book) == 9.0
+    told = capsys.readouterr().err
+    assert "chan-F3.csv: cut or altered; set aside, these times are measured here\n" in told
+    jobs.efficiency(book, "gsl-T2")
+    lines = pd.read_csv(book.out / "efficiency/chan-F3-wide.csv")
+    assert set(lines[run_tables.MEASURED_ON]) == {"another machine, as published (unknown)"}
 
 
 def test_what_a_reference_was_lent_itself_keeps_its_machine(book, tmp_path):

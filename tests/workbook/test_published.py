@@ -426,22 +426,26 @@ def test_means_contrasts_and_verdicts_follow_from_the_published_numbers(folder):
         pd.testing.assert_frame_equal(made, told, rtol=1e-5, check_dtype=False)
 
 
-# Test RSUM of photographs' matchers that is asked for. CHAN with MiniLM, one seed that dev did not
-# tune, has 219.3.
-LEAST = {"base-model": 255, "vse++": 240, "vse-inf": 240, "scan": 220, "chan": 220}
-LEAST |= {"vse++-bert": 240, "vse-inf-bert": 240, "scan-bert": 220, "chan-bert": 219}
+# What is asked for on photographs: test RSUM of matchers, and of two methods the share of clean
+# training's that they keep at 40 % noise.
+ASKED = {"base-model": 255, "vse++": 240, "vse-inf": 240, "scan": 220, "chan": 220}
+ASKED |= {"vse++-bert": 240, "vse-inf-bert": 240, "scan-bert": 220, "chan-bert": 220}
+ASKED |= {"ncr, kept": 0.85, "gsl, kept": 0.85}
+# And what is missed so far, at least so much: CHAN with MiniLM has one seed that dev did not tune.
+MISSED = {"chan-bert": 219, "ncr, kept": 0.82, "gsl, kept": 0.77}
 SWEPT = ("comalign-F7", "learning rate ×4")  # a setting of a sweep may be too high
 
 
-def test_matchers_of_photographs_are_as_good_as_was_asked_for():
+def test_methods_on_photographs_are_as_good_as_was_asked_for_but_for_what_is_named():
     found = pd.read_csv(published.REFERENCE / "flickr8k-laptop/summary.csv")
     idle = found[found.learnt == "did not train"]
     assert {*zip(idle.exhibit, idle.row)} <= {("chan-T3", "permuted"), SWEPT}
     rsum = found[found.column == "RSUM"].set_index(["exhibit", "row"])["mean"]
     own = rsum["base-models"].to_dict() | rsum["chan-T2"].to_dict()
-    assert LEAST.keys() <= own.keys()
-    assert {name: own[name] for name, least in LEAST.items() if own[name] < least} == {}
+    for method in ("ncr", "gsl"):
+        own[f"{method}, kept"] = rsum["gsl-F1", f"{method}-0.4"] / rsum["gsl-F1", f"{method}-0"]
+    assert {name for name, least in ASKED.items() if own[name] < least} == {*MISSED}
+    assert {name: own[name] for name, least in MISSED.items() if own[name] < least} == {}
     assert rsum["chan-T3", "permuted"] < 2 * 3.2  # chance, of 1,000 images with five captions each
     heads = found[found.exhibit == "comalign-TI"].set_index(["row", "column"])["mean"]
     assert heads["clip+comalign", "f30k RSUM"] >= heads["clip", "f30k RSUM"] >= 255
-    assert rsum["gsl-F1", "ncr-0.4"] >= 0.8 * rsum["gsl-F1", "ncr-0"]

@@ -22,8 +22,9 @@ SIDE = packaged.PIXELS // 32  # cells of the last map, either way
 class Images:
     """The image tower over a data set's pictures."""
 
-    vision: str = packaged.VISION.sha256
-    levels: tuple[int, ...] = (SIDE,)  # each cell is a region, see `region_features.windows`
+    vision: str = packaged.VISION.sha256  # weights of the tower [A]
+    # Sides of the maps whose cells are regions, see `region_features.windows` [A].
+    levels: tuple[int, ...] = (SIDE,)
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
         """What a run of it is: see `images` below."""
@@ -34,7 +35,7 @@ class Images:
 class Captions:
     """The text tower over a data set's captions."""
 
-    text: str = packaged.TEXT.sha256
+    text: str = packaged.TEXT.sha256  # weights of the tower [A]
     context: int = 40  # word pieces of a caption at most, its two marks among them [A]
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:

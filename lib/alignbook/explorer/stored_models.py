@@ -106,7 +106,7 @@ def methods(book, domain: str = "A", train: bool = False) -> dict:
             continue
         for arm in exhibits.arms(exhibit, book.kind, book.profile):
             file = book.out / "arms" / exhibit / f"{slug(arm)}.csv"
-            if arm in LABELS and file.exists():
+            if arm in LABELS and folders.is_whole(file):
                 lines.append(pd.read_csv(file, dtype={"key": str}))
     found = _usable(lines)
     if train and not found.keys() >= {HARD, SOFT}:

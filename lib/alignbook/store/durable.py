@@ -116,6 +116,12 @@ def is_sound(path: Path) -> bool:
     return _seal(path) != expected and is_sound(path)  # another if it was written meanwhile
 
 
+def remove(path: Path) -> None:
+    """Remove a file and its seal."""
+    Path(path).unlink()
+    _seal_of(path).unlink(missing_ok=True)
+
+
 def _seal(path: Path) -> str | None:
     """The hash that a file's seal names, None without a seal."""
     try:

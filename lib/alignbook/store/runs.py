@@ -293,6 +293,11 @@ def _begun(claim: owners.Claim, name: str) -> Path:
         else:
             left.replace(own)
     own.mkdir(exist_ok=True)
+    for left in own.glob("*.json"):  # such as complaints so far; a disk may have lost them
+        try:
+            json.loads(left.read_bytes())
+        except ValueError:
+            durable.set_aside(left, f"{left}: cut or altered", "it is begun anew")
     return own
 
 

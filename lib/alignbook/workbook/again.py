@@ -20,7 +20,7 @@ from alignbook.evidence.contrasts import Numbers
 from alignbook.evidence.families import NO_DIFFERENCE
 from alignbook.evidence.learnt import DID_NOT_TRAIN
 from alignbook.store import durable
-from alignbook.workbook import judged
+from alignbook.workbook import folders, judged
 
 FILE = "again.csv"
 WHOLE = (NO_DIFFERENCE, DID_NOT_TRAIN)  # what a contrast reads as if its claim does, not by itself
@@ -111,8 +111,7 @@ class _Numbers:
 
 def where(out: Path) -> str:
     """The machine of a results folder and the PyTorch that its runs were computed with."""
-    starts = json.loads((out / "starts.json").read_text()) if (out / "starts.json").exists() else []
-    machines = [f"{each['machine']}, {each['cores']} cores" for each in starts]
+    machines = [f"{each['machine']}, {each['cores']} cores" for each in folders.starts_of(out)]
     versions = pd.read_csv(out / "runs.csv").versions.map(lambda text: json.loads(text)["torch"])
     return "; ".join(dict.fromkeys([*machines, *(f"PyTorch {each}" for each in versions)]))
 

@@ -11,7 +11,6 @@ from alignbook.core.names import PROFILES
 from alignbook.errors import DataError
 from alignbook.evidence import verdicts
 from alignbook.evidence.families import NO_DIFFERENCE
-from alignbook.store import durable
 from alignbook.workbook import folders, parts
 
 DECIDED = ("reproduced", "contradicted", NO_DIFFERENCE)
@@ -43,7 +42,7 @@ def others(kind: str, profile: str, root: Path) -> dict[str, Path]:
 def _is_judged(place: Path) -> bool:
     """Whether a whole results folder has verdicts, as notebook 90 wrote them."""
     file, about = place / "claims.csv", place / "about.json"
-    there = file.exists() and file.stat().st_size > 0 and durable.is_sound(file)
+    there = folders.is_whole(file)
     told = json.loads(about.read_text(encoding="utf-8")) if there and about.exists() else {}
     return there and told.get("chapters", parts.ALL) == parts.ALL
 

@@ -90,6 +90,8 @@ class Settings(Protocol):
     """What a paper's `settings` offers, which name files."""
 
     WORDS: dict[str, tuple[str, ...]]  # by setting: the words that name none
+    # Settings that data have for themselves which another setting names (`SOURCES`).
+    OF_SOURCES: tuple[str, ...] = ()
 
     def held(self, name: str, value: str, profile: Any, data: str) -> str:
         """Hash of what the files hold."""

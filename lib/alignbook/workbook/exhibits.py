@@ -8,8 +8,8 @@ import alignbook.papers.comalign.catalogue
 import alignbook.papers.covalign.catalogue
 import alignbook.papers.gsl.catalogue
 from alignbook.core.names import BASE_MODEL, row_and_target
+from alignbook.evidence import entries
 from alignbook.evidence.entries import Arm, Exhibit, Notebook, is_short
-from alignbook.evidence.entries import arms as _arms
 
 CATALOGUES = (  # in the order of the chapters
     alignbook.papers.chan.catalogue,
@@ -29,7 +29,7 @@ EXHIBITS = {
         "03_base_models",
         (
             Arm("world-clip", on=("world",)),
-            *_arms(
+            *entries.arms(
                 "world-clip-large", "world-coca", "world-negclip", on=("world",), later=("world",)
             ),
             Arm(BASE_MODEL, on=("photographs",)),

@@ -113,6 +113,48 @@ def settings_of(out: Path) -> dict:
     )
 
 
+def starts_of(out: Path) -> list[dict]:
+    """The starts that filled a results folder, as starts.json says; none if it isn't there.
+
+    Raises
+    ------
+    DataError
+        It is not as it was written.
+    """
+    return _said(Path(out) / "starts.json") or []
+
+
+def bases_of(out: Path) -> dict[str, str]:
+    """Keys of a results folder's base models and what else base.json says; none if it isn't there.
+
+    Raises
+    ------
+    DataError
+        It is not as it was written.
+    """
+    return _said(Path(out) / "base.json") or {}
+
+
+def _said(file: Path):
+    """What a JSON file says, None where there is none."""
+    try:
+        if durable.is_sound(file):
+            return json.loads(file.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        pass
+    raise DataError(
+        f"{file}: cut or altered, expected it as it was written; start ./run_all.sh again as it was "
+        "started for this folder, which makes it anew"
+    )
+
+
+def is_whole(file: Path) -> bool:
+    """Whether a table of some results is there, as it was written as far as that is known."""
+    return file.exists() and file.stat().st_size > 0 and durable.is_sound(file)
+
+
 def write_settings(path: Path, settings: dict) -> None:
     """Write settings.json whole or not at all, and only if it says something new."""
     text = json.dumps(settings, indent=2, sort_keys=True) + "\n"

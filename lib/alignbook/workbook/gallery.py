@@ -109,10 +109,15 @@ def _answer(one: Reference, claim: str) -> str:
     return "; ".join(filter(None, (*told, _elsewhere(one, claim))))
 
 
-def _elsewhere(one: Reference, claim: str) -> str:
-    """What another machine measured of a claim, "" where none did."""
+def _elsewhere(one: Reference, claim: str, turned: bool = False) -> str:
+    """What another machine measured of a claim, "" where none did; `turned` where the difference
+    beside it is told the other way round.
+    """
     for _, line in again.read(one.folder).iterrows():
         if line.claim == claim:
+            if turned:
+                value, low, high = (f"{name} again" for name in ("value", "low", "high"))
+                line[[value, low, high]] = -line[[value, high, low]].to_numpy(float)
             return f"once more elsewhere: {again.read_with(line, *again.READ_AGAIN)}"
     return ""
 
@@ -136,8 +141,9 @@ def _told(one: Reference, claim: str) -> str:
     first, which = one.contrast(claim)
     (row,) = one.claims[one.claims.claim == claim].itertuples()
     ahead, other = exhibits.SIDES[claim]
+    turned = row.verdict in beside.DECIDED and first.value < 0
     if row.verdict in beside.DECIDED:
-        if first.value < 0:
+        if turned:
             ahead, other, first = other, ahead, first.copy()
             first[["value", "low", "high"]] = -first[["value", "high", "low"]].to_numpy()
         by = start.found(first).removeprefix("+")
@@ -147,7 +153,7 @@ def _told(one: Reference, claim: str) -> str:
     else:
         told = [f"**{row.verdict}**, {ahead} less {other} is {start.found(first)}{which}"]
         told.append(start.lacks(row))
-    return "; ".join(filter(None, (*told, _elsewhere(one, claim))))
+    return "; ".join(filter(None, (*told, _elsewhere(one, claim, turned))))
 
 
 def with_answers(readme: str, found: list[Reference]) -> str:

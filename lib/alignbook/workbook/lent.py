@@ -5,12 +5,11 @@ says whose they are: where code has changed, or somebody removed them, times are
 """
 
 import json
-import shutil
 from pathlib import Path
 
 from alignbook.store import durable
 from alignbook.workbook.exhibits import EXHIBITS
-from alignbook.workbook.folders import UNPACKED
+from alignbook.workbook.folders import UNPACKED, is_whole
 from alignbook.workbook.graph import title
 
 MEASURED = ("efficiency/*.csv", "benchmarks/*.csv")  # of a results folder
@@ -21,8 +20,7 @@ def lend(out: Path, reference: Path) -> None:
     for pattern in ("about.json", *MEASURED):
         for file in reference.glob(pattern):
             ready = out / UNPACKED / file.relative_to(reference)
-            ready.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, ready)
+            durable.write(ready, file.read_bytes(), sealed=True)
 
 
 def published(out: Path) -> bool:
@@ -31,8 +29,13 @@ def published(out: Path) -> bool:
 
 
 def ready(out: Path, name: str) -> list[Path]:
-    """The files of times that lie ready in a results folder under a name, or one that begins so."""
-    return sorted((out / UNPACKED).glob(f"{name}*.csv"))
+    """The files of times that lie ready in a results folder under a name, or one that begins so;
+    one that is not as it was laid there is set aside, as what it held can be measured here.
+    """
+    found = sorted((out / UNPACKED).glob(f"{name}*.csv"))
+    for file in (lost := [each for each in found if not is_whole(each)]):
+        durable.set_aside(file, f"{file}: cut or altered", "these times are measured here")
+    return [file for file in found if file not in lost]
 
 
 def seconds(out: Path) -> dict[str, float]:
@@ -55,12 +58,13 @@ def take(out: Path, name: str) -> bool:
             times[MEASURED_ON] = f"another machine, as published ({_machines(out / UNPACKED)})"
         target = out / file.relative_to(out / UNPACKED)
         durable.write(target, times.to_csv(index=False), sealed=True)
-        file.unlink()
+        durable.remove(file)
     return bool(found)
 
 
 def _machines(published: Path) -> str:
-    """Where results were made, as about.json says."""
-    starts = json.loads((published / "about.json").read_text(encoding="utf-8"))["starts"]
+    """Where results were made, as about.json says if it is whole."""
+    about = published / "about.json"
+    starts = json.loads(about.read_bytes())["starts"] if is_whole(about) else []
     found = dict.fromkeys(f"{each['machine']}, {each['cores']} cores" for each in starts)
     return "; ".join(found) or "unknown"

@@ -8,7 +8,7 @@ import hashlib
 import json
 
 from alignbook.errors import DataError
-from alignbook.workbook import chapters
+from alignbook.workbook import chapters, profiles
 
 # What a setting says that names files, but for these words: those of all, and those of each paper.
 SHARED = {"base": (), "bert": ("captions", "minilm")}
@@ -51,12 +51,27 @@ def files(profile, data: str) -> dict[str, str]:
 
 
 def _hash(name: str, value: str, profile, data: str) -> str:
+    if name in chapters.SOURCES:
+        return _of_source(name, value, profile, data)
     if name not in SHARED:
         return chapters.settings_of(name).held(name, value, profile, data)
     from alignbook.backbones import bert, pretrained
 
     source = {"base": pretrained.parse, "bert": bert.Pretrained}[name](value)
     return f"{source.label} {source.key}"
+
+
+def _of_source(name: str, value: str, profile, data: str) -> str:
+    """What data hold that a setting names, and the files that their own settings name."""
+    chapter, there = chapters.settings_of(name), profiles.get(profile.name, value)
+    own = {each: getattr(there, each) for each in chapter.OF_SOURCES}
+    found = [chapter.held(name, value, profile, data)]
+    found += [
+        chapter.held(each, said, there, value)
+        for each, said in own.items()
+        if said not in WORDS[each]
+    ]
+    return " ".join(found)
 
 
 def compared(settings: dict) -> dict:

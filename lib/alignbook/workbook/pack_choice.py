@@ -1,5 +1,6 @@
 """Which runs go into a pack: those of the chosen results, with the runs they were computed from."""
 
+import contextlib
 import csv
 import json
 import sys
@@ -173,10 +174,8 @@ def part_of(results: Path) -> list[str]:
 
 def keys_of(results: Path) -> set[str]:
     """Keys of the runs that a results folder refers to."""
-    keys = set()
-    if (results / "base.json").exists():
-        named = json.loads((results / "base.json").read_text()).values()
-        keys.update(key for key in named if key and len(key) == 16)  # not a data set's fingerprint
+    named = folders.bases_of(results).values()
+    keys = {key for key in named if key and len(key) == 16}  # not a data set's fingerprint
     for file, column in [(results / "runs.csv", "run")] + [
         (listed, "key") for kind in ("arms/*", "seeds") for listed in results.glob(f"{kind}/*.csv")
     ]:
@@ -221,8 +220,11 @@ def _data_behind(key: str, records: dict[str, dict]) -> set[str]:
 
 def _names_of_data(root: Path, settings: dict, referred: dict, records: dict) -> dict[str, str]:
     """Data sets prepared or used here: fingerprint → "world", "flickr8k", …"""
-    prepared = [json.loads(each.read_bytes()) for each in root.glob("data/[!.]*/meta.json")]
-    names = {each["fingerprint"]: each["name"] for each in prepared}
+    names = {}
+    for file in root.glob("data/[!.]*/meta.json"):
+        with contextlib.suppress(ValueError, KeyError, TypeError):  # a damaged one names nothing
+            said = json.loads(file.read_bytes())
+            names[said["fingerprint"]] = said["name"]
     for folder, said in settings.items():
         for key in referred[folder]:
             for data in _data_behind(key, records) - {""}:

@@ -12,8 +12,8 @@ from typing import Literal
 from pydantic import Field, ValidationError
 from pydantic.dataclasses import dataclass
 
+from alignbook.core import names
 from alignbook.core.names import LOOKS
-from alignbook.core.names import PROFILES as NAMES
 from alignbook.workbook.exhibits import CATALOGUES
 
 
@@ -131,8 +131,8 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
     >>> get("smoke", overrides={"chan_steps": "3"}).chan_steps
     3
     """
-    if name not in NAMES:
-        raise ValueError(f"unknown profile {name!r}; there are: {', '.join(NAMES)}")
+    if name not in names.PROFILES:
+        raise ValueError(f"unknown profile {name!r}; there are: {', '.join(names.PROFILES)}")
     kind, overrides = data.partition("=")[0], overrides or {}
     if kind == "world" and name == "paper":
         raise ValueError(

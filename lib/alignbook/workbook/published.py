@@ -392,9 +392,7 @@ def version(root: Path) -> str:
 
 def about(out: Path) -> dict:
     """Under which circumstances a results folder was made; no path of a folder is in it."""
-    said = folders.settings_of(out)
-    starts = out / "starts.json"
-    took = json.loads(starts.read_text(encoding="utf-8")) if starts.exists() else []
+    said, took = folders.settings_of(out), folders.starts_of(out)
     return {
         "data": said["data"].partition("=")[0],
         "profile": said["profile"],

@@ -1,13 +1,12 @@
 """The report's front page: notebook 00 as it was executed, and what only the report knows."""
 
-import json
 from itertools import groupby
 from pathlib import Path
 
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.show import run_tables
 from alignbook.store import progress, verbatim
-from alignbook.workbook import exhibits, published, report_notebooks
+from alignbook.workbook import exhibits, folders, published, report_notebooks
 from alignbook.workbook.start import MAP
 
 VERDICTS = "90_claims"  # the page after the front
@@ -75,10 +74,9 @@ def link(name: str) -> str:
 
 def computed(out: Path) -> str:
     """On what and in how long the main job filled a results folder, "" if it did not."""
-    file = out / "starts.json"
-    if not file.exists():
+    starts = folders.starts_of(out)
+    if not starts:
         return ""
-    starts = json.loads(file.read_text(encoding="utf-8"))
     machines = dict.fromkeys(f"{each['machine']}, {each['cores']} cores" for each in starts)
     took = progress.clock(sum(each["seconds"] for each in starts))
     again = f", in {len(starts)} starts" if len(starts) > 1 else ""

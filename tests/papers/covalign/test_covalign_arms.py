@@ -289,8 +289,9 @@ def test_tokens_are_frozen_but_for_what_trains_its_towers(monkeypatch):
 
     monkeypatch.setattr(arms, "tokens", lambda book: "tokens")
     monkeypatch.setattr(arms, "towers", lambda book: ("vit", "bert"))
-    assert arms.inputs(book(), *PLAIN) == ("data", "tokens")
-    assert arms.inputs(book(), "covalign-ladder", "end-to-end") == ("data", "vit", "bert")
+    assert arms.inputs(book(), *PLAIN) == inputs.Frozen(dataset="data", tokens="tokens")
+    given = arms.inputs(book(), "covalign-ladder", "end-to-end")
+    assert given == inputs.EndToEnd(dataset="data", image="vit", text="bert")
     trained = book(covalign_tokens="end-to-end")
     assert arms.inputs(trained, *PLAIN) == ("data", "vit", "bert")
     assert chosen(*PLAIN, trained.profile)["tokens"] == "end-to-end"

@@ -12,6 +12,8 @@ WORDS = {
 }
 # The setting that names the data heads are trained on, and what the paper profile takes for a target.
 SOURCES = {"comalign_source": {"coco": "flickr30k"}}
+# Settings that the data of a source have for themselves, and of which some name files.
+OF_SOURCES = ("boxes",)
 # What the paper profile takes from below data/ where it was fetched: the same by its folder.
 FETCHED = {"parser": "spacy/en_core_web_sm/en_core_web_sm-3.8.0"}
 

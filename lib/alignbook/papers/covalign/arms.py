@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from alignbook.evidence import learnt
 from alignbook.papers.covalign import catalogue, phrases
-from alignbook.papers.covalign.inputs import tokens, towers
+from alignbook.papers.covalign.inputs import EndToEnd, Frozen, tokens, towers
 from alignbook.papers.covalign.model import Config
 from alignbook.store import runs
 
@@ -130,11 +130,11 @@ def spreads(profile) -> dict:
 # --- What the runs start from --------------------------------------------------------------------
 
 
-def inputs(book, exhibit: str, arm: str) -> tuple:
+def inputs(book, exhibit: str, arm: str) -> Frozen | EndToEnd:
     """The data set, and the run of frozen tokens or, end to end, what both towers are made from."""
     if "end-to-end" in (arm, book.profile.covalign_tokens):
-        return book.dataset(), *towers(book)
-    return book.dataset(), tokens(book)
+        return EndToEnd(book.dataset(), *towers(book))
+    return Frozen(book.dataset(), tokens(book))
 
 
 def measured(book, exhibit: str, arm: str, run, given: tuple):

@@ -64,7 +64,7 @@ SIDES = {
 }  # what is compared there
 FIRST = "covalign-T6"  # what that claim rests on, trained before the others
 
-PAGES = ("model", "two_towers")  # modules that the report's pages of the library show
+PAGES = ("regions", "model", "two_towers")  # modules that the report's pages of the library show
 
 # --- Exhibits and notebooks ----------------------------------------------------------------------
 

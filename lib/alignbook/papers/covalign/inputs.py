@@ -3,13 +3,44 @@
 `book` is the workbook at hand: a profile on a data set.
 """
 
+from typing import NamedTuple
+
 from alignbook.backbones import pipelines
+from alignbook.datasets.prepared import Dataset
 from alignbook.papers.covalign import two_towers
 from alignbook.store import runs
-from alignbook.store.runs import Run
+from alignbook.store.runs import Run, Stored
 
 
-def towers(book) -> tuple:
+class Frozen(NamedTuple):
+    """What a method on frozen towers starts from; keys enter a run's own in this order.
+
+    Attributes
+    ----------
+    dataset : captions, splits and pictures.
+    tokens : run of the towers, arrays of patches and words.
+    """
+
+    dataset: Dataset
+    tokens: Run
+
+
+class EndToEnd(NamedTuple):
+    """What a method starts from that trains its towers too.
+
+    Attributes
+    ----------
+    dataset : captions, splits and pictures.
+    image : the base model whose picture tower is taken, or a ViT.
+    text : the BERT of the captions.
+    """
+
+    dataset: Dataset
+    image: Stored | two_towers.ViT
+    text: Stored
+
+
+def towers(book) -> tuple[Stored | two_towers.ViT, Stored]:
     """What the towers are made from: the base model, or a ViT that is named; BERT."""
     named = book.profile.covalign_vit
     return book.base() if named == "base" else two_towers.ViT(named), book.bert()

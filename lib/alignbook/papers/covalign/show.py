@@ -13,8 +13,7 @@ import pandas as pd
 import torch
 
 from alignbook.evidence.statistics import t_interval
-from alignbook.papers.covalign import model, phrases, two_towers
-from alignbook.papers.covalign.arms import inputs as inputs_of
+from alignbook.papers.covalign import arms, model, phrases, two_towers
 from alignbook.papers.covalign.catalogue import EXHIBITS, ROWS
 from alignbook.papers.covalign.inputs import parsed_by
 from alignbook.show import figures
@@ -308,7 +307,7 @@ def phrase_maps(book, listed: pd.DataFrame, n: int = 4, seed: int = 0) -> pd.Dat
     parts = []
     for arm in ("shared", "separate"):
         own = listed[(listed.arm == arm) & (listed.role == "report") & (listed.seed == seed)]
-        _, *sources = inputs_of(book, exhibit, arm)
+        _, *sources = arms.inputs(book, exhibit, arm)
         matcher = model.load(runs.stored(own.key.iloc[0]), dataset, *sources)
         words = two_towers.text_tower(book.bert(), dataset)[1].tokenizer
         looked, grid = phrases.looks(matcher, words, dataset, first), matcher.source.grid
@@ -349,13 +348,13 @@ def _map(dataset, phrase, look, grid: tuple[int, int], arm: str) -> pd.DataFrame
 def maps_figure(dataset, maps: pd.DataFrame, note: str):
     """Figure 5: a line a picture, itself and the maps of `phrase_maps`, on one scale of colours."""
     figures.use_style()
-    pictures, arms = maps.picture.unique(), maps.projection.unique()
+    pictures, projections = maps.picture.unique(), maps.projection.unique()
     figure, axes = plt.subplots(
         len(pictures),
-        1 + len(arms),
+        1 + len(projections),
         squeeze=False,
         layout="constrained",
-        figsize=(2.5 * (1 + len(arms)) + 0.7, 2.95 * len(pictures)),
+        figsize=(2.5 * (1 + len(projections)) + 0.7, 2.95 * len(pictures)),
     )
     most = maps.attention.max()
     for line, picture in zip(axes, pictures):
@@ -365,7 +364,7 @@ def maps_figure(dataset, maps: pd.DataFrame, note: str):
         line[0].set_title(f"“{of_it.phrase.iloc[0]}”", fontsize=9)
         said = "\n".join(textwrap.wrap(of_it.caption.iloc[0], 40)[:3])
         line[0].set_xlabel(said, fontsize=7.5, loc="left")
-        for axis, arm in zip(line[1:], arms):
+        for axis, arm in zip(line[1:], projections):
             own = of_it[of_it.projection == arm]
             heat = _overlay(axis, image, own, most)
             _frame(axis, own.box.iloc[0], image.shape[:2])

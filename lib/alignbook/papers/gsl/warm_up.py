@@ -65,26 +65,25 @@ WARM_UPS = {
 
 @dataclass(frozen=True)
 class WarmUp:
-    """Two networks trained with one of `WARM_UPS`, no pair told from another.
-
-    The fields below `truth` are those of `coteaching.Config`.
+    """Two networks trained with one of `WARM_UPS`, no pair told from another; see
+    `coteaching.Config`.
     """
 
     loss: str  # one of `WARM_UPS`
     truth: bool  # whether on the pairs that are clean in truth alone
-    noise: float
-    noise_seed: int
-    similarity: str
-    regions: int
-    dim: int
-    sim_dim: int
-    margin: float
-    batch: int
-    learning_rate: float
-    clip: float
-    warm_up_epochs: int
-    epoch_steps: int
-    images: int
+    noise: float  # share of the captions that are picked to move
+    noise_seed: int  # picks them
+    similarity: str  # of the networks
+    regions: int  # of an image
+    dim: int  # width of regions and words
+    sim_dim: int  # width of similarity vectors
+    margin: float  # α
+    batch: int  # pairs
+    learning_rate: float  # of Adam
+    clip: float  # largest norm of both networks' gradient together
+    warm_up_epochs: int  # all there are
+    epoch_steps: int  # steps of an epoch, or 0: a pass over the pairs
+    images: int  # the first so many training images, or 0: all
 
     @property
     def together(self) -> bool:
