@@ -66,6 +66,8 @@ def test_the_package_itself_holds_its_face_its_door_and_its_errors():
         "world",
     }
     assert {path.name for path in (PACKAGE / "papers").iterdir() if path.is_dir()} >= {*PAPERS}
+    tests = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir()} - {"__pycache__"}
+    assert tests <= rooms | {"expected", "mutants"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -166,6 +168,15 @@ def test_shared_rooms_know_no_papers_name():
                 assert not {*re.split(r"_|(?<=[a-z])(?=[A-Z])", name.lower())} & {*PAPERS}, (
                     f"{path.relative_to(PACKAGE)}: {name}"
                 )
+
+
+def test_the_explorer_takes_what_it_shows_from_the_papers_room():
+    """Exhibits, arms and how they are called stand in a catalogue."""
+    for path in (PACKAGE / "explorer").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            text = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
+            known = isinstance(text, str) and re.match(rf"({'|'.join(PAPERS)})-\w+$", text)
+            assert not known, f"{path.name}: {text}"
 
 
 # The files of the workbook that list the papers: what they show, what is behind that, and what is

@@ -2,6 +2,7 @@
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Barrier, get_ident
 
 import pytest
@@ -543,6 +544,23 @@ def test_blocks_are_for_the_cache_that_is_there(caches, expected, monkeypatch, t
     (tmp_path / "index9").mkdir()  # nothing is said of it
     monkeypatch.setattr(kernels.cpu, "CACHES", tmp_path)
     assert kernels.cpu._cache() == expected
+
+
+@pytest.mark.parametrize(
+    "cache, scores", [("512K", 2**18), ("1M", 2**18), ("2M", 2**19), ("1M8", 2**18), ("64M", 2**19)]
+)
+def test_every_block_follows_the_cache(cache, scores, tmp_path):
+    """As the module finds it when it is loaded: a quarter of its bytes in scores, within bounds."""
+    (tmp_path / "index2").mkdir()
+    (tmp_path / "index2/level").write_text("2")
+    (tmp_path / "index2/size").write_text(cache)
+    code = Path(kernels.cpu.__file__).read_text(encoding="utf-8")
+    assert code.count(str(kernels.cpu.CACHES)) == 1
+    found = {"__name__": "elsewhere"}
+    exec(code.replace(str(kernels.cpu.CACHES), str(tmp_path)), found)
+    assert found["AREA"] == scores
+    assert found["MEMBERS"] ** 2 <= 8 * scores < (found["MEMBERS"] + 1) ** 2
+    assert found["SCORES"][0] * found["SCORES"][1] == 2 * scores
 
 
 def test_what_is_kept_has_no_gradient_as_large_as_itself():

@@ -100,6 +100,26 @@ def test_the_doctor_asks_nobody_to_install_what_only_tests_need(monkeypatch):
     assert found["papermill"].essential and found["papermill"].remedy
 
 
+ROOMS = ("core", "datasets", "store", "evidence", "backbones", "world", "papers")
+
+
+def test_what_the_library_loads_it_asks_for_itself():
+    """Rooms that work without a workbook need no extra; kernels of a GPU alone have Triton."""
+    asked = {re.split(r"[\W]", each)[0].replace("_", "-") for each in PROJECT["dependencies"]}
+    packages, seen = importlib.metadata.packages_distributions(), set()
+    for room in ROOMS:
+        for path in (ROOT / "lib/alignbook" / room).rglob("*.py"):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                named = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+                named += [node.module] if isinstance(node, ast.ImportFrom) else []
+                for root in {name.partition(".")[0] for name in named} - sys.stdlib_module_names:
+                    made = {each.lower().replace("_", "-") for each in packages.get(root, [])}
+                    known = root in ("alignbook", "triton") or made & asked
+                    assert known, f"{path}: imports {root}, which no dependency brings"
+                    seen.add(root)
+    assert {"torch", "numpy", "scipy"} <= seen
+
+
 # --- The AGPL ------------------------------------------------------------------------------------
 
 

@@ -18,32 +18,11 @@ from alignbook import ROOT
 from alignbook.core import kernels
 from alignbook.core.names import slug
 from alignbook.core.similarity import unit
-from alignbook.papers.chan import attention_maps, catalogue
+from alignbook.papers.chan import attention_maps
+from alignbook.papers.chan.catalogue import EXPLORED, HARD, LABELS, SOFT, START
 from alignbook.papers.chan.model import encode_captions, encode_images
 from alignbook.store import runs, verbatim
 from alignbook.workbook import exhibits, folders, results, workbook
-
-EXHIBITS = ("chan-T3", "chan-T1", "chan-T2")  # whose arms can be looked at
-HARD, SOFT = "hard coding", "cross-attention"
-START = ("visual-codebook", "cross-attention")  # the two that are looked at first
-LABELS = {
-    "visual-codebook": HARD,
-    "chan": HARD,
-    "cross-attention": SOFT,
-    "scan": SOFT,
-    "textual-codebook": f"{HARD}, textual codebook",
-    "max": f"{HARD}, max pooling",
-    "average": f"{HARD}, mean pooling",
-    "sum": f"{HARD}, sum pooling",
-    "softmax": f"{HARD}, softmax pooling",
-    "visual-codebook-long": f"{HARD}, 4 × the steps",
-    "cross-attention-long": f"{SOFT}, 4 × the steps",
-    "permuted": f"{HARD}, captions permuted (control)",
-    "cross-attention-1/9": f"{SOFT}, τ = 1/9 in every trial",
-    "vse++": "VSE++, one vector a picture",
-    "vse-inf": "VSE∞, one vector a picture",
-}
-LABELS |= {name: f"{SOFT}, τ = {name[2:]} (control)" for name in catalogue.CURVE}
 
 
 def in_batch() -> bool:
@@ -101,7 +80,7 @@ def methods(book, domain: str = "A", train: bool = False) -> dict:
     are trained.
     """
     lines = []
-    for exhibit in EXHIBITS:
+    for exhibit in EXPLORED:
         if book.kind == "world" and exhibits.EXHIBITS[exhibit].domain != domain:
             continue
         for arm in exhibits.arms(exhibit, book.kind, book.profile):
@@ -110,7 +89,7 @@ def methods(book, domain: str = "A", train: bool = False) -> dict:
                 lines.append(pd.read_csv(file, dtype={"key": str}))
     found = _usable(lines)
     if train and not found.keys() >= {HARD, SOFT}:
-        found = _usable([*(results.arm(book, "chan-T3", arm) for arm in START), *lines])
+        found = _usable([*(results.arm(book, EXPLORED[0], arm) for arm in START), *lines])
     return found
 
 

@@ -148,6 +148,30 @@ DOTS = {  # of Figure 3
     "saf": "SAF",
 }
 
+# --- What the explorer shows ---------------------------------------------------------------------
+
+EXPLORED = ("chan-T3", "chan-T1", "chan-T2")  # whose arms can be looked at
+HARD, SOFT = "hard coding", "cross-attention"
+START = ("visual-codebook", "cross-attention")  # of the first: the two that are looked at first
+LABELS = {
+    "visual-codebook": HARD,
+    "chan": HARD,
+    "cross-attention": SOFT,
+    "scan": SOFT,
+    "textual-codebook": f"{HARD}, textual codebook",
+    "max": f"{HARD}, max pooling",
+    "average": f"{HARD}, mean pooling",
+    "sum": f"{HARD}, sum pooling",
+    "softmax": f"{HARD}, softmax pooling",
+    "visual-codebook-long": f"{HARD}, 4 × the steps",
+    "cross-attention-long": f"{SOFT}, 4 × the steps",
+    "permuted": f"{HARD}, captions permuted (control)",
+    "cross-attention-1/9": f"{SOFT}, τ = 1/9 in every trial",
+    "vse++": "VSE++, one vector a picture",
+    "vse-inf": "VSE∞, one vector a picture",
+}
+LABELS |= {name: f"{SOFT}, τ = {name[2:]} (control)" for name in CURVE}
+
 # --- Sizes ---------------------------------------------------------------------------------------
 
 EPOCHS = 25  # of the released code [C], the first of them with all violations
