@@ -219,7 +219,7 @@ def test_table_3_rows_and_arms_name_each_other():
     from alignbook.papers.chan.arms import arms
     from alignbook.workbook import exhibits, profiles
 
-    for name in profiles.NAMES:
+    for name in profiles.PROFILES:
         profile = profiles.get(name, "coco" if name == "paper" else "world")
         listed = arms("chan-T3", profile)
         assert {*listed, BASE_MODEL} == set(exhibits.EXHIBITS["chan-T3"].names())

@@ -99,8 +99,8 @@ def test_a_rule_with_wildcards_asks_for_the_same():
 
 
 def test_larger_profiles_ask_for_more_memory():
-    sizes = [asks.MEMORY[name] for name in profiles.NAMES]
-    assert sizes == sorted(sizes) and len(sizes) == len(profiles.NAMES)
+    sizes = [asks.MEMORY[name] for name in profiles.PROFILES]
+    assert sizes == sorted(sizes) and len(sizes) == len(profiles.PROFILES)
 
 
 def test_every_rule_says_what_it_asks_for():

@@ -3121,6 +3121,22 @@ CASES = {
             "say --set chan_regions=100",
         ),
         Row(
+            "photographs of another size than pretrained towers see",
+            words("--profile smoke --data flickr8k={folder} --set size=64 chan"),
+            "",
+            "settings size=64 and fit=crop: the towers of photo-pretrained see other pictures",
+            "expected size=224 and fit=crop",
+            "leave both out, or say base=photo-tower as well",
+        ),
+        Row(
+            "photographs that are squashed where pretrained towers see them cropped",
+            words("--profile smoke --data flickr8k={folder} --set fit=squash chan"),
+            "",
+            "settings size=224 and fit=squash: the towers of photo-pretrained see other pictures",
+            "expected size=224 and fit=crop",
+            "leave both out",
+        ),
+        Row(
             "features of one image a split",
             each(
                 words("--profile smoke --data f30k_precomp={folder} chan"),

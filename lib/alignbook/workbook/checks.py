@@ -28,9 +28,9 @@ class Refused(Exception):
 def check(asked: Namespace) -> tuple[list[str], dict]:
     """Notebooks and settings behind a command line; `Refused` before any work starts."""
     profile = "laptop" if asked.profile is None else asked.profile
-    if profile not in profiles.NAMES:
-        near = difflib.get_close_matches(profile, profiles.NAMES, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(profiles.NAMES)}"
+    if profile not in profiles.PROFILES:
+        near = difflib.get_close_matches(profile, profiles.PROFILES, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(profiles.PROFILES)}"
         raise Refused(f"unknown profile {profile!r}; {hint}")
     try:
         notebooks = exhibits.resolve(asked.targets, asked.data.partition("=")[0])

@@ -12,8 +12,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 from pydantic.dataclasses import dataclass
 
-from alignbook.core import names
-from alignbook.core.names import LOOKS
+from alignbook.core.names import LOOKS, PROFILES
 from alignbook.workbook.exhibits import CATALOGUES
 
 
@@ -131,8 +130,8 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
     >>> get("smoke", overrides={"chan_steps": "3"}).chan_steps
     3
     """
-    if name not in names.PROFILES:
-        raise ValueError(f"unknown profile {name!r}; there are: {', '.join(names.PROFILES)}")
+    if name not in PROFILES:
+        raise ValueError(f"unknown profile {name!r}; there are: {', '.join(PROFILES)}")
     kind, overrides = data.partition("=")[0], overrides or {}
     if kind == "world" and name == "paper":
         raise ValueError(
@@ -159,6 +158,15 @@ def get(name: str, data: str = "world", overrides: dict[str, str] | None = None)
             profile = dataclasses.replace(profile, **{key: text})
         except ValidationError as error:
             raise ValueError(_said(key, text, error.errors()[0])) from None
+    seen = {name: _PRETRAINED[name] for name in ("size", "fit")}
+    if profile.base == _PRETRAINED["base"] and any(
+        getattr(profile, name) != value for name, value in seen.items()
+    ):
+        raise ValueError(
+            f"settings size={profile.size} and fit={profile.fit}: the towers of {profile.base} see "
+            f"other pictures, expected size={seen['size']} and fit={seen['fit']}; leave both out, or "
+            f"say base={SCRATCH} as well"
+        )
     if profile.seeds_most > profile.seeds and not (
         profile.seeds in LOOKS and profile.seeds_most <= LOOKS[-1]
     ):

@@ -42,8 +42,8 @@ def asked_for(command: str, description: str, arguments: list[str]) -> argparse.
         "--profile",
         action=Once,
         metavar="P",
-        choices=profiles.NAMES,
-        help=f"{' | '.join(profiles.NAMES)} (default: the newest results)",
+        choices=profiles.PROFILES,
+        help=f"{' | '.join(profiles.PROFILES)} (default: the newest results)",
     )
     parser.add_argument(
         "--data",

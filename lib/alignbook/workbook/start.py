@@ -223,7 +223,9 @@ def _seeds(profile) -> str:
 def _place(folder: Path) -> tuple[str, int]:
     """Data sets by name, their profiles from the smallest to the largest."""
     data, _, profile = folder.name.partition("-")
-    return data, profiles.NAMES.index(profile) if profile in profiles.NAMES else len(profiles.NAMES)
+    return data, profiles.PROFILES.index(profile) if profile in profiles.PROFILES else len(
+        profiles.PROFILES
+    )
 
 
 def _papermill(executed: Path) -> dict:

@@ -243,7 +243,7 @@ def most_complete(kind: str) -> Path | None:
     """The results folder of a data set in which most notebooks are done; among equal ones that of
     the largest profile. None where the main job has finished no notebook.
     """
-    folders = [ROOT / "results" / f"{kind}-{name}" for name in profiles.NAMES]
+    folders = [ROOT / "results" / f"{kind}-{name}" for name in profiles.PROFILES]
     done = [len(list(folder.glob("notebooks/*.done"))) for folder in folders]
     best = max(range(len(folders)), key=lambda i: (done[i], i))
     return folders[best] if done[best] else None

@@ -122,7 +122,7 @@ def test_the_papers_own_settings_warm_up_by_each_methods_own():
     assert chosen("gsl-T3", "bicro-own") == chosen("gsl-T3", "bicro") | {"warm_up": ""}
     rates = {
         name: profiles.get(name, "f30k_precomp" if name == "paper" else "world")
-        for name in profiles.NAMES
+        for name in profiles.PROFILES
     }
     found = {name: each.gsl_learning_rate * each.gsl_after for name, each in rates.items()}
     assert found == pytest.approx(
