@@ -510,6 +510,16 @@ def test_starts_and_bases_that_are_not_whole_are_named_where_they_are_asked_for(
     ask(out)  # none is none
 
 
+def test_an_empty_table_is_not_whole(tmp_path):
+    """Also one that nobody sealed, such as a disk that was full left it."""
+    file = tmp_path / "claims.csv"
+    assert not folders.is_whole(file)
+    file.touch()
+    assert not folders.is_whole(file)
+    file.write_text("claim,verdict\n")
+    assert folders.is_whole(file)
+
+
 @pytest.mark.parametrize("damage", DAMAGE[:-1], ids=lambda each: each.__name__)
 def test_tables_of_other_results_that_are_not_whole_count_nothing(judged, damage):
     """The map looks at every folder; a start mends its own alone."""

@@ -47,5 +47,10 @@ MUTANTS = {
     "test_durable.py": [
         ("the record's seal is no matter", 'if said.pop("seal") != key(said) or said', "if said"),
         ("what is broken stays", "    drop(run.key)\n", ""),
+        (
+            "what an owner left is believed",
+            '    for left in own.glob("*.json"):',
+            "    for left in ():",
+        ),
     ],
 }

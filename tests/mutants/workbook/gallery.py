@@ -7,6 +7,17 @@ MUTANTS = {
             "for one in found if one.found(claim)}.values()",
             "for one in found[::-1] if one.found(claim)}.values()",
         ),
+        (
+            "a rerun keeps the paper's side",
+            "_elsewhere(one, claim, turned)",
+            "_elsewhere(one, claim)",
+        ),
+        ("a rerun's ends are exchanged", "line[[value, high, low]]", "line[[value, low, high]]"),
+        (
+            "a rerun is always told the other way",
+            "            if turned:\n                value, low",
+            "            if True:\n                value, low",
+        ),
         ("what can't be had is testable", "if {*said} & TESTABLE:", "if {*said}:"),
         (
             "what the laptop said before",

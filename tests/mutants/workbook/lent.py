@@ -2,7 +2,18 @@
 
 MUTANTS = {
     "test_lent.py": [
-        ("lent times are taken again and again", "        file.unlink()", "        pass"),
+        ("lent times are taken again and again", "        durable.remove(file)", "        pass"),
+        ("lent times are taken as they are", "if not is_whole(each)]", "if False]"),
+        (
+            "nobody could tell lent times apart",
+            "file.read_bytes(), sealed=True)",
+            "file.read_bytes())",
+        ),
+        (
+            "another's machine is believed",
+            "if is_whole(about) else []",
+            "if about.exists() else []",
+        ),
         ("only one file is taken", 'glob(f"{name}*.csv")', 'glob(f"{name}.csv")'),
         ("all files are taken", 'glob(f"{name}*.csv")', 'glob(f"{name[:10]}*.csv")'),
         ("lent times are called ours", "times[MEASURED_ON] =", "_ ="),

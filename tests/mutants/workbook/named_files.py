@@ -13,5 +13,11 @@ MUTANTS = {
             "except (DataError, FileNotFoundError, NotADirectoryError):",
             "except (DataError, OSError):",
         ),
+        (
+            "a source's boxes count for nothing",
+            "for each in chapter.OF_SOURCES}",
+            "for each in ()}",
+        ),
+        ("a source has the target's boxes", "getattr(there, each)", "getattr(profile, each)"),
     ]
 }
