@@ -140,7 +140,8 @@ def test_nothing_is_renamed_by_its_importers():
     assert {path for path, names in found.items() if names} == KEPT
 
 
-# Modules of one name but for a final s. A paper's room has its parts under the same names as the
+ENDINGS = re.compile(r"(s|ed|al|ing|ion|ation|ification|ified)$")
+# Modules of one name but for its ending. A paper's room has its parts under the same names as the
 # others', and counts once; backbones/inputs.py and both regions.py are behind keys of stored runs, which
 # other names would lose.
 ALIKE = {
@@ -155,7 +156,7 @@ def test_no_two_modules_are_called_alike():
         if not path.stem.startswith("__"):
             place = path.relative_to(PACKAGE).as_posix()
             place = re.sub(r"^papers/\w+/(\w+\.py)$", r"papers/*/\1", place)
-            places.setdefault(path.stem.removesuffix("s"), set()).add(place)
+            places.setdefault(ENDINGS.sub("", path.stem), set()).add(place)
     assert {name: some for name, some in places.items() if len(some) > 1} == ALIKE
 
 

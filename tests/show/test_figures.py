@@ -12,7 +12,7 @@ import seaborn
 import seaborn.objects
 from alignbook.papers.chan import show
 from alignbook.papers.covalign.show import maps_figure
-from alignbook.papers.gsl import identified
+from alignbook.papers.gsl import found_noise
 from alignbook.show import alt_texts, figures, kernel_benchmark
 from alignbook.store import durable
 from alignbook.workbook import execute
@@ -279,7 +279,7 @@ def test_arms_side_by_side_have_the_same_limits():
         )
         for high in (1.0, 0.6)
     ]
-    panels = identified.label_histograms(dict(zip("ab", shares)), "n").axes
+    panels = found_noise.label_histograms(dict(zip("ab", shares)), "n").axes
     assert len({(axis.get_xlim(), axis.get_ylim()) for axis in panels}) == 1
 
     measured = pd.DataFrame(

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from alignbook.datasets import by_name, karpathy
 from alignbook.errors import DataError
-from alignbook.papers.gsl import retrieved
+from alignbook.papers.gsl import found_answers
 from alignbook.papers.gsl import show as gsl
 from alignbook.show import datasheet, figures, tables
 from alignbook.store import verbatim
@@ -251,7 +251,7 @@ def test_retrieved_captions_are_text(dataset, tmp_path):
         dataset,
         SimpleNamespace(images=None, captions_of=dataset.captions_of, captions_per_image=5),
     ):
-        for draw in (retrieved.captions_figure, retrieved.images_figure):
+        for draw in (found_answers.captions_figure, found_answers.images_figure):
             figures.save(draw(found, pictured, CAPTIONS[3]), tmp_path, "f")
     figures.save(datasheet.picture_sheet(dataset, "test", 1), tmp_path, "f")
     assert datasheet.splits_table(dataset).pictures.tolist() == [2, 2, 1]

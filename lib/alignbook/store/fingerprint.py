@@ -23,8 +23,8 @@ KNOWN = ROOT / ".cache" / "code.json"  # hashes asked for while the package look
 # Rooms that show, start or keep results, and never change a number.
 SHOWING = ("__main__", "errors", "store", "evidence", "show", "workbook", "explorer")
 # The same of a paper's room: which arms there are, and what is shown of them.
-OF_A_PAPER = ("arms", "catalogue", "settings", "printed", "cost", "hours", "show", "retrieved")
-OF_A_PAPER += ("label_drawing", "pipeline_drawing")
+OF_A_PAPER = ("arms", "catalogue", "settings", "printed", "cost", "hours", "show")
+OF_A_PAPER += ("label_drawing", "pipeline_drawing", "found_answers")
 
 
 def trains(module: str) -> bool:

@@ -15,10 +15,10 @@ from alignbook.evidence.statistics import t_interval
 from alignbook.papers.gsl import (
     catalogue,
     epochs,
-    identified,
+    found_answers,
+    found_noise,
     label_drawing,
     pipeline_drawing,
-    retrieved,
     show,
     times,
     two_networks,
@@ -509,12 +509,12 @@ def test_table_3_has_the_class_that_is_asked_for():
             ("gsl", "RSUM", 0, 1),
         ]
     )
-    found = identified.as_printed(metrics)
+    found = found_noise.as_printed(metrics)
     assert len(found) == len(metrics) + 2
     assert found.tail(2)[["column", "value"]].values.tolist() == [["precision", 80], ["recall", 70]]
-    other = identified.as_printed(metrics, "A", "clean").tail(2)
+    other = found_noise.as_printed(metrics, "A", "clean").tail(2)
     assert other["value"].tolist() == [60, 50]
-    table = identified.classes_table(metrics)
+    table = found_noise.classes_table(metrics)
     assert table["p(clean) of"].tolist() == ["both, mean", "A", "B"]
     assert table.loc[0, ["noisy: precision", "noisy: recall", "division AUC"]].tolist() == [
         80,
@@ -533,11 +533,11 @@ def test_labels_as_shares_of_their_class():
             ),
         }
     )
-    found = identified.label_shares(run, 2, bins=2)
+    found = found_noise.label_shares(run, 2, bins=2)
     assert found.low.tolist() == [0, 0.5] and found.high.tolist() == [0.5, 1]
     assert found.clean.tolist() == pytest.approx([100 / 3, 200 / 3])  # 0.2 | 0.9 and 1.0
     assert found.noisy.tolist() == [100, 0]
-    figure = identified.label_histograms({"a": found, "b": found}, "note")
+    figure = found_noise.label_histograms({"a": found, "b": found}, "note")
     steps = [patch.get_data().values.tolist() for patch in figure.axes[1].patches]
     assert steps == [found.clean.tolist(), found.noisy.tolist()]
     assert figure.axes[0].patches[1].get_hatch() and not figure.axes[0].patches[0].get_hatch()
@@ -557,11 +557,11 @@ def test_rules_of_labels():
         [(a, b, 0, c) for a, b, c in lines]
         + [("relabelled", "label AUC", s, v) for s, v in ((0, 0.7), (1, 0.9))]
     )
-    found = identified.rules_table(metrics)
+    found = found_noise.rules_table(metrics)
     assert found.rule.tolist() == ["relabelled", "score"]
     assert found.loc[0, ["label AUC", "low"]].tolist() == pytest.approx(t_interval([0.7, 0.9])[:2])
     assert found.loc[1, ["mean label, clean", "mean label, noisy"]].tolist() == [0.8, 0.2]
-    own = identified.label_auc_table(metrics.assign(n=40))
+    own = found_noise.label_auc_table(metrics.assign(n=40))
     assert own[["method", "label AUC", "labelled", "seeds"]].values.tolist() == [
         ["GSL", 0.9, 40, 1]
     ]
@@ -614,16 +614,16 @@ def trained(monkeypatch):
 
 def test_scores_are_those_of_the_whole_test(trained, monkeypatch):
     run, inputs, whole = trained
-    monkeypatch.setattr(retrieved.noisy_pairs, "IMAGES", 2)
-    found = retrieved.scores(run, inputs, np.arange(5), np.arange(10))
+    monkeypatch.setattr(found_answers.noisy_pairs, "IMAGES", 2)
+    found = found_answers.scores(run, inputs, np.arange(5), np.arange(10))
     assert np.allclose(found, whole)
-    some = retrieved.scores(run, inputs, np.array([3, 1, 4]), np.array([8, 0]))
+    some = found_answers.scores(run, inputs, np.array([3, 1, 4]), np.array([8, 0]))
     assert np.allclose(some, whole[[3, 1, 4]][:, [8, 0]])
 
 
 def test_the_first_queries_are_ranked_among_the_tested(trained):
     run, inputs, whole = trained
-    both = retrieved.retrieved(run, inputs, queries=3, k=2)
+    both = found_answers.retrieved(run, inputs, queries=3, k=2)
     captions, images = both["captions"], both["images"]
     assert captions["query"].tolist() == [0, 0, 1, 1, 2, 2]
     assert images["query"].tolist() == [0, 0, 2, 2, 4, 4]  # the first caption of each image
@@ -636,7 +636,7 @@ def test_the_first_queries_are_ranked_among_the_tested(trained):
         assert line.score == pytest.approx(own[line.rank - 1]) and line.found < 4
         assert line.right == (line.found == line.query // 2)
     run.config["test_images"] = 0
-    assert len(retrieved.retrieved(run, inputs, queries=9)["captions"]) == 3 * 5
+    assert len(found_answers.retrieved(run, inputs, queries=9)["captions"]) == 3 * 5
 
 
 @pytest.mark.parametrize("pictures", [False, True])
@@ -645,9 +645,12 @@ def test_retrievals_are_marked_and_kept(trained, tmp_path, pictures):
     dataset = inputs[0]
     if pictures:
         dataset.images = np.random.default_rng(0).integers(0, 255, (6, 4, 4, 3), np.uint8)
-    found = {name: retrieved.retrieved(run, inputs, queries=2) for name in ("one", "other")}
-    for way, draw in (("captions", retrieved.captions_figure), ("images", retrieved.images_figure)):
-        data = retrieved.long_form(found, dataset, way)
+    found = {name: found_answers.retrieved(run, inputs, queries=2) for name in ("one", "other")}
+    for way, draw in (
+        ("captions", found_answers.captions_figure),
+        ("images", found_answers.images_figure),
+    ):
+        data = found_answers.long_form(found, dataset, way)
         assert len(data) == 2 * 2 * 3 and set(data.method) == {"one", "other"}
         said = words(draw(data, dataset, "the note"))
         marks = [text[0] for text in said if text[:1] in ("✓", "✗") and "belongs" not in text]
@@ -670,8 +673,8 @@ def test_queries_shown_beside_all():
         metrics={"test i2t R@1": 40.0, "test t2i R@1": 30.0}, arrays={"ranks_i2t": np.ones(50)}
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(retrieved, "first_run", lambda listed, arm: run)
-        found = retrieved.shown_against_all(
+        patch.setattr(found_answers, "first_run", lambda listed, arm: run)
+        found = found_answers.shown_against_all(
             {"GSL": {"captions": top, "images": top}}, None, {"GSL": "gsl-0.4"}
         )
     assert found.values.tolist() == [

@@ -1,4 +1,4 @@
-"""Wrong versions of `alignbook.papers.gsl.identified`."""
+"""Wrong versions of `alignbook.papers.gsl.found_noise`."""
 
 MUTANTS = {
     "test_figures.py": [
