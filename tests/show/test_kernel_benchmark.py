@@ -217,7 +217,8 @@ def smoke(tmp_path_factory):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert {path.name for path in out.parent.iterdir()} == {"kernels.csv", "kernels.txt"}
+    made = {path.name for path in out.parent.iterdir()}
+    assert made == {"kernels.csv", ".kernels.csv.sha256", "kernels.txt"}
     assert done.stdout.splitlines() == [
         f"  table of the kernels: {os.path.relpath(out.with_suffix('.txt'), ROOT)}"
     ]

@@ -303,7 +303,7 @@ def test_pictures_have_the_vits_size_in_the_papers_profile():
     paper = profiles.get("paper", "flickr30k")
     assert (paper.size, paper.fit) == (224, "crop")
     assert hours.remark(paper) == ""
-    small = profiles.get("paper", "flickr30k", {"size": "80"})
+    small = profiles.get("paper", "flickr30k", {"base": "photo-tower", "size": "80"})
     assert "--set size=224" in hours.remark(small)
 
 

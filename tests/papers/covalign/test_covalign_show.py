@@ -257,7 +257,7 @@ def book(monkeypatch):
     monkeypatch.setattr(
         covalign, "load", lambda run, *inputs: SimpleNamespace(arm=run.arm, source=source)
     )
-    monkeypatch.setattr(show, "inputs_of", lambda *_: [dataset])
+    monkeypatch.setattr(show.arms, "inputs", lambda *_: [dataset])
     monkeypatch.setattr(bert, "load", lambda *_: (None, SimpleNamespace(tokenizer="pieces")))
     monkeypatch.setattr(runs, "stored", lambda key: SimpleNamespace(arm=key))
     return SimpleNamespace(dataset=lambda: dataset, bert=lambda: None)
