@@ -79,7 +79,8 @@ def page_of(pictures: Path, seen: dict):
         try:
             yield page
         except Exception:
-            page.screenshot(path=pictures / "failed.png")
+            with contextlib.suppress(Exception):  # a page that never came has none
+                page.screenshot(path=pictures / "failed.png")
             raise
         finally:
             browser.close()
@@ -391,8 +392,9 @@ def brought(copy: Copy, pictures: Path) -> dict:
     """Run notebooks on a folder that would do harm; what terminal and report show of it."""
     folder = folder_of_harm(pictures / FOLDER)
     report = copy.root / "results/coco-smoke/report"
-    words = ["--profile", "smoke", "--data", f"coco={folder}", "--set", "size=32"]
-    words += ["--set", f"boxes={folder / NAMES[0]}.json", "02_data", "00_start_here"]
+    words = ["--profile", "smoke", "--data", f"coco={folder}", "02_data", "00_start_here"]
+    for setting in ("base=photo-tower", "size=32", f"boxes={folder / NAMES[0]}.json"):
+        words += ["--set", setting]
     seen = {"hosts": set(), "errors": [], "asked": [], "report": report, "pages": []}
     seen["said"] = [copy.run(*words, **warm_already())]
     with page_of(pictures, seen) as page:
