@@ -95,6 +95,15 @@ def test_published_times_of_the_kernels_are_taken_once(book, capsys):
     assert "another machine" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["chan-F3", "chan-F3-wide"])
+def test_where_one_of_an_exhibits_lent_times_is_damaged_its_job_is_planned_alone(book, name):
+    """Something will be measured. To ask changes nothing: a dry run asks too."""
+    file = book.out / f".unpacked/efficiency/{name}.csv"
+    cut(file)
+    assert lent.ready(book.out, "efficiency/chan-F3") == [] and file.exists()
+    assert [*lent.seconds(book.out)] == ["gsl-T2, time and memory"]
+
+
 @pytest.mark.parametrize("damage", [flip, empty, cut, zero])
 def test_lent_times_that_are_no_longer_whole_are_measured_here(book, capsys, damage):
     """And times whose machine can't be read any more say so."""

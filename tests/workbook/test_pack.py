@@ -160,6 +160,16 @@ def test_inputs_come_along_though_no_results_folder_names_them(root):
     assert pack_choice.choose(root, ["laptop"]).keys == sorted([BASE, FEATURES, ARM])
 
 
+def test_results_that_nobody_asked_for_may_be_damaged(root, capsys):
+    """One that is asked for is named, as what belongs to it would be guessed."""
+    before = pack_choice.choose(root, ["laptop"]).keys
+    (root / "results/world-smoke/base.json").write_text('{"base": ')
+    assert pack_choice.choose(root, ["laptop"]).keys == before
+    assert "passed over: " in (told := capsys.readouterr().err) and "base.json: cut" in told
+    with pytest.raises(DataError, match="world-smoke/base.json: cut or altered"):
+        pack_choice.choose(root, ["smoke"])
+
+
 def test_what_a_run_asked_for_while_it_was_computed_comes_along(root):
     """A warm-up that several runs share, for one."""
     warm_up, own = "9" * 16, root / "results/store" / ARM / "run.json"

@@ -28,31 +28,38 @@ def published(out: Path) -> bool:
     return (out / UNPACKED / "about.json").exists()
 
 
+def _laid(out: Path, name: str) -> list[Path]:
+    return sorted((out / UNPACKED).glob(f"{name}*.csv"))
+
+
 def ready(out: Path, name: str) -> list[Path]:
     """The files of times that lie ready in a results folder under a name, or one that begins so;
-    one that is not as it was laid there is set aside, as what it held can be measured here.
+    none if one is not as it was laid there: some of them are measured here then, alone.
     """
-    found = sorted((out / UNPACKED).glob(f"{name}*.csv"))
-    for file in (lost := [each for each in found if not is_whole(each)]):
-        durable.set_aside(file, f"{file}: cut or altered", "these times are measured here")
-    return [file for file in found if file not in lost]
+    found = _laid(out, name)
+    return found if all(map(is_whole, found)) else []
 
 
 def seconds(out: Path) -> dict[str, float]:
     """What the jobs that find their times ready are planned to take, by title."""
-    names = (file.stem for file in ready(out, "efficiency/") if file.stem in EXHIBITS)
+    names = [name for name in EXHIBITS if ready(out, f"efficiency/{name}")]
     return {title(["efficiency", name]): 2.0 for name in names}
 
 
 def take(out: Path, name: str) -> bool:
     """Move times that lie ready, such as "efficiency/chan-F3", and those whose names begin so, to
-    where they are read; whether there were any.
+    where they are read; whether there were any. One that is not as it was laid there is set aside.
     """
     import pandas as pd
 
     from alignbook.show.run_tables import MEASURED_ON
 
-    for file in (found := ready(out, name)):
+    found = []
+    for file in _laid(out, name):
+        if not is_whole(file):
+            durable.set_aside(file, f"{file}: cut or altered", "these times are measured here")
+            continue
+        found.append(file)
         times = pd.read_csv(file, dtype=str, keep_default_na=False)  # digits stay as they are
         if MEASURED_ON not in times:
             times[MEASURED_ON] = f"another machine, as published ({_machines(out / UNPACKED)})"

@@ -68,7 +68,8 @@ def choose(
     store = root / "results/store"
     found = {each.name: record_of(each) for each in store.glob("[0-9a-f]*") if each.is_dir()}
     records = {key: record for key, record in found.items() if record}
-    referred = {each: _with_inputs(keys_of(each), records) for each in settings}
+    referred = {each: _with_inputs(keys, records) for each, keys in _keys(settings, chosen).items()}
+    settings = {each: settings[each] for each in referred}
     wanted = set().union(*(referred[each] for each in chosen))
     left = Counter({"that are not whole, or of an older version": len(found) - len(records)})
     if everything:
@@ -101,6 +102,19 @@ def referring(root: Path) -> dict[Path, dict]:
         try:
             found[file.parent] = folders.settings_of(file.parent)
         except DataError as error:
+            print(f"passed over: {error}", file=sys.stderr)
+    return found
+
+
+def _keys(settings: dict[Path, dict], chosen: list[Path]) -> dict[Path, set[str]]:
+    """The runs of each results folder; one that nobody asked for and that can't be read is passed over."""
+    found = {}
+    for each in settings:
+        try:
+            found[each] = keys_of(each)
+        except DataError as error:
+            if each in chosen:
+                raise
             print(f"passed over: {error}", file=sys.stderr)
     return found
 

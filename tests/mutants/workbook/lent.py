@@ -3,7 +3,7 @@
 MUTANTS = {
     "test_lent.py": [
         ("lent times are taken again and again", "        durable.remove(file)", "        pass"),
-        ("lent times are taken as they are", "if not is_whole(each)]", "if False]"),
+        ("lent times are taken as they are", "        if not is_whole(file):", "        if False:"),
         (
             "nobody could tell lent times apart",
             "file.read_bytes(), sealed=True)",
