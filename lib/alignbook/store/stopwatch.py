@@ -115,9 +115,8 @@ def alone(book, listed: pd.DataFrame, measure, given, times: int = 1) -> pd.Data
             durable.write(begun, pd.DataFrame(lines).to_csv(index=False), sealed=True)
         progress.show("time and memory", i, len(wanted))
     durable.write(file, pd.DataFrame(lines).to_csv(index=False), sealed=True)
-    for each in file.parent.glob(
-        f"*{exhibit}.begun-*"
-    ):  # also those of other code, and their seals
+    # Also those of other code, and their seals.
+    for each in file.parent.glob(f"*{exhibit}.begun-*"):
         each.unlink()
     return pd.DataFrame(lines)
 

@@ -4,6 +4,7 @@ A folder's numbers are all made with the same settings: what is asked for with o
 folder of its own.
 """
 
+import contextlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -98,15 +99,12 @@ def settings_of(out: Path) -> dict:
     DataError
         It is not there, or not as it was written.
     """
-    file, wrong = Path(out) / "settings.json", "cut or altered"
-    try:
-        said = json.loads(file.read_bytes()) if durable.is_sound(file) else None
+    file = Path(out) / "settings.json"
+    with contextlib.suppress(ValueError):
+        said = said_in(file)
         if isinstance(said, dict) and SAYS <= set(said):
             return said
-    except FileNotFoundError:
-        wrong = "file missing"
-    except ValueError:
-        pass
+    wrong = "cut or altered" if file.exists() else "file missing"
     raise DataError(
         f"{file}: {wrong}, expected the settings that these results were made with; start "
         "./run_all.sh again as it was started for them, which writes the file anew"
@@ -121,7 +119,7 @@ def starts_of(out: Path) -> list[dict]:
     DataError
         It is not as it was written.
     """
-    return _said(Path(out) / "starts.json") or []
+    return _named(Path(out) / "starts.json") or []
 
 
 def bases_of(out: Path) -> dict[str, str]:
@@ -132,22 +130,34 @@ def bases_of(out: Path) -> dict[str, str]:
     DataError
         It is not as it was written.
     """
-    return _said(Path(out) / "base.json") or {}
+    return _named(Path(out) / "base.json") or {}
 
 
-def _said(file: Path):
-    """What a JSON file says, None where there is none."""
+def _named(file: Path):
+    """`said_in`, with the remedy where a file is damaged."""
+    try:
+        return said_in(file)
+    except ValueError:
+        raise DataError(
+            f"{file}: cut or altered, expected it as it was written; start ./run_all.sh again as it "
+            "was started for this folder, which makes it anew"
+        ) from None
+
+
+def said_in(file: Path):
+    """What a JSON file of some results says, None where there is none.
+
+    Raises
+    ------
+    ValueError
+        It is not as it was written, or no JSON.
+    """
     try:
         if durable.is_sound(file):
             return json.loads(file.read_bytes())
     except FileNotFoundError:
         return None
-    except ValueError:
-        pass
-    raise DataError(
-        f"{file}: cut or altered, expected it as it was written; start ./run_all.sh again as it was "
-        "started for this folder, which makes it anew"
-    )
+    raise ValueError(f"{file}: cut or altered")
 
 
 def is_whole(file: Path) -> bool:

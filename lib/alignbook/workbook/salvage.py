@@ -49,14 +49,10 @@ def read(file: Path):
     written, and then it is set aside.
     """
     try:
-        if durable.is_sound(file):
-            return json.loads(file.read_bytes())
-    except FileNotFoundError:
-        return None
+        return folders.said_in(file)
     except ValueError:
-        pass
-    durable.set_aside(file, f"{file}: cut or altered", "it is begun anew")
-    return None
+        durable.set_aside(file, f"{file}: cut or altered", "it is begun anew")
+        return None
 
 
 def mend(out: Path) -> None:

@@ -222,10 +222,8 @@ def _seeds(profile) -> str:
 
 def _place(folder: Path) -> tuple[str, int]:
     """Data sets by name, their profiles from the smallest to the largest."""
-    data, _, profile = folder.name.partition("-")
-    return data, profiles.PROFILES.index(profile) if profile in profiles.PROFILES else len(
-        profiles.PROFILES
-    )
+    (data, _, profile), known = folder.name.partition("-"), profiles.PROFILES
+    return data, known.index(profile) if profile in known else len(known)
 
 
 def _papermill(executed: Path) -> dict:
