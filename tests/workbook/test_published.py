@@ -214,6 +214,8 @@ def numbers_of(out):
 
 def test_chapters_are_published_before_the_whole(out, tmp_path):
     """By what is there of them: claims.csv and the rest of the folder may be an earlier start's."""
+    for name in ("claims.csv", "contrasts.csv"):  # notebook 90 has not judged yet
+        (out / name).unlink(missing_ok=True)
     to = tmp_path / "reference/flickr8k-laptop"
     without(out, "chan", "comalign", "covalign")
     numbers_of(out)
