@@ -258,6 +258,12 @@ def test_every_number_says_what_it_was_measured_on(finished):
     assert table_1.value["1K RSUM"] > table_1.value["5K RSUM"]  # fewer to be mistaken for
     shared = metrics[(metrics.exhibit == "chan-T3") & (metrics.row == "visual-codebook")]
     assert table_1.value["5K RSUM"] == shared.set_index("column").value["RSUM"]
+    # The base model among Table 3's arms is measured on their pictures, not on its own domain's.
+    numbers = metrics.set_index(["exhibit", "row", "column"]).value
+    for column in results.COLUMNS:
+        shown = numbers["chan-T3", BASE_MODEL, column]
+        assert shown == numbers["base-models", "world-clip", f"A {column}"], column
+    assert numbers["base-models", "world-clip", "RSUM"] != numbers["chan-T3", BASE_MODEL, "RSUM"]
     listed = pd.read_csv(finished.smoke / "runs.csv")
     late = listed[listed.row.isin(["chan-bert", "hard-72", "permuted"])]
     assert set(late.role) == {"report"}  # untuned before the overnight profile

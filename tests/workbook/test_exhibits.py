@@ -88,6 +88,6 @@ def test_a_claim_on_times_counts_measurements():
         for each in ("chan-faster", "gsl-gains")
     }
     assert said == {
-        "chan-faster": "; 9 measurements would decide it",
-        "gsl-gains": "; 9 seeds would decide it",
+        "chan-faster": "; about 9 measurements would decide it",
+        "gsl-gains": "; about 9 seeds would decide it",
     }

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from alignbook import ROOT
 from alignbook.store.fingerprint import code_hash
-from alignbook.workbook import exhibits, gallery
+from alignbook.workbook import answers, gallery, reference_results
 from PIL import Image
 
 EDGE = "; chosen at the edge of what was tried: a (b)"
@@ -42,7 +42,10 @@ def root(tmp_path):
         pd.DataFrame(claims, columns=columns).to_csv(folder / "claims.csv", index=False)
         lines = [(key, "points", *x) for key, each in known.items() for x in each[2:]]
         columns = ["claim", "unit", "value", "low", "high", "seeds", "p"]
-        pd.DataFrame(lines, columns=columns).to_csv(folder / "contrasts.csv", index=False)
+        lines = pd.DataFrame(lines, columns=columns).assign(
+            query_low=NAN, query_high=NAN, needed=NAN
+        )
+        lines.to_csv(folder / "contrasts.csv", index=False)
     timed = pd.DataFrame(
         [("chan-T3", row, "report", 0, row, 9, 30.0, 90.0) for row in ("visual-codebook", "max")],
         columns="exhibit row role seed run steps training_seconds seconds".split(),
@@ -58,65 +61,8 @@ def root(tmp_path):
     return tmp_path
 
 
-def test_answers_by_hand(root):
-    found = gallery.references(root / "results/reference")
-    assert [one.label for one in found] == [
-        "the synthetic world, laptop profile",
-        "Flickr8k, laptop profile",
-    ]
-    head, _, chan, comalign, covalign, gsl = gallery.answers(found).splitlines()
-    assert head == (
-        "| question | on the synthetic world, laptop profile | on Flickr8k, laptop profile |"
-    )
-    asked = f"| *CHAN*: {exhibits.QUESTIONS['chan-hard-coding']} | "
-    assert chan == f"{asked}**reproduced**; +2.0 points [1.0, 3.0], 5 seeds, the weakest of 2 | – |"
-    assert comalign.endswith(
-        "| **undecided**; −0.5 points, one seed; more than 200 seeds would be needed | – |"
-    )
-    assert covalign.startswith(
-        "| *CoV-Align*, rebuilt from its supplement: "
-    ) and covalign.endswith(" | – | – |")
-    assert gsl.endswith("| **not run** | – |")
-
-
-def test_answers_in_sentences_by_hand(root):
-    """Who is ahead comes first where that is decided; what is open is a difference."""
-    found = gallery.references(root / "results/reference")
-    asked, chan, _, comalign, *without = gallery.in_sentences(found).splitlines()
-    assert asked == f"- *CHAN*: {exhibits.QUESTIONS['chan-hard-coding']}"
-    on = "  - On the synthetic world, laptop profile: "
-    assert chan == (
-        f"{on}hard coding is ahead of cross-attention by 2.0 points [1.0, 3.0], 5 seeds, the "
-        "weakest of 2; the paper's claim is **reproduced**."
-    )
-    assert comalign.endswith(
-        ": **undecided**, CLIP with ComAlign less CLIP alone is −0.5 points, one seed; more than 200 "
-        "seeds would be needed."
-    )
-    names = "covalign-one-projection", "gsl-against-ncr"  # nothing measured
-    assert without == [
-        f"- *{paper}*, rebuilt from its supplement: {exhibits.QUESTIONS[name]}"
-        for paper, name in zip(("CoV-Align", "GSL"), names, strict=True)
-    ]
-    one = found[0]
-    one.claims.loc[0, "verdict"] = "contradicted"
-    one.contrasts.loc[0, ["value", "low", "high"]] = -9.0, -10.0, -8.0
-    one.contrasts.loc[1, "p"] = 0.5
-    assert gallery.in_sentences([one]).splitlines()[1] == (
-        f"{on}cross-attention is ahead of hard coding by 9.0 points [8.0, 10.0], 5 seeds, the "
-        "surest of 2; the paper's claim is **contradicted**."
-    )
-    one.claims.loc[0, ["verdict", "why"]] = "no difference", "surely within ±4.8 %, the band"
-    one.contrasts.loc[0, ["value", "low", "high"]] = 0.2, -0.5, 0.9
-    one.contrasts = one.contrasts.iloc[:1]
-    last = gallery.in_sentences([one]).splitlines()[1]
-    assert last.endswith(
-        "cross-attention by 0.2 points [−0.5, 0.9], 5 seeds; **no difference beyond ±4.8 %**."
-    )
-
-
 def test_verdicts_are_counted_and_the_data_held_against_each_other(root):
-    found = gallery.references(root / "results/reference")
+    found = reference_results.references(root / "results/reference")
     head, _, *lines, _, both = gallery._counted(found).splitlines()
     assert head == "| verdict | the synthetic world, laptop profile |"
     assert both == "Decided on some data: 1 of 3 claims that can be tested here."
@@ -136,11 +82,11 @@ def test_the_largest_profile_speaks_for_its_data(root):
     """A claim that the laptop decided and overnight leaves open is open; what overnight has not
     judged, the laptop's verdict counts for.
     """
-    small, large = gallery.references(root / "results/reference")
+    small, large = reference_results.references(root / "results/reference")
     large.about |= {"data": "world", "profile": "overnight", "chapters": ["gsl", "comalign"]}
-    assert gallery._largest([small, large], "chan-hard-coding") == [small]
+    assert answers.largest([small, large], "chan-hard-coding") == [small]
     large.claims, large.contrasts = small.claims.copy(), small.contrasts
-    assert gallery._largest([small, large], "chan-hard-coding") == [large]
+    assert answers.largest([small, large], "chan-hard-coding") == [large]
     large.claims["verdict"] = ["undecided", "reproduced", "not testable here"]
     said = "Decided on some data: {} of 3 claims that can be tested here."
     assert gallery._decided([small, large]) == said.format(1)  # comalign-clip
@@ -160,13 +106,11 @@ def test_page_and_readme_are_written_once(root):
     assert gallery.write(root) == []
     readme = (root / "README.md").read_text()
     assert readme.startswith("# a\n\n<!--") and readme.endswith("-->\n\nrest\n")
-    assert (
-        "old" not in readme
-        and "5 seeds, the weakest of 2; the paper's claim is **reproduced**." in readme
-    )
+    assert "old" not in readme
+    assert "profile: **reproduced**. Hard coding minus cross-attention: +2.0 points" in readme
     page = (root / "docs/gallery.md").read_text()
     (row,) = [line for line in page.splitlines() if line.startswith("| chan-hard-coding")]
-    value = f"**reproduced** +2.0 points [1.0, 3.0], 5 seeds, the weakest of 2, 2 core-min{EDGE}"
+    value = f"**reproduced** +2.0 points [1.0, 3.0], 5 seeds, the least sure of 2 differences, 2 core-min{EDGE}"
     assert row == rf"| chan-hard-coding \| said | {value} | – |"
     assert "undecided −0.5 points, one seed; more than 200 seeds would be needed | – |" in page
     assert "| not run | – |" in page  # and where something was measured all the same
@@ -175,17 +119,19 @@ def test_page_and_readme_are_written_once(root):
     lines.to_csv(root / "results/reference/world-laptop/contrasts.csv", index=False)
     gallery.write(root)
     assert "| not run whole −0.5 points" in (root / "docs/gallery.md").read_text()
-    (one, _) = gallery.references(root / "results/reference")
+    (one, _) = reference_results.references(root / "results/reference")
     one.claims.loc[0, ["verdict", "why", "needed"]] = "undecided", "so", "8.0"
     one.hours = {"chan-hard-coding": 1.26}  # as `budget.to_decide` counts them
     told = gallery._claims(("chan-T3",), [one])
-    assert told.endswith("undecided; 8 seeds would decide it, 1.3 core-hours more |")
+    assert told.endswith("undecided; about 8 seeds would decide it, 1.3 core-hours more |")
     one.claims.loc[0, "verdict"] = "contradicted"
     assert "core-hours" not in gallery._claims(("chan-T3",), [one])
-    one = gallery.references(root / "results/reference")[0]
-    assert one.found("gsl-against-ncr").endswith("one seed, the weakest of 3")  # no p, no certainty
+    one = reference_results.references(root / "results/reference")[0]
+    assert one.found("gsl-against-ncr").endswith(
+        "one seed, the least sure of 3 differences"
+    )  # no p, no certainty
     one.claims["verdict"] = "contradicted"
-    assert one.found("gsl-against-ncr").endswith("one seed, the surest of 3")
+    assert one.found("gsl-against-ncr").endswith("one seed, the surest of 3 differences")
     one.contrasts = one.contrasts.dropna(subset="p")
     assert one.found("gsl-against-ncr").startswith("+9.0 points")
     folder = "../results/reference/world-laptop"
@@ -199,7 +145,7 @@ def test_page_and_readme_are_written_once(root):
 
 
 def test_contrasts_from_elsewhere_stand_beside_the_published_ones(root):
-    (one, _) = gallery.references(root / "results/reference")
+    (one, _) = reference_results.references(root / "results/reference")
     assert gallery._again(one) == ""
     numbers = {"value": -2.04, "low": -3.0, "high": -1.0, "seeds": 5, "reading": "contradicted"}
     again = {"value": 0.5, "low": -1.0, "high": 2.0, "seeds": 3, "reading": "undecided"}
@@ -228,54 +174,48 @@ def test_contrasts_from_elsewhere_stand_beside_the_published_ones(root):
     gallery.write(root)
     assert said.replace(" a (", " comalign-clip (") in (root / "docs/gallery.md").read_text()
     readme = (root / "README.md").read_text()
-    assert readme.count("once more elsewhere: 0.5 [−1.0, 2.0], 3 seeds: undecided.") == 1
-    assert "more than 200 seeds would be needed; once more" in readme
-
-
-@pytest.mark.parametrize("value, told", [(-9.0, "−0.5 [−2.0, 1.0]"), (9.0, "0.5 [−1.0, 2.0]")])
-def test_what_was_measured_elsewhere_is_told_the_same_way_round(root, value, told):
-    """Where the paper's side is behind, the other one is named first: both numbers turn."""
-    one = gallery.references(root / "results/reference")[0]
-    again = {"value": 0.5, "low": -1.0, "high": 2.0, "seeds": 3, "reading": "undecided"}
-    line = {"claim": "chan-hard-coding", "contrast": "b − c", "unit": "points"}
-    line |= {f"{name} again": each for name, each in again.items()}
-    pd.DataFrame([line]).to_csv(one.folder / "again.csv", index=False)
-    one.claims.loc[0, "verdict"] = "contradicted" if value < 0 else "reproduced"
-    one.contrasts.loc[0, ["value", "low", "high"]] = value, value - 1, value + 1
-    one.contrasts.loc[1, ["value", "low", "high"]] = value, value - 1, value + 1
-    said = gallery._told(one, "chan-hard-coding")
-    assert " by 9.0 points [8.0, 10.0]" in said
-    assert f"once more elsewhere: {told}, 3 seeds: undecided" in said
+    assert readme.count("rerun: 0.5 [−1.0, 2.0], 3 seeds: undecided. More than 200 seeds") == 1
 
 
 def test_levels_by_hand(root):
-    found = gallery.references(root / "results/reference")
+    found = reference_results.references(root / "results/reference")
     assert gallery._levels(found) == ""
-    columns = ["exhibit", "row", "column", "seeds", "mean", "low", "high"]
+    columns = ["exhibit", "row", "column", "seeds", "mean", "low", "high", "learnt"]
     lines = [
-        ("chan-T3", "max", "RSUM", 1, 240.0, NAN, NAN),
-        ("gsl-F1", "ncr-0.4", "RSUM", 5, 230.04, 220.0, 240.0),
-        ("comalign-TI", "clip", "coco RSUM", 1, 240.0, NAN, NAN),
-        ("base-models", "world-clip", "RSUM", 1, 250.0, NAN, NAN),
-        ("chan-F4", "hard-4", "RSUM", 1, 250.0, NAN, NAN),
+        ("chan-T3", "max", "RSUM", 1, 240.0, NAN, NAN, "still learning"),
+        ("gsl-F1", "ncr-0.4", "RSUM", 5, 230.04, 220.0, 240.0, "did not train"),
+        ("comalign-TI", "clip", "coco RSUM", 1, 240.0, NAN, NAN, "learnt"),
+        ("base-models", "world-clip", "RSUM", 1, 250.0, NAN, NAN, "learnt"),
+        ("chan-F4", "hard-4", "RSUM", 1, 250.0, NAN, NAN, "learnt"),
     ]
     pd.DataFrame(lines, columns=columns).to_csv(found[0].folder / "summary.csv", index=False)
-    lines = [("chan-T3", "sum", "RSUM", 1, 250.0, NAN, NAN)]
+    lines = [("chan-T3", "sum", "RSUM", 1, 250.0, NAN, NAN, "learnt")]
     pd.DataFrame(lines, columns=columns).to_csv(found[1].folder / "summary.csv", index=False)
-    said, _, head, _, *rows = gallery._levels(found).splitlines()
+    told = ["world test, 1400 images x 5 captions", "world B test, 30 images", "the higher of two"]
+    metrics = pd.DataFrame({"protocol": told, "column": ["a", "b", "c"]}).assign(
+        exhibit="chan-T3", row="max", value=1.0, seed=0
+    )
+    metrics.to_csv(found[0].folder / "metrics.csv", index=False)
+    said, _, head, _, *rows = gallery._levels(
+        reference_results.references(root / "results/reference")
+    ).splitlines()
     assert said == gallery.LEVELS
     assert head.startswith("| RSUM on test | arm | the synthetic world, laptop profile | Flickr8k")
     assert rows == [
+        "| base-models | *test pictures* | – | – |",
         "| base-models | world-clip | 250.0, 1 seed | – |",
-        "| chan-T3 | max | 240.0, 1 seed | – |",
+        "| chan-T3 | *test pictures* | *1,400 of world A, 30 of world B* | – |",
+        "| chan-T3 | max | 240.0†, 1 seed | – |",
         "| chan-T3 | sum | – | 250.0, 1 seed |",
+        "| comalign-TI | *test pictures* | – | – |",
         "| comalign-TI | clip → coco | 240.0, 1 seed | – |",
-        "| gsl-F1 | ncr-0.4 | 230.0 [220.0, 240.0], 5 seeds | – |",
+        "| gsl-F1 | *test pictures* | – | – |",
+        "| gsl-F1 | ncr-0.4 | 230.0‡ [220.0, 240.0], 5 seeds | – |",
     ]
 
 
 def test_runs_of_other_code_are_counted(root):
-    (one, _) = gallery.references(root / "results/reference")
+    (one, _) = reference_results.references(root / "results/reference")
     codes = [code_hash("alignbook.papers.chan.model")[:16], "of before", "of before"]
     pd.DataFrame({"run": list("abb"), "code": codes}).to_csv(one.folder / "runs.csv", index=False)
     assert gallery._made(one).endswith("; 1 of 2 runs are of other code than this version's")
@@ -289,7 +229,7 @@ def test_of_a_data_set_the_largest_profile_is_the_last(root):
         shutil.copytree(folder / "world-laptop", folder / name)
     told = json.loads((folder / "world-overnight/about.json").read_text())
     (folder / "world-overnight/about.json").write_text(json.dumps(told | {"profile": "overnight"}))
-    found = [one.folder.name for one in gallery.references(folder)]
+    found = [one.folder.name for one in reference_results.references(folder)]
     assert found == ["world-laptop", "world-overnight", "flickr8k-laptop"]
 
 
@@ -309,7 +249,7 @@ def test_without_a_reference_nothing_is_written(root):
 
 def test_the_repository_s_gallery_is_of_its_references():
     """`python -m alignbook.workbook.gallery` mends it."""
-    found = gallery.references()
+    found = reference_results.references()
     for data in {one.about["data"] for one in found}:
         own = [one.folder for one in found if one.about["data"] == data]
         files = [path for folder in own for path in folder.rglob("*") if path.is_file()]
@@ -322,3 +262,16 @@ def test_the_repository_s_gallery_is_of_its_references():
         assert page == gallery.page(found) and readme == gallery.with_answers(readme, found)
         for link in re.findall(r"\]\((\.\./[^)]+)\)", page):
             assert (ROOT / "docs" / link).exists(), link
+
+
+def test_figures_that_compare_something_are_shown_and_the_others_linked(root):
+    folder = root / "results/reference/world-laptop"
+    for name in ("gsl-noise", "chan-shapes", "chan-F4", "comalign-F6"):
+        shutil.copy(folder / "figures/chan-T3.png", folder / f"figures/{name}.png")
+    rows = [("chan-F4", "hard-4"), ("comalign-F6", "comalign"), ("chan-T3", "a"), ("chan-T3", "b")]
+    metrics = pd.DataFrame(rows, columns=["exhibit", "row"])
+    metrics.assign(column="RSUM", seed=0, value=1.0, protocol="").to_csv(folder / "metrics.csv")
+    page = gallery.page(reference_results.references(root / "results/reference"))
+    assert re.findall(r"!\[(\S+) on", page) == ["chan-T3", "comalign-F6", "gsl-noise"]
+    linked = {"chan-F4", "chan-shapes", "chan-T3-training", "01-number-of-pictures", "chan-T3"}
+    assert {*re.findall(r"(?<!!)\[([^] ]+)\]\(\S+laptop/\S+\)", page)} == linked

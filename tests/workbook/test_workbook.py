@@ -186,7 +186,7 @@ def test_the_map_says_what_is_computed(tmp_path, monkeypatch):
     first, second = start.in_short(book).splitlines()[2:]  # a line a question
     told = [each.strip() for each in first.split("|")[2:-1]]
     assert told == ["x", "+2.000 AUC", r"\[1.000, 3.000\]", "–", "**reproduced**"]
-    undecided = "**undecided**; not trained: a; 15 seeds would decide it"
+    undecided = "**undecided**; not trained: a; about 15 seeds would decide it"
     told = [each.strip() for each in second.split("|")[2:-1]]
     assert told == ["y", "+5.0 points", r"\[−1.0, 11.0\]", r"\[0.0, 9.0\]", undecided]
     assert "(11_chan_ablations.ipynb)" not in first  # which has not been executed

@@ -13,147 +13,31 @@ from pathlib import Path
 import pandas as pd
 
 from alignbook import PACKAGE, ROOT
-from alignbook.core.names import PROFILES
-from alignbook.evidence.families import NO_DIFFERENCE
-from alignbook.evidence.printed_tables import PAPERS, REBUILT
+from alignbook.evidence import learnt
+from alignbook.evidence.printed_tables import PAPERS
 from alignbook.evidence.verdicts import NOT_RUN, NOT_TESTABLE, VERDICTS
 from alignbook.store import durable
 from alignbook.store.fingerprint import code_hash, trains
-from alignbook.workbook import again, beside, budget, exhibits, parts, start
+from alignbook.workbook import again, answers, beside, exhibits, parts, start
+from alignbook.workbook.reference_results import Reference, references, table
 
-REFERENCE = ROOT / "results/reference"
 PAGE = "docs/gallery.md"
 MADE = "<!-- made by ./run_all.sh publish -->"
 BEGIN, END = "<!-- answers, made by ./run_all.sh publish -->", "<!-- end of the answers -->"
-NAMES = {"world": "the synthetic world", "flickr8k": "Flickr8k"}
 LEVELS = (
-    "Where they stand: six recalls in percent, summed, with the 95 % interval over seeds. Captions that "
-    "were permuted in training stand for chance."
+    "Where they stand: RSUM, six recalls in percent, summed, with the 95 % interval over seeds. It depends on "
+    "how many pictures are searched, so the test set stands above each exhibit's arms. The row *permuted* "
+    "was trained on captions of other pictures: its level is chance. *-long* is an arm with four times the "
+    "steps. † still learning at its last step; ‡ did not train."
 )
+WHOLE = {"world": "world A"}  # the data set of protocols that name no domain
+MARK = {learnt.STILL_LEARNING: "†", learnt.DID_NOT_TRAIN: "‡"}
 TESTABLE = {*VERDICTS} - {NOT_TESTABLE, "on paper only"}
-CURVES = "-training"  # ends the name of a figure of loss and dev
+# Ends of names of figures that are linked alone: of loss and dev, and drawings of a method.
+ASIDE = ("-training", "-shapes", "-codebooks")
 
 
-class Reference:
-    """One published results folder: where it lies, what it is of, its verdicts and contrasts."""
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-        self.about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-        self.claims = pd.read_csv(folder / "claims.csv", keep_default_na=False)
-        self.contrasts = pd.read_csv(folder / "contrasts.csv")
-        timings = folder / "timings.csv"
-        known = pd.read_csv(timings) if timings.exists() else None
-        self.cost = {} if known is None else budget.core_minutes(known)
-        asked = self.claims.assign(needed=pd.to_numeric(self.claims.needed, errors="coerce"))
-        self.hours = {} if known is None else budget.to_decide(asked, known)
-
-    @property
-    def label(self) -> str:
-        """Its data and profile, for reading."""
-        data = self.about["data"]
-        return f"{NAMES.get(data, data)}, {self.about['profile']} profile"
-
-    def contrast(self, claim: str) -> tuple[pd.Series | None, str]:
-        """A claim's contrast, None where none is measured, and which of several it is: the one that is
-        least sure, or the surest where the claim is contradicted.
-        """
-        some = self.contrasts[(self.contrasts.claim == claim) & self.contrasts.value.notna()]
-        if not len(some):
-            return None, ""
-        against = "contradicted" in self.claims[self.claims.claim == claim].verdict.to_list()
-        some = some.sort_values("p", ascending=against, na_position="first", kind="stable")
-        which = "surest" if against else "weakest"
-        return some.iloc[0], f", the {which} of {len(some)}" * (len(some) > 1)
-
-    def found(self, claim: str) -> str:
-        """Its `contrast` with the interval and the seeds, "" where none is measured."""
-        first, which = self.contrast(claim)
-        return "" if first is None else start.found(first) + which
-
-
-def references(root: Path = REFERENCE) -> list[Reference]:
-    """The published folders: the world first, and each data set's largest profile last."""
-    found = [Reference(path.parent) for path in root.glob("[!.]*/claims.csv")]
-    return sorted(found, key=_place)
-
-
-def _place(one: "Reference") -> tuple:
-    data, profile = one.about["data"], one.about["profile"]
-    return data != "world", data, PROFILES.index(profile)
-
-
-# --- The answers ---------------------------------------------------------------------------------
-
-
-def answers(found: list[Reference]) -> str:
-    """Each paper's main question, and what came out on each data set: a table."""
-    rows = []
-    for claim, question in exhibits.QUESTIONS.items():
-        rows.append([_asked(claim, question), *(_answer(one, claim) for one in found)])
-    return _table(["question", *(f"on {one.label}" for one in found)], rows)
-
-
-def _asked(claim: str, question: str) -> str:
-    paper = exhibits.paper(claim)
-    return f"*{PAPERS[paper]}*{REBUILT[paper]}: {question}"
-
-
-def _answer(one: Reference, claim: str) -> str:
-    """A verdict with its number; for an open one also what weighs most against it."""
-    known = one.claims[one.claims.claim == claim]
-    if not len(known):
-        return "–"
-    (row,) = known.itertuples()
-    told = [f"**{start.verdict_of(row)}**", one.found(claim), start.lacks(row)]
-    return "; ".join(filter(None, (*told, _elsewhere(one, claim))))
-
-
-def _elsewhere(one: Reference, claim: str, turned: bool = False) -> str:
-    """What another machine measured of a claim, "" where none did; `turned` where the difference
-    beside it is told the other way round.
-    """
-    for _, line in again.read(one.folder).iterrows():
-        if line.claim == claim:
-            if turned:
-                value, low, high = (f"{name} again" for name in ("value", "low", "high"))
-                line[[value, low, high]] = -line[[value, high, low]].to_numpy(float)
-            return f"once more elsewhere: {again.read_with(line, *again.READ_AGAIN)}"
-    return ""
-
-
-def in_sentences(found: list[Reference]) -> str:
-    """Each paper's main question and what came out, a sentence a data set: a list."""
-    lines = []
-    for claim, question in exhibits.QUESTIONS.items():
-        lines.append(f"- {_asked(claim, question)}")
-        lines += [f"  - On {one.label}: {_told(one, claim)}." for one in _largest(found, claim)]
-    return "\n".join(lines)
-
-
-def _largest(found: list[Reference], claim: str) -> list[Reference]:
-    """Of each data set the largest profile that measured a claim."""
-    return [*{one.about["data"]: one for one in found if one.found(claim)}.values()]
-
-
-def _told(one: Reference, claim: str) -> str:
-    """Who is ahead of whom and by how much, where that is decided; what is open, where it is not."""
-    first, which = one.contrast(claim)
-    (row,) = one.claims[one.claims.claim == claim].itertuples()
-    ahead, other = exhibits.SIDES[claim]
-    turned = row.verdict in beside.DECIDED and first.value < 0
-    if row.verdict in beside.DECIDED:
-        if turned:
-            ahead, other, first = other, ahead, first.copy()
-            first[["value", "low", "high"]] = -first[["value", "high", "low"]].to_numpy()
-        by = start.found(first).removeprefix("+")
-        what = "" if row.verdict == NO_DIFFERENCE else "the paper's claim is "
-        told = [f"{ahead} is ahead of {other} by {by}{which}"]
-        told.append(f"{what}**{start.verdict_of(row)}**")
-    else:
-        told = [f"**{row.verdict}**, {ahead} less {other} is {start.found(first)}{which}"]
-        told.append(start.lacks(row))
-    return "; ".join(filter(None, (*told, _elsewhere(one, claim, turned))))
+# --- The answers in README.md ----------------------------------------------------------------------
 
 
 def with_answers(readme: str, found: list[Reference]) -> str:
@@ -163,7 +47,7 @@ def with_answers(readme: str, found: list[Reference]) -> str:
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
     more = f"Every claim with its reservations, every table and figure: [the gallery]({PAGE})."
-    return f"{before}{BEGIN}\n{in_sentences(found)}\n\n{more}\n{END}{after}"
+    return f"{before}{BEGIN}\n{answers.in_sentences(found)}\n\n{more}\n{END}{after}"
 
 
 # --- The page ------------------------------------------------------------------------------------
@@ -176,11 +60,13 @@ def page(found: list[Reference], notebooks: Path = ROOT / "notebooks") -> str:
         MADE,
         "# Gallery",
         "Every table and figure of the four papers as the reference runs made them, with the verdict on "
-        "each claim and the notebook that shows it. Numbers of "
-        f"{' and '.join(one.label for one in found)}: orders may be compared with the papers', values "
-        "only on the papers' own data. Core-minutes are those of all trainings that a claim rests on, "
-        "trials with them; claims share many. [What the verdicts mean](verdicts.md).",
-        answers(found),
+        "each claim and the notebook that shows it. The numbers are of "
+        f"{', '.join(one.label for one in found)}. Compare only which method is better: values are "
+        "comparable with the papers' on the papers' own data alone. Core-minutes count all trainings "
+        "behind a claim, trials included; several claims may share a training. "
+        "[What the verdicts mean](verdicts.md).",
+        answers.in_table(found),
+        answers.rests_on(found),
         "\n".join(f"- {one.label}: {_made(one)}" for one in found),
         _counted(found),
         *map(_again, found),
@@ -204,7 +90,7 @@ def _counted(found: list[Reference]) -> str:
     names = [name for name in start.SAID if any(name in each for each in counts.values())]
     rows = [[name, *(str(each.get(name, 0)) for each in counts.values())] for name in names]
     said = beside.said(beside.together(judged)) if len(judged) > 1 else ""
-    return "\n\n".join(filter(None, [_table(["verdict", *judged], rows), _decided(found), said]))
+    return "\n\n".join(filter(None, [table(["verdict", *judged], rows), _decided(found), said]))
 
 
 def _decided(found: list[Reference]) -> str:
@@ -242,7 +128,7 @@ def _again(one: Reference) -> str:
         for _, row in found.iterrows()
     ]
     head = ["claim", one.label, "once more", "apart by"]
-    return f"{again.said(found)}\n\n{_table(head, rows)}"
+    return f"{again.said(found)}\n\n{table(head, rows)}"
 
 
 def _levels(found: list[Reference]) -> str:
@@ -256,14 +142,30 @@ def _levels(found: list[Reference]) -> str:
             target = row.column.removesuffix("RSUM").strip()
             arm = f"{row.row} → {target}" if target else row.row
             between = f" [{row.low:.1f}, {row.high:.1f}]" * (row.seeds > 1)
-            level = f"{row.mean:.1f}{between}, {row.seeds} seed{'s' * (row.seeds > 1)}"
-            lines.setdefault((row.exhibit, arm), {})[one.label] = level
+            level = f"{row.mean:.1f}{MARK.get(row.learnt, '')}{between}, {row.seeds} seed"
+            lines.setdefault((row.exhibit, ""), {})[one.label] = _test_set(one, row.exhibit)
+            lines.setdefault((row.exhibit, arm), {})[one.label] = level + "s" * (row.seeds > 1)
     head = ["RSUM on test", "arm", *(one.label for one in found)]
     rows = [
-        [*which, *(lines[which].get(one.label, "–") for one in found)]
-        for which in sorted(lines, key=lambda which: names.index(which[0]))
+        [
+            which[0],
+            which[1] or "*test pictures*",
+            *(lines[which].get(one.label, "–") for one in found),
+        ]
+        for which in sorted(lines, key=lambda which: (names.index(which[0]), which[1] != ""))
     ]
-    return "\n\n".join((LEVELS, _table(head, rows))) if rows else ""
+    return "\n\n".join((LEVELS, table(head, rows))) if rows else ""
+
+
+def _test_set(one: Reference, exhibit: str) -> str:
+    """How many pictures of which data an exhibit's arms are tested on.
+
+    The protocol of a recall begins with them: "world B test, 400 images x 5 captions".
+    """
+    protocols = one.metrics[one.metrics.exhibit == exhibit].protocol.drop_duplicates()
+    told = protocols.str.extract(r"^(.+) test, (\d+) images").dropna().to_numpy()
+    some = dict.fromkeys(f"{int(count):,} of {WHOLE.get(data, data)}" for data, count in told)
+    return f"*{', '.join(some)}*" if some else "–"
 
 
 def _made(one: Reference) -> str:
@@ -307,35 +209,39 @@ def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
                 said = "not run whole"
             if value and one.cost.get(row.claim, 0) >= 1:
                 value += f", {one.cost[row.claim]:.0f} core-min"
-            told = f"{said} {value}".strip() + start.doubts(row)
-            if told.endswith("seeds would decide it") and one.hours.get(row.claim, 0) >= 0.05:
+            told = f"{said} {value}".strip() + start.doubts(row, one.contrast(row.claim)[0])
+            if "seeds would" in told and one.hours.get(row.claim, 0) >= 0.05:
                 told += f", {one.hours[row.claim]:.1f} core-hours more"
             lines.setdefault(row.says, {})[one.label] = told
     head = ["claim", *(one.label for one in found)]
     rows = [[says, *(line.get(one.label, "–") for one in found)] for says, line in lines.items()]
-    return _table(head, rows)
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    """A table in Markdown, "" without rows."""
-    written = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in written) if rows else ""
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", r"\|")
+    return table(head, rows)
 
 
 def _pictures(one: Reference, files: list[Path]) -> list[str]:
-    """A reference's figures of exhibits, and links to its curves, other figures and tables."""
-    figures = [path for path in files if path.suffix == ".png" and _exhibit_of(path.stem)]
-    drawn = [path for path in figures if not path.stem.endswith(CURVES)]
+    """A reference's figures of the papers' chapters, and links to its curves, other figures and tables.
+
+    An exhibit is linked if a single one of its arms was made: there is nothing to compare.
+    """
+    drawn = [
+        path
+        for path in files
+        if path.suffix == ".png"
+        and path.stem.startswith(tuple(PAPERS))
+        and not path.stem.endswith(ASIDE)
+        and not _is_alone(one, _exhibit_of(path.stem))
+    ]
     parts = [f"![{path.stem} on {one.label}]({_link(path)})" for path in drawn]
     others = [path for path in files if path not in drawn]
     if others:
         links = ", ".join(f"[{path.stem}]({_link(path)})" for path in others)
         parts.append(f"On {one.label}: {links}.")
     return parts
+
+
+def _is_alone(one: Reference, exhibit: str) -> bool:
+    """Whether a single one of several arms of an exhibit was made."""
+    return bool(exhibit) and len(one.arms(exhibit)) == 1 < len(exhibits.EXHIBITS[exhibit].arms)
 
 
 def _link(path: Path) -> str:

@@ -35,7 +35,7 @@ def arm(book, exhibit: str, name: str, seeds: int = 0) -> pd.DataFrame:
     DataFrame, a line a run: `LISTED`, the role being "trial" or "report".
     """
     if name == BASE_MODEL:
-        return pd.DataFrame([(exhibit, name, "report", 0, book.base().key)], columns=LISTED)
+        return pd.DataFrame([(exhibit, name, "report", 0, _base_model(book).key)], columns=LISTED)
     if exhibit == "base-models":
         found = [(seed, book.measured(name, seed).key) for seed in book.base_seeds]
         return pd.DataFrame([(exhibit, name, "report", *each) for each in found], columns=LISTED)
@@ -51,6 +51,14 @@ def arm(book, exhibit: str, name: str, seeds: int = 0) -> pd.DataFrame:
             run = measured(book, exhibit, name, run, inputs)
         lines.append((exhibit, name, arm_runs.REPORT, seed, run.key))
     return pd.DataFrame(lines, columns=LISTED)
+
+
+def _base_model(book) -> runs.Run:
+    """The run of the base model with its recalls on the domains of exhibits.
+
+    The world's own is trained and tested on domain W, and measured on A and B by a run of its own.
+    """
+    return book.base() if ":" in book.profile.base else book.measured()
 
 
 def _chosen(book, exhibit: str, name: str) -> tuple:
@@ -183,10 +191,13 @@ def gather(book, listed: pd.DataFrame) -> dict[str, pd.DataFrame]:
         timings.append(_timing(row, run))
         provenance.append(_provenance(row, run))
         if row.role != "trial":
-            state = learnt.of_run(run)
-            lines = _recalls(book, row, run) + _asked(book, row, run)
+            state, lines = learnt.of_run(run), _recalls(book, row, run)
+            if (
+                row.arm != BASE_MODEL or row.exhibit == "base-models"
+            ):  # others show its recalls alone
+                lines += _asked(book, row, run)
+                images += _of_images(row, run)
             numbers += [(*line, state) for line in lines]
-            images += _of_images(row, run)
     metrics = pd.DataFrame(numbers, columns=METRICS)
     none = pd.DataFrame(columns=["image", *COLUMNS[:6], "exhibit", "row", "target", "seed"])
     return {
@@ -291,8 +302,10 @@ def _domain(book, row) -> str:
 
 def _recalls(book, row, run) -> list[tuple]:
     """Lines of `METRICS`: the recalls on the test split, by folds where an exhibit has them."""
-    (arm, target), here = row_and_target(row.arm), _protocol(book, run, _domain(book, row))
-    versions = {f"{target} " if target else "": ("test", here)}
+    (arm, target), domain = row_and_target(row.arm), _domain(book, row)
+    here, away = _protocol(book, run, domain), f"{domain} test"
+    of_base = arm == BASE_MODEL and f"{away} RSUM" in run.metrics  # its own test is on W
+    versions = {f"{target} " if target else "": (away if of_base else "test", here)}
     if exhibits.EXHIBITS[row.exhibit].folds:
         versions = {"5K ": versions[""], "1K ": ("test 1K", replace(here, folds=5))}
     captions = here.images * here.captions_per_image

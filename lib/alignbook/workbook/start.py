@@ -88,7 +88,7 @@ def in_short(book) -> str:
                     "value": value(first),
                     "over seeds": interval(first),
                     "over images": interval(first, "query_"),
-                    "the claim is": f"**{verdict_of(said)}**{doubts(said)}",
+                    "the claim is": f"**{verdict_of(said)}**{doubts(said, first)}",
                 }
                 | {f"on {data}": _verdict(elsewhere, claim, data) for data in others}
             )
@@ -114,7 +114,7 @@ def answers(claims: pd.DataFrame, contrasts: pd.DataFrame) -> list[str]:
         named = f"{PAPERS[paper]}{REBUILT[paper]}"
         question = exhibits.QUESTIONS[row.claim]
         said = f"{verdict_of(row)}: {first.contrast} {found(first)}"
-        lines.append("; ".join(filter(None, (f"{named}: {question} {said}", lacks(row)))))
+        lines.append("; ".join(filter(None, (f"{named}: {question} {said}", lacks(row, first)))))
     return lines
 
 
@@ -132,9 +132,9 @@ def verdict_of(row) -> str:
     return f"{row.verdict}{beyond} {band[1]}" if band else row.verdict
 
 
-def lacks(row) -> str:
+def lacks(row, contrast=None) -> str:
     """What weighs most against an undecided claim, "" where nothing is known."""
-    return doubts(row).rpartition("; ")[2] if row.verdict == "undecided" else ""
+    return doubts(row, contrast).rpartition("; ")[2] if row.verdict == "undecided" else ""
 
 
 def found(contrast) -> str:
@@ -151,12 +151,18 @@ def counted(row) -> str:
     return "measurements" if getattr(row, "claim", "") in measured else "seeds"
 
 
-def doubts(row) -> str:
+def doubts(row, contrast=None) -> str:
     """What speaks against a claim's verdict, or what an undecided one lacks; "" where nothing is known.
+
+    Parameters
+    ----------
+    row : a line of claims.csv.
+    contrast : its line of contrasts.csv. Where that needs more seeds than the claim, it is the claim's
+        band that so many seeds would reach.
 
     >>> from types import SimpleNamespace as Row
     >>> doubts(Row(verdict="undecided", why="it points the other way", needed="15.0"))
-    '; 15 seeds would decide it'
+    '; about 15 seeds would decide it'
     >>> doubts(Row(verdict="reproduced", why="it holds; still learning: chan-T3 max", needed="3.0"))
     '; still learning: chan-T3 max'
     >>> doubts(Row(verdict="undecided", why="not trained: four times the steps raise a", needed=math.nan))
@@ -167,12 +173,19 @@ def doubts(row) -> str:
     said = [part for part in row.why.split("; ") if part.startswith(DOUBTS)]
     count = float(row.needed or "nan")
     if row.verdict == "undecided" and not math.isnan(count):
-        said.append(
-            f"more than {statistics.MOST_SEEDS} {counted(row)} would be needed"
-            if math.isinf(count)
-            else f"{count:.0f} {counted(row)} would decide it"
-        )
+        said.append(_enough(count, row, contrast))
     return "".join(f"; {each}" for each in said)
+
+
+def _enough(count: float, row, contrast) -> str:
+    """What so many seeds would do for an undecided claim."""
+    if math.isinf(count):
+        return f"more than {statistics.MOST_SEEDS} {counted(row)} would be needed"
+    band = [each.same for each in claims.load() if each.id == getattr(row, "claim", "")]
+    if contrast is not None and band and band[0] and contrast.needed > count:
+        within = f"±{band[0].high:g} {band[0].unit}"
+        return f"about {count:.0f} {counted(row)} would show that any difference is within {within}"
+    return f"about {count:.0f} {counted(row)} would decide it"
 
 
 def _verdict(elsewhere: pd.DataFrame, claim: str, data: str) -> str:

@@ -1,0 +1,185 @@
+"""The answers to the main questions: what is told of each, and what they rest on."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from alignbook.core.names import BASE_MODEL
+from alignbook.evidence import claims
+from alignbook.workbook import answers, exhibits, reference_results
+
+HARD, SOFT = "visual-codebook", "cross-attention"
+ON = "On the synthetic world, laptop profile: "
+LINE = {"unit": "points", "low": -4.0, "high": -1.04, "seeds": 5, "p": 0.01, "needed": np.inf}
+LINE |= {"query_low": -5.0, "query_high": -1.0}
+
+
+def metrics(*lines) -> pd.DataFrame:
+    """metrics.csv of (exhibit, row, column, values by seed, state)."""
+    columns = ["exhibit", "row", "column", "seed", "value", "learnt"]
+    each = [(e, r, c, i, v, s) for e, r, c, values, s in lines for i, v in enumerate(values)]
+    return pd.DataFrame(each, columns=columns).assign(protocol="")
+
+
+@pytest.fixture
+def one(tmp_path):
+    """A reference with CHAN's primary claim: hard coding is behind by 2, by 7 after four times the steps."""
+
+    def make(claim="chan-hard-coding", numbers=None, data="world", **changed):
+        folder = tmp_path / f"{data}-laptop"
+        folder.mkdir(exist_ok=True)
+        (folder / "about.json").write_text(json.dumps({"data": data, "profile": "laptop"}))
+        said = {"claim": claim, "says": "so", "exhibit": claim.split("-")[0] + "-T3", "needed": ""}
+        said |= {"verdict": "contradicted", "why": "so", "seeds": 5}
+        said |= {k: changed[k] for k in changed if k in said}
+        changed = {k: v for k, v in changed.items() if k in LINE or k == "value"}
+        pd.DataFrame([said]).to_csv(folder / "claims.csv", index=False)
+        line = LINE | {"claim": claim, "value": -2.0} | changed
+        pd.DataFrame([line]).to_csv(folder / "contrasts.csv", index=False)
+        numbers = NUMBERS if numbers is None else numbers
+        numbers.to_csv(folder / "metrics.csv", index=False)
+        return reference_results.Reference(folder)
+
+    return make
+
+
+NUMBERS = metrics(
+    ("chan-T3", HARD, "RSUM", (300.0, 304.0), "learnt"),
+    ("chan-T3", SOFT, "RSUM", (301.0, 307.0), "learnt"),
+    ("chan-T3", f"{HARD}-long", "RSUM", (310.0,), "learnt"),
+    ("chan-T3", f"{SOFT}-long", "RSUM", (317.0, 400.0), "learnt"),
+    ("chan-T3", BASE_MODEL, "RSUM", (250.5,), "learnt"),
+)
+
+
+def test_an_answer_in_sentences_by_hand(one):
+    """Verdict, difference with its intervals, four times the steps, the simple thing in its place."""
+    asked, told = answers.in_sentences([one()]).splitlines()[:2]
+    question = exhibits.QUESTIONS["chan-hard-coding"]
+    assert asked == f"- *CHAN*: {question} The paper: +14.8 points, Table 3, coding types."
+    assert told == (
+        f"  - {ON}**contradicted**. Hard coding minus cross-attention: −2.0 points [−4.0, −1.0], 5 seeds. "
+        "Four times the steps: −7.0. The base model in its place: −53.5."
+    )
+
+
+def test_what_is_not_known_is_left_out(one):
+    untrained = NUMBERS.assign(learnt="did not train").where(NUMBERS.row == f"{SOFT}-long", NUMBERS)
+    (told,) = answers.in_sentences([one(numbers=untrained)]).splitlines()[1:2]
+    assert "Four times" not in told and "in its place: −53.5." in told
+    alone = NUMBERS[~NUMBERS.row.isin([BASE_MODEL, f"{HARD}-long"])]
+    (told,) = answers.in_sentences([one(numbers=alone)]).splitlines()[1:2]
+    assert told.endswith("5 seeds.")
+    assert answers.in_sentences([one(value=np.nan)]).splitlines()[1].startswith("- *ComAlign*")
+
+
+@pytest.mark.parametrize(
+    "verdict, high, told",
+    [
+        ("contradicted", -0.5, ""),
+        ("contradicted", 0.5, "; over test pictures [−5.0, 0.5]"),
+        ("undecided", 0.5, ""),
+    ],
+)
+def test_pictures_count_where_they_leave_open_what_seeds_decide(one, verdict, high, told):
+    (line,) = answers.in_sentences([one(verdict=verdict, query_high=high)]).splitlines()[1:2]
+    assert f"[−4.0, −1.0], 5 seeds{told}. " in line
+
+
+@pytest.mark.parametrize(
+    "needed, enough, told",
+    [
+        ("126.0", np.inf, "About 126 seeds would show that any difference is within ±1.74 %"),
+        ("126.0", 126, "About 126 seeds would decide it"),
+        ("inf", np.inf, "More than 200 seeds would be needed"),
+    ],
+)
+def test_what_more_seeds_would_show(one, needed, enough, told):
+    """A winner, or that there is none: the band of the claim needs fewer seeds than the difference."""
+    known = one(verdict="undecided", needed=needed, why="it points the other way")
+    known.contrasts["needed"] = enough
+    assert f" 5 seeds. {told}. Four" in answers.in_sentences([known])
+
+
+def test_a_rerun_keeps_its_sign_beside_the_answer(one):
+    known = one()
+    again = {"value": 0.5, "low": -1.0, "high": 2.0, "seeds": 3, "reading": "undecided"}
+    line = {"claim": "chan-hard-coding", "contrast": "b − c", "unit": "points"}
+    line |= {f"{name} again": each for name, each in again.items()}
+    pd.DataFrame([line | {"claim": "other"}, line]).to_csv(known.folder / "again.csv")
+    told = answers.in_sentences([known])
+    assert (
+        "−2.0 points [−4.0, −1.0], 5 seeds; rerun: 0.5 [−1.0, 2.0], 3 seeds: undecided. F" in told
+    )
+    row = answers.in_table([known]).splitlines()[2]
+    assert row.endswith(
+        "| **contradicted**; −2.0 points [−4.0, −1.0], 5 seeds; rerun: 0.5 [−1.0, 2.0], 3 seeds: "
+        "undecided |"
+    )
+
+
+def test_what_was_made_for_one_target_is_told_of_that_one(one):
+    """ComAlign's claim is on four columns: the simple thing has two of them, and so has its base."""
+    column = "{} {} R@1".format
+    lines = [
+        ("comalign-TI", row, column(target, way), (value + more,), "learnt")
+        for row, value in (("clip+comalign", 20.0), ("clip", 10.0), ("clip+fgm", 17.0))
+        for target in ("coco", "f30k")
+        for way, more in (("i2t", 4.0), ("t2i", 0.0))
+        if (row, target) != ("clip+fgm", "f30k")
+    ]
+    some = metrics(*lines)
+    some.loc[some.row.eq("clip") & some.column.str.startswith("coco"), "value"] += 2.0
+    known = one("comalign-clip", some, value=9.0, low=8.0, high=10.0)
+    assert answers.instead(known, "comalign-clip") == "+5.0 on COCO alone, where it has +8.0"
+    photographs = one("comalign-clip", some[some.column.str.startswith("coco")], "flickr8k")
+    assert answers.instead(photographs, "comalign-clip") == "+5.0"
+
+
+def test_what_the_answers_rest_on_by_hand(one):
+    said, _, head, _, row = answers.rests_on([one()]).splitlines()
+    assert said == answers.RESTS and head == f"| {' | '.join(answers.HEAD)} |"
+    assert row == (
+        "| hard coding minus cross-attention | the synthetic world, laptop profile | +14.8 | −2.0 | "
+        "[−4.0, −1.0], 5 seeds | [−5.0, −1.0] | −7.0 | the base model: −53.5 |"
+    )
+    nothing = one(numbers=NUMBERS[:4], query_low=np.nan)
+    assert answers.rests_on([nothing]).endswith("5 seeds | – | – | – |")
+    assert answers.rests_on([one(value=np.nan)]) == ""
+
+
+def test_the_paper_s_own_differences():
+    """Its number, the range of those of the same rows, or where it says something."""
+    assert answers.printed("chan-hard-coding") == ("+14.8", "Table 3, coding types")
+    assert answers.printed("comalign-clip")[0] == "+5.5"
+    assert answers.printed("covalign-one-projection")[0] == "+0.4 to +1.7"
+    assert answers.printed("gsl-against-ncr")[0] == ""
+    assert answers.in_sentences([]).count(" The paper: ") == len(exhibits.QUESTIONS)
+    assert "The paper: supplement 2 (the text gives" in answers.in_sentences([])
+
+
+def test_each_question_has_its_sides_and_what_may_stand_in_place_of_the_first():
+    known = {claim.id: claim for claim in claims.load()}
+    assert {*exhibits.INSTEAD} == {*exhibits.SIDES} == {*exhibits.QUESTIONS}
+    for claim, (exhibit, row, name) in exhibits.INSTEAD.items():
+        names = {each.partition(" → ")[0] for each in exhibits.EXHIBITS[exhibit].names()}
+        assert row in names and name
+        assert known[claim].primary and exhibits.paper(exhibit) == known[claim].paper
+
+
+def test_the_table_of_answers_by_hand(one):
+    """One seed has no interval; nothing judged is a dash; what was not run says so."""
+    alone = one("comalign-clip", verdict="undecided", value=-0.5, low=np.nan, seeds=1, needed="inf")
+    elsewhere = one("gsl-against-ncr", data="flickr8k", verdict="not run", value=np.nan)
+    head, _, chan, comalign, covalign, gsl = answers.in_table([alone, elsewhere]).splitlines()
+    assert (
+        head
+        == "| question | on the synthetic world, laptop profile | on Flickr8k, laptop profile |"
+    )
+    assert chan == f"| *CHAN*: {exhibits.QUESTIONS['chan-hard-coding']} | – | – |"
+    assert comalign.endswith(
+        "| **undecided**; −0.5 points, one seed; more than 200 seeds would be needed | – |"
+    )
+    assert covalign.startswith("| *CoV-Align*, rebuilt from its supplement: ")
+    assert gsl.endswith(" | – | **not run** |")
