@@ -587,8 +587,10 @@ def test_the_explorer_follows_the_pointer(smoke_copy, tmp_path):
     check_explorer(explore(smoke_copy, tmp_path))
 
 
-def test_the_report_leads_to_the_answer_in_two_clicks_and_is_searched(smoke_copy, tmp_path):
-    check_report(follow(smoke_copy.smoke / "report", tmp_path))
+def test_the_report_leads_to_the_answer_in_two_clicks_and_is_searched(request, tmp_path):
+    if CHROMIUM is None:
+        skip_unless_required("browser", "there is no chromium (Debian: apt-get install chromium)")
+    check_report(follow(request.getfixturevalue("finished").smoke / "report", tmp_path))
 
 
 def test_a_folder_that_would_do_harm_is_text(request, tmp_path):

@@ -1357,11 +1357,16 @@ def test_a_planted_difference_is_found_as_often_as_stated(test, no_seeds_needed)
         effect = 0
     else:
         effect = bound + statistics.detectable(spread, n)
-    v = rng.normal(effect, spread, (times, n))
-    found, lines = verdicts.judge(*repeated(test, v))
-    shown = np.log(lines.value) if test == "ratio" else lines.value
-    assert list(shown) == pytest.approx(list(v.mean(1)), abs=1e-8)
-    assert (found.verdict == HOLD).mean() == pytest.approx(0.80, abs=0.04)
+
+    def judged():
+        v = rng.normal(effect, spread, (times, n))
+        said, lines = verdicts.judge(*repeated(test, v))
+        shown = np.log(lines.value) if test == "ratio" else lines.value
+        same = list(shown) == pytest.approx(list(v.mean(1)), abs=1e-8)
+        return {"held": (said.verdict == HOLD).mean(), "same": same}
+
+    found = remembered(f"planted-{test}", EVIDENCE, judged, *BEHIND)
+    assert found["same"] and found["held"] == pytest.approx(0.80, abs=0.04)
 
 
 @pytest.mark.usefixtures("one_look")
@@ -1452,7 +1457,12 @@ def test_the_seeds_needed_are_enough_for_claims_of_many_contrasts(
     needed = int(verdicts.judge(made(v), "laptop", copies([chosen], 1))[0].needed[0])
     assert 5 < needed < 60
     monkeypatch.setattr(statistics, "seeds_needed", lambda found: np.nan)
-    rng, times = np.random.default_rng(9), 500
-    v = rng.normal(np.array(effects)[:, None, None], 0.7, (4, times, needed))
-    found, _ = verdicts.judge(made(v), "laptop", copies([chosen], times))
-    assert (found.verdict == expected).mean() >= 0.76
+
+    def decided():
+        rng, times = np.random.default_rng(9), 500
+        v = rng.normal(np.array(effects)[:, None, None], 0.7, (4, times, needed))
+        found, _ = verdicts.judge(made(v), "laptop", copies([chosen], times))
+        return (found.verdict == expected).mean()
+
+    name = f"needed-of-many-{need}-{expected}"
+    assert remembered(name, EVIDENCE, decided, *BEHIND) >= 0.76

@@ -34,6 +34,18 @@ def test_what_trains_nothing_has_none():
     assert listed("chan-T3", BASE_MODEL) == []
 
 
+@pytest.mark.parametrize("name, data", [("gpu", "world"), ("paper", "coco")])
+def test_epochs_that_are_passes_over_the_data_are_trainings(name, data):
+    """How many steps a pass has is not said by the settings; on a cluster each is a job all the same."""
+    profile = profiles.get(name, data)
+    assert profile.gsl_epoch_steps == 0
+    for arm in ("gsl-0.4", "warmed-0.4"):
+        reported = [
+            number for role, number in listed("gsl-F1", arm, profile, data) if role == "report"
+        ]
+        assert reported == list(range(profile.seeds)), arm
+
+
 def test_base_models_of_further_seeds_are_jobs_of_their_own():
     night = profiles.get("overnight", overrides=SIZES | {"base_seeds": "3"})
     assert listed("base-models", "world-clip") == []

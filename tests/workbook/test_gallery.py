@@ -1,6 +1,7 @@
 """The gallery and the answers in README.md: what is told, and that both are of the references."""
 
 import json
+import math
 import re
 import shutil
 
@@ -124,6 +125,9 @@ def test_page_and_readme_are_written_once(root):
     one.hours = {"chan-hard-coding": 1.26}  # as `budget.to_decide` counts them
     told = gallery._claims(("chan-T3",), [one])
     assert told.endswith("undecided; about 8 seeds would decide it, 1.3 core-hours more |")
+    one.claims.loc[0, "needed"], one.hours = "inf", {"chan-hard-coding": math.inf}
+    assert "core-hours" not in gallery._claims(("chan-T3",), [one])
+    one.hours = {"chan-hard-coding": 1.26}
     one.claims.loc[0, "verdict"] = "contradicted"
     assert "core-hours" not in gallery._claims(("chan-T3",), [one])
     one = reference_results.references(root / "results/reference")[0]

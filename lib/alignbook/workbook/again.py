@@ -129,7 +129,7 @@ def said(found: pd.DataFrame) -> str:
     ...     "reading again": ["undecided", "undecided"], "seeds again": [9, 3], "where": "X",
     ...     "difference low": [-1, 1], "difference high": [1, 2]}))
     'Once more on X: 1 of 2 primary contrasts read alike. Not alike: b (reproduced with 9 seeds, undecided with 3). \
-1 of 2 differ by no more than chance (95 %).'
+1 of 2 differ by no more than chance (95 %). Beyond chance: b.'
     """
     both = found.dropna(subset="reading")
     alike = both.reading == both["reading again"]
@@ -141,11 +141,12 @@ def said(found: pd.DataFrame) -> str:
         .itertuples()
     ]
     apart = f" Not alike: {', '.join(others)}." if others else ""
+    beyond = f" Beyond chance: {', '.join(both[~chance].claim)}." if not chance.all() else ""
     new = found[found.reading.isna()].claim
     alone = f" Only there: {', '.join(new)}." if len(new) else ""
     return (
         f"Once more on {found['where'].iloc[0]}: {alike.sum()} of {len(both)} primary contrasts read "
-        f"alike.{apart} {chance.sum()} of {len(both)} differ by no more than chance (95 %).{alone}"
+        f"alike.{apart} {chance.sum()} of {len(both)} differ by no more than chance (95 %).{beyond}{alone}"
     )
 
 

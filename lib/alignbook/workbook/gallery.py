@@ -6,6 +6,7 @@ that they are current. Nothing is in them that is not in results/reference/ or i
 
 import functools
 import json
+import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -210,7 +211,7 @@ def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
             if value and one.cost.get(row.claim, 0) >= 1:
                 value += f", {one.cost[row.claim]:.0f} core-min"
             told = f"{said} {value}".strip() + start.doubts(row, one.contrast(row.claim)[0])
-            if "seeds would" in told and one.hours.get(row.claim, 0) >= 0.05:
+            if "seeds would" in told and 0.05 <= one.hours.get(row.claim, 0) < math.inf:
                 told += f", {one.hours[row.claim]:.1f} core-hours more"
             lines.setdefault(row.says, {})[one.label] = told
     head = ["claim", *(one.label for one in found)]

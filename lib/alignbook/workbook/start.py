@@ -206,7 +206,15 @@ def interval(contrast, of: str = "") -> str:
 
 
 def _number(contrast, of: str) -> str:
-    return tables.written(contrast[of], DECIMALS.get(contrast.unit, 1))
+    """A number of a contrast; with one more decimal where the value would be written as zero.
+
+    >>> row = pd.Series({"unit": "points", "value": -0.04, "low": -0.125})
+    >>> _number(row, "value"), _number(row, "low"), _number(row.replace(-0.04, 0.06), "low")
+    ('−0.04', '−0.12', '−0.1')
+    """
+    decimals = DECIMALS.get(contrast.unit, 1)
+    zero = 0 < abs(contrast.value) < 0.5 * 10**-decimals
+    return tables.written(contrast[of], decimals + zero)
 
 
 def circumstances(book) -> pd.DataFrame:

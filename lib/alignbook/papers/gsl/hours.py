@@ -91,9 +91,12 @@ def work(profile, captions: int, passes: int) -> Work:
 
 
 def steps(config) -> int:
-    """The steps of a run, its warm-up's, which runs may share, included."""
-    later = config.epochs * config.epoch_steps if config.after else 1
-    return config.warm_up_epochs * config.epoch_steps + later
+    """The steps of a run, its warm-up's, which runs may share, included.
+
+    An epoch that is a pass over the pairs counts as one: settings do not say how many there are.
+    """
+    epoch = config.epoch_steps or 1
+    return config.warm_up_epochs * epoch + (config.epochs * epoch if config.after else 1)
 
 
 def place(exhibit: str, arm: str) -> str:

@@ -17,5 +17,8 @@ MUTANTS = {
             'same |= arm in OWN_WARM_UP and profile.gsl_warm_up == "own"',
             "same |= False",
         ),
-    ]
+    ],
+    "test_arm_runs.py": [
+        ("gsl: a pass has no steps", "config.epoch_steps or 1", "config.epoch_steps")
+    ],
 }
