@@ -471,7 +471,7 @@ def trade_off(lines: pd.DataFrame, value: str, costs: list[str], note: str):
                 )
         log_scale(axis)
         axis.margins(x=0.12, y=0.1)
-        axis.set_xlabel(cost)
+        axis.set_xlabel(f"{cost} (less is better ←)")
     first = np.atleast_1d(axes)[0]
     first.set_ylabel(value)
     figure.text(0.01, 0.005, note, fontsize=8, color="#555555")

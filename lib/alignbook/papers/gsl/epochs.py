@@ -54,7 +54,7 @@ def course_figure(table: pd.DataFrame, note: str):
         "RSUM on dev": "dev: RSUM",
         "noise found": "division: wrong pairs found (%)",
         "clean kept": "division: clean pairs kept (%)",
-        APART: "scores: own minus others",
+        APART: "scores: right pairs minus others",
     }
     for axis, (column, title) in zip(axes, panels.items()):
         for name, own in table.groupby("method", sort=False):
