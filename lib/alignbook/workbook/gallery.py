@@ -175,7 +175,8 @@ def _made(one: Reference) -> str:
     hours = sum(each["seconds"] or 0 for each in starts) / 3600
     machines = dict.fromkeys(f"{each['machine']}, {each['cores']} cores" for each in starts)
     took = f"{'; '.join(machines)}, {hours:.1f} hours, " if starts else ""
-    changed = "".join(f", {name} = {value}" for name, value in one.about["set"].items())
+    changed = "".join(f", {PAPERS[k]} at {v}" for k, v in one.about.get("versions", {}).items())
+    changed += "".join(f", {name} = {value}" for name, value in one.about["set"].items())
     if (chapters := one.about.get("chapters", parts.ALL)) != parts.ALL:
         changed += f"; so far only {' and '.join(PAPERS[paper] for paper in chapters)}"
     return f"{took}published at version {one.about['version']}{changed}{_of_other_code(one)}"

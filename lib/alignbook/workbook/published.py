@@ -22,7 +22,7 @@ from alignbook import ROOT
 from alignbook.evidence.verdicts import JUDGED
 from alignbook.show import figures
 from alignbook.store import durable, verbatim
-from alignbook.workbook import again, beside, folders, gallery, judged, parts, report
+from alignbook.workbook import again, beside, folders, gallery, judged, kept_chapters, parts, report
 from alignbook.workbook.lent import MEASURED
 
 REFERENCE = ROOT / "results/reference"
@@ -205,7 +205,7 @@ def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) ->
     """Put what may be shown of a results folder into `to`, anew; what was left out, and why.
 
     Of a folder that is not whole it is the chapters that are: about.json names them, and claims are
-    judged by them alone (`judged`).
+    judged by them alone (`judged`). Other chapters that are in `to` stay there (`kept_chapters`).
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) ->
     ValueError
         No chapter of the folder is whole, it is a smoke run's or of changed settings, it shows the
         reference that it would replace, or all that is published of these data would come to more
-        than `MOST` bytes.
+        than `MOST` bytes; or it would replace a whole run by a part, or one of other settings.
     """
     if problem := _problem(out, to):
         raise ValueError(f"{out}: {problem}")
@@ -226,12 +226,16 @@ def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) ->
     try:
         aside.mkdir(parents=True)
         said = set().union(*map(windows, captions))
-        part = None if parts.is_whole(out) else parts.of_folder(out)
+        part, told = None if parts.is_whole(out) else parts.of_folder(out), about(out)
+        kept = kept_chapters.papers(to, part, told)
         left = [f"{name}: {why}" for name, why in _copy(out, aside, private, said, part)]
         durable.write(aside / "curves.csv", curves(out, part))
+        if kept:
+            kept_chapters.add(to, aside, kept, (*NUMBERS, "curves"))
+            told = kept_chapters.told(to, told, kept)
         if part is not None:
-            _judge_part(out, aside)
-        durable.write(aside / "about.json", json.dumps(about(out), indent=1) + "\n")
+            _judge_part(out, aside, to, kept)
+        durable.write(aside / "about.json", json.dumps(told, indent=1) + "\n")
         data = to.name.partition("-")[0]
         others = [each for each in to.parent.glob(f"{data}-*") if each != to]
         size = sum(_size(each) for each in [aside, *others])
@@ -280,11 +284,15 @@ def _problem(out: Path, to: Path) -> str:
     return ""
 
 
-def _judge_part(out: Path, to: Path) -> None:
-    """Write the `VERDICTS` on the part of a results folder whose numbers are in `to` already."""
+def _judge_part(out: Path, to: Path, before: Path, kept: list[str]) -> None:
+    """Write the `VERDICTS` on the part of a results folder whose numbers are in `to` already, and on
+    the papers that are kept of what was published `before`.
+    """
     images = out / "images.parquet"
-    found = judged.of_folder(to, images=images if images.exists() else None)
-    for name, table in zip(VERDICTS, found, strict=True):
+    claims, contrasts = judged.of_folder(to, images=images if images.exists() else None)
+    if kept:
+        contrasts = kept_chapters.with_queries(contrasts, before, kept)
+    for name, table in zip(VERDICTS, (claims, contrasts), strict=True):
         durable.write(to / f"{name}.csv", table.to_csv(index=False, float_format="%.8g"))
 
 

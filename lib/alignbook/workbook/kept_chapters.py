@@ -1,0 +1,104 @@
+"""Chapters that were published before, of which a folder that is published now has nothing.
+
+A long run may be made in several sittings, each on a machine of its own with a chapter or two. They
+are judged together: claims of one paper do not depend on another's.
+"""
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+
+from alignbook.store import durable
+from alignbook.workbook import again, parts
+from alignbook.workbook.lent import MEASURED
+
+FILES = (*MEASURED, "tables/*.md", "figures/*.png")
+QUERIES = ["query_low", "query_high"]  # which need the recalls of each picture
+
+
+def papers(published: Path, part: list[str] | None, about: dict) -> list[str]:
+    """The papers that are published without being among `part`, those of a folder that is not whole.
+
+    Raises
+    ------
+    ValueError
+        What is published there is a whole run, or one of other settings than `about` says.
+    """
+    file = published / "about.json"
+    if part is None or not file.exists():
+        return []
+    before = json.loads(file.read_text(encoding="utf-8"))
+    if before["chapters"] == parts.ALL:
+        raise ValueError(
+            f"{published} is of a whole run, and only {', '.join(part)} would be published in its "
+            "place; remove it first, or let ./run_all.sh go on"
+        )
+    for name in ("set", "seeds"):
+        if before[name] != about[name]:
+            raise ValueError(
+                f"{published} is of other settings: {name} {before[name]}, here {about[name]}; remove "
+                "it first"
+            )
+    return [paper for paper in before["chapters"] if paper not in part]
+
+
+def add(published: Path, to: Path, papers: list[str], numbers: tuple[str, ...]) -> None:
+    """Add the chapters of some papers, as they are published, to what is to be published in `to`."""
+    for name in numbers:
+        new, old = (_read(folder / f"{name}.csv") for folder in (to, published))
+        both = pd.concat([new, _own(old, new, papers)]).fillna("")
+        if len(both):
+            both = both.sort_values("exhibit", kind="stable")
+            durable.write(to / f"{name}.csv", both.to_csv(index=False))
+    for path in (path for pattern in FILES for path in published.glob(pattern)):
+        there = to / path.relative_to(published)
+        if parts.belongs(path.name, papers) and not there.exists():
+            there.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, there)
+    if len(elsewhere := _read(published / again.FILE)):
+        some = elsewhere[[parts.belongs(claim, papers) for claim in elsewhere.claim]]
+        if len(some):
+            durable.write(to / again.FILE, some.to_csv(index=False))
+
+
+def with_queries(contrasts: pd.DataFrame, published: Path, papers: list[str]) -> pd.DataFrame:
+    """Contrasts with the intervals over pictures that some papers' had when they were published."""
+    which = ["claim", "contrast"]
+    known = pd.read_csv(published / "contrasts.csv").set_index(which)[QUERIES]
+    known = known[[parts.belongs(claim, papers) for claim, _ in known.index]]
+    found = contrasts.set_index(which)
+    found.update(known)
+    return found.reset_index()[contrasts.columns]
+
+
+def told(published: Path, about: dict, papers: list[str]) -> dict:
+    """What about.json says of both together: all chapters, all starts, versions where they differ."""
+    before = json.loads((published / "about.json").read_text(encoding="utf-8"))
+    versions = before.get("versions", {})
+    others = {paper: versions.get(paper, before["version"]) for paper in papers}
+    return about | {
+        "chapters": sorted([*about["chapters"], *papers]),
+        "versions": {k: v for k, v in others.items() if v != about["version"]},
+        "starts": [*before["starts"], *about["starts"]],
+    }
+
+
+def _own(old: pd.DataFrame, new: pd.DataFrame, papers: list[str]) -> pd.DataFrame:
+    """The rows of some papers; of base models, which all papers have, those that are not there anew."""
+    arm = "row" if "row" in old else "arm"
+    base = {*new[new.exhibit == "base-models"][arm]} if len(new) else set()
+    kept = [
+        parts.belongs(exhibit, papers) and not (exhibit == "base-models" and row in base)
+        for exhibit, row in zip(old.exhibit, old[arm])
+    ]
+    return old[kept]
+
+
+def _read(file: Path) -> pd.DataFrame:
+    """A CSV file's cells as they are written; empty where there is none, or nothing in it."""
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    none = pd.DataFrame({"exhibit": [], "row": []})
+    return pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False) if text else none

@@ -1,0 +1,114 @@
+"""Chapters that were published before stay where a folder is published that has others."""
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from alignbook.workbook import again, kept_chapters, published
+from test_published import metrics, out, without  # noqa: F401
+
+ALL_OF = ("chan", "comalign", "covalign", "gsl")
+
+
+@pytest.fixture
+def publish(out, tmp_path, monkeypatch):  # noqa: F811
+    """Publish a folder of which some papers are whole, with the numbers of those."""
+    to = tmp_path / "reference/flickr8k-laptop"
+    monkeypatch.setattr(published, "version", lambda root: "v1")
+    done = {path.name for path in (out / "notebooks").glob("*.done")}
+    shutil.rmtree(out / "figures"), (out / "figures").mkdir()
+
+    def rows(exhibit, values):
+        return metrics(values).assign(exhibit=exhibit, profile="laptop", learnt="learnt")
+
+    numbers = {
+        "gsl": rows("gsl-F1", {"gsl-0.4": [1.0, 2.0, 3.0], "ncr-0.4": [11.0, 12.1, 13.0]}),
+        "chan": rows("chan-T3", {"visual-codebook": [9.0, 9.1, 9.3], "cross-attention": [1.0] * 3}),
+    }
+
+    def run(*papers, base, **said):
+        for name in done:
+            (out / "notebooks" / name).touch()
+        without(out, *({*ALL_OF} - {*papers}))
+        settings = json.loads((out / "settings.json").read_text()) | said
+        (out / "settings.json").write_text(json.dumps(settings))
+        some = [numbers[paper] for paper in papers] + [rows("base-models", base)]
+        some = pd.concat(some).sort_values("exhibit", kind="stable")
+        some.to_csv(out / "metrics.csv", index=False)
+        runs = some[["exhibit", "row", "seed"]].assign(role="report", code="c", config="{}")
+        runs = runs.assign(dev_rsum=1.0, learnt="learnt", run=runs.row, versions="{}")
+        runs.to_csv(out / "runs.csv", index=False)
+        for paper in papers:
+            (out / f"tables/{paper}-T1.md").write_text(
+                f"| {paper} | seeds |\n| - | - |\n| a | 3 |\n"
+            )
+            points = f"arm,seed,state,curve,step,value\n{paper},0,learnt,dev,1,2\n"
+            (out / f"figures/{paper}-T1-training.csv").write_text(points)
+        published.publish(out, to, False)
+        return to
+
+    return run
+
+
+def test_chapters_of_two_sittings_are_published_together(publish, monkeypatch):
+    to = publish("gsl", base={"a": [5.0], "b": [6.0]})
+    alone = pd.read_csv(to / "claims.csv")
+    contrasts = pd.read_csv(to / "contrasts.csv")
+    contrasts.loc[contrasts.claim == "gsl-against-ncr", kept_chapters.QUERIES] = -11.0, -9.0
+    contrasts.to_csv(to / "contrasts.csv", index=False)
+    elsewhere = pd.DataFrame(
+        {"claim": ["chan-hard-coding", "gsl-against-ncr"], "value": [1.0, 2.5]}
+    )
+    elsewhere.to_csv(to / again.FILE, index=False)
+    (to / "benchmarks").mkdir()
+    (to / "benchmarks/gsl.csv").write_text("kept")
+    monkeypatch.setattr(published, "version", lambda root: "v2")
+
+    assert publish("chan", base={"b": [7.0], "c": [8.0]}) == to
+    found = pd.read_csv(to / "metrics.csv")
+    assert [*dict.fromkeys(found.exhibit)] == ["base-models", "chan-T3", "gsl-F1"]
+    base = found[found.exhibit == "base-models"].set_index("row")["value"]
+    assert base.to_dict() == {"a": 5.0, "b": 7.0, "c": 8.0}  # the new one's come first
+    assert len(pd.read_csv(to / "runs.csv")) == len(found)
+    assert {*pd.read_csv(to / "curves.csv").arm} == {"chan", "gsl"}
+    for name in ("chan-T1", "gsl-T1"):
+        assert (to / f"tables/{name}.md").exists()
+    assert (to / "benchmarks/gsl.csv").read_text() == "kept"
+    verdicts = pd.read_csv(to / "claims.csv").set_index("claim").verdict
+    before = alone.set_index("claim").verdict
+    assert before["gsl-against-ncr"] == verdicts["gsl-against-ncr"] == "contradicted"
+    assert before["chan-hard-coding"] == "not run" != verdicts["chan-hard-coding"]
+    found = pd.read_csv(to / "contrasts.csv").drop_duplicates("claim").set_index("claim")
+    assert found.loc["gsl-against-ncr", kept_chapters.QUERIES].tolist() == [-11.0, -9.0]
+    assert np.isnan(found.loc["chan-hard-coding", "query_low"])
+    told = pd.read_csv(to / again.FILE)
+    assert told.claim.tolist() == ["gsl-against-ncr"] and told.value.tolist() == [2.5]
+    about = json.loads((to / "about.json").read_text())
+    assert about["chapters"] == ["chan", "gsl"] and len(about["starts"]) == 2
+    assert about["version"] == "v2" and about["versions"] == {"gsl": "v1"}
+    # and a third time, what was kept stays of its version
+    monkeypatch.setattr(published, "version", lambda root: "v3")
+    about = json.loads((publish("chan", base={"b": [7.0]}) / "about.json").read_text())
+    assert about["versions"] == {"gsl": "v1"} and about["chapters"] == ["chan", "gsl"]
+
+
+def test_a_chapter_that_is_published_anew_is_not_kept(publish):
+    to = publish("gsl", base={"a": [5.0]})
+    (to / "tables/gsl-T9.md").write_text("of before")
+    publish("gsl", base={"a": [5.5]})
+    assert not (to / "tables/gsl-T9.md").exists()
+    assert json.loads((to / "about.json").read_text()).get("versions", {}) == {}
+    assert pd.read_csv(to / "metrics.csv").set_index("row").value["a"] == 5.5
+
+
+def test_a_whole_run_or_one_of_other_settings_is_not_replaced_by_a_part(publish):
+    to = publish("gsl", base={"a": [5.0]})
+    with pytest.raises(ValueError, match="of other settings: set {.*; remove it first"):
+        publish("chan", base={"a": [5.0]}, set={"chan_steps": "6"})
+    about = json.loads((to / "about.json").read_text())
+    (to / "about.json").write_text(json.dumps(about | {"chapters": "all"}))
+    with pytest.raises(ValueError, match="of a whole run, and only chan would"):
+        publish("chan", base={"a": [5.0]}, set={"bert": "/x/weights", "chan_steps": "5"})
+    assert {path.name for path in to.parent.iterdir()} == {to.name}  # nothing half made
