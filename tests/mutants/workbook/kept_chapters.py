@@ -13,7 +13,11 @@ MUTANTS = {
             "elsewhere",
         ),
         ("every interval over pictures", "    found.update(known)\n", ""),
-        ("versions of before are lost", "versions.get(paper, before", "(before"),
+        (
+            "versions of before are lost",
+            'versions.get(paper, before["version"])',
+            'before["version"]',
+        ),
         (
             "one start",
             '"starts": [*before["starts"], *about["starts"]],',
