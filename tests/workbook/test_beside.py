@@ -76,8 +76,8 @@ def test_a_part_does_not_speak_for_its_data(results):
     for name in ("flickr8k-laptop", "flickr8k-overnight"):
         (out / name).rename(out / "reference" / name)
     about = out / "reference/flickr8k-overnight/about.json"
-    for chapters, expected in (("all", "overnight"), (["gsl"], "laptop")):
-        about.write_text(json.dumps({"chapters": chapters}))
+    for notebooks, expected in (("all", "overnight"), (["40_gsl"], "laptop")):
+        about.write_text(json.dumps({"notebooks": notebooks}))
         found = beside.others("world", "overnight", out)
         assert found == {"flickr8k": out / f"reference/flickr8k-{expected}"}
 

@@ -84,7 +84,11 @@ def test_the_largest_profile_speaks_for_its_data(root):
     judged, the laptop's verdict counts for.
     """
     small, large = reference_results.references(root / "results/reference")
-    large.about |= {"data": "world", "profile": "overnight", "chapters": ["gsl", "comalign"]}
+    large.about |= {
+        "data": "world",
+        "profile": "overnight",
+        "notebooks": ["20_comalign", "40_gsl", "42_gsl_cost"],
+    }
     assert answers.largest([small, large], "chan-hard-coding") == [small]
     large.claims, large.contrasts = small.claims.copy(), small.contrasts
     assert answers.largest([small, large], "chan-hard-coding") == [large]
@@ -97,7 +101,7 @@ def test_the_largest_profile_speaks_for_its_data(root):
     small.claims["verdict"] = large.claims["verdict"] = "on paper only"
     assert gallery._decided([small, large]).startswith("Decided on some data: 0 of 0 ")
     assert gallery._made(large).endswith(
-        " at version v1, chan_steps = 5; so far only GSL and ComAlign"
+        " at version v1, chan_steps = 5; so far only ComAlign (20) and GSL (40, 42)"
     )
     assert "only" not in gallery._made(small)
 

@@ -44,7 +44,7 @@ def _is_judged(place: Path) -> bool:
     file, about = place / "claims.csv", place / "about.json"
     there = folders.is_whole(file)
     told = json.loads(about.read_text(encoding="utf-8")) if there and about.exists() else {}
-    return there and told.get("chapters", parts.ALL) == parts.ALL
+    return there and told.get("notebooks", parts.ALL) == parts.ALL
 
 
 def published(kind: str, profile: str, root: Path = ROOT / "results/reference") -> list[Path]:

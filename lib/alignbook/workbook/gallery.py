@@ -5,7 +5,6 @@ that they are current. Nothing is in them that is not in results/reference/ or i
 """
 
 import functools
-import json
 import math
 import sys
 from collections.abc import Mapping
@@ -56,8 +55,8 @@ def with_answers(readme: str, found: list[Reference]) -> str:
 
 def page(found: list[Reference], notebooks: Path = ROOT / "notebooks") -> str:
     """docs/gallery.md: the answers, then each notebook's claims, figures and tables."""
-    texts = {name: _text(notebooks / f"{name}.ipynb") for name in exhibits.NOTEBOOKS}
-    parts = [
+    texts = parts.texts(notebooks)
+    said = [
         MADE,
         "# Gallery",
         "Every table and figure of the four papers as the reference runs made them, with the verdict on "
@@ -79,9 +78,9 @@ def page(found: list[Reference], notebooks: Path = ROOT / "notebooks") -> str:
         if not claims and not any(shown[name].values()):
             continue
         title = next(line for line in text.splitlines() if line.startswith("# "))[2:]
-        parts += [f"## {title}", f"[{name}](../notebooks/{name}.ipynb)", claims]
-        parts += [each for one in found for each in _pictures(one, shown[name][one.folder])]
-    return "\n\n".join(filter(None, parts)) + "\n"
+        said += [f"## {title}", f"[{name}](../notebooks/{name}.ipynb)", claims]
+        said += [each for one in found for each in _pictures(one, shown[name][one.folder])]
+    return "\n\n".join(filter(None, said)) + "\n"
 
 
 def _counted(found: list[Reference]) -> str:
@@ -175,10 +174,15 @@ def _made(one: Reference) -> str:
     hours = sum(each["seconds"] or 0 for each in starts) / 3600
     machines = dict.fromkeys(f"{each['machine']}, {each['cores']} cores" for each in starts)
     took = f"{'; '.join(machines)}, {hours:.1f} hours, " if starts else ""
-    changed = "".join(f", {PAPERS[k]} at {v}" for k, v in one.about.get("versions", {}).items())
-    changed += "".join(f", {name} = {value}" for name, value in one.about["set"].items())
-    if (chapters := one.about.get("chapters", parts.ALL)) != parts.ALL:
-        changed += f"; so far only {' and '.join(PAPERS[paper] for paper in chapters)}"
+    changed = "".join(f", {name} = {value}" for name, value in one.about["set"].items())
+    versions = one.about.get("versions", {})
+    for version in dict.fromkeys(versions.values()):
+        own = [name for name in versions if versions[name] == version]
+        changed += f", notebooks {parts.numbers(own)} at {version}"
+    if (made := one.about.get("notebooks", parts.ALL)) != parts.ALL:
+        own = {paper: [name for name in made if parts.paper(name) == paper] for paper in PAPERS}
+        told = [f"{PAPERS[paper]} ({parts.numbers(each)})" for paper, each in own.items() if each]
+        changed += f"; so far only {' and '.join(told)}"
     return f"{took}published at version {one.about['version']}{changed}{_of_other_code(one)}"
 
 
@@ -231,14 +235,14 @@ def _pictures(one: Reference, files: list[Path]) -> list[str]:
         if path.suffix == ".png"
         and path.stem.startswith(tuple(PAPERS))
         and not path.stem.endswith(ASIDE)
-        and not _is_alone(one, _exhibit_of(path.stem))
+        and not _is_alone(one, parts.exhibit_of(path.stem))
     ]
-    parts = [f"![{path.stem} on {one.label}]({_link(path)})" for path in drawn]
+    said = [f"![{path.stem} on {one.label}]({_link(path)})" for path in drawn]
     others = [path for path in files if path not in drawn]
     if others:
         links = ", ".join(f"[{path.stem}]({_link(path)})" for path in others)
-        parts.append(f"On {one.label}: {links}.")
-    return parts
+        said.append(f"On {one.label}: {links}.")
+    return said
 
 
 def _is_alone(one: Reference, exhibit: str) -> bool:
@@ -257,48 +261,10 @@ def _files(name: str, texts: Mapping[str, str], found: list[Reference]) -> dict[
             path
             for pattern in ("figures/*.png", "tables/*.md")
             for path in sorted(one.folder.glob(pattern))
-            if notebook_of(path.stem, texts) == name
+            if parts.notebook_of(path.stem, texts) == name
         ]
         for one in found
     }
-
-
-def notebook_of(stem: str, texts: Mapping[str, str]) -> str:
-    """The notebook that shows a figure or table: that of the exhibit it is named after, or else the
-    first that names it, or how it begins, in its code.
-
-    >>> notebook_of("chan-T3-differences", {}), notebook_of("claims-7", {"90_claims": 'f"claims-{i}"'})
-    ('11_chan_ablations', '90_claims')
-    """
-    if exhibit := _exhibit_of(stem):
-        return exhibits.EXHIBITS[exhibit].notebook
-    for begin in _begins(stem):
-        end = '"' if begin == stem else "-"
-        for name, text in texts.items():
-            if f'"{begin}{end}' in text:
-                return name
-    return ""
-
-
-def _exhibit_of(stem: str) -> str:
-    """The exhibit that a figure or table is named after, "" if none."""
-    return next((each for each in _begins(stem) if each in exhibits.EXHIBITS), "")
-
-
-def _begins(stem: str) -> list[str]:
-    """A name, and how it begins, the longest first.
-
-    >>> _begins("chan-T3-training")
-    ['chan-T3-training', 'chan-T3', 'chan']
-    """
-    parts = stem.split("-")
-    return ["-".join(parts[:count]) for count in range(len(parts), 0, -1)]
-
-
-def _text(notebook: Path) -> str:
-    """The lines of all cells of a notebook."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    return "\n".join("".join(cell["source"]) for cell in cells)
 
 
 # --- Written -------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from alignbook import ROOT
 from alignbook.evidence.verdicts import JUDGED
 from alignbook.show import figures
 from alignbook.store import durable, verbatim
-from alignbook.workbook import again, beside, folders, gallery, judged, kept_chapters, parts, report
+from alignbook.workbook import again, beside, folders, gallery, judged, kept_parts, parts, report
 from alignbook.workbook.lent import MEASURED
 
 REFERENCE = ROOT / "results/reference"
@@ -204,8 +204,8 @@ def _metrics(folder: Path) -> pd.DataFrame:
 def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) -> list[str]:
     """Put what may be shown of a results folder into `to`, anew; what was left out, and why.
 
-    Of a folder that is not whole it is the chapters that are: about.json names them, and claims are
-    judged by them alone (`judged`). Other chapters that are in `to` stay there (`kept_chapters`).
+    Of a folder that is not whole it is the papers' notebooks that are done: about.json names them, and
+    claims are judged by them alone (`judged`). Others that are in `to` stay there (`kept_parts`).
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) ->
     Raises
     ------
     ValueError
-        No chapter of the folder is whole, it is a smoke run's or of changed settings, it shows the
+        No paper's notebook of the folder is done, it is a smoke run's or of changed settings, it shows the
         reference that it would replace, or all that is published of these data would come to more
         than `MOST` bytes; or it would replace a whole run by a part, or one of other settings.
     """
@@ -227,12 +227,12 @@ def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) ->
         aside.mkdir(parents=True)
         said = set().union(*map(windows, captions))
         part, told = None if parts.is_whole(out) else parts.of_folder(out), about(out)
-        kept = kept_chapters.papers(to, part, told)
+        kept = kept_parts.notebooks(to, part, told)
         left = [f"{name}: {why}" for name, why in _copy(out, aside, private, said, part)]
         durable.write(aside / "curves.csv", curves(out, part))
         if kept:
-            kept_chapters.add(to, aside, kept, (*NUMBERS, "curves"))
-            told = kept_chapters.told(to, told, kept)
+            kept_parts.add(to, aside, kept, (*NUMBERS, "curves"))
+            told = kept_parts.told(to, told, kept)
         if part is not None:
             _judge_part(out, aside, to, kept)
         durable.write(aside / "about.json", json.dumps(told, indent=1) + "\n")
@@ -253,10 +253,10 @@ def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) ->
 
 def curves(out: Path, part: list[str] | None = None) -> str:
     """The points of all curves of training that a results folder's figures show, or those of some
-    papers, as CSV: exhibit, arm, seed, curve, step, value.
+    notebooks, as CSV: exhibit, arm, seed, curve, step, value.
     """
     files = sorted((out / "figures").glob("*-training.csv"))
-    files = [path for path in files if part is None or parts.belongs(path.name, part)]
+    files = [path for path in files if part is None or parts.is_shown(path.stem, part)]
     drawn = {path.name.removesuffix("-training.csv"): pd.read_csv(path) for path in files}
     if not drawn:
         return ""
@@ -272,7 +272,7 @@ def _problem(out: Path, to: Path) -> str:
         return f"expected results/{name}, of a profile that decides something and its own settings"
     if not parts.is_whole(out):
         if not (part := parts.of_folder(out)):
-            return "no chapter of it is whole; ./run_all.sh goes on, then publish it"
+            return "no notebook of a paper is done; ./run_all.sh goes on, then publish it"
         if wrong := parts.problem(out, part):
             return wrong
     for table in sorted((out / "tables").glob("*.md")):
@@ -286,12 +286,12 @@ def _problem(out: Path, to: Path) -> str:
 
 def _judge_part(out: Path, to: Path, before: Path, kept: list[str]) -> None:
     """Write the `VERDICTS` on the part of a results folder whose numbers are in `to` already, and on
-    the papers that are kept of what was published `before`.
+    the notebooks that are kept of what was published `before`.
     """
     images = out / "images.parquet"
     claims, contrasts = judged.of_folder(to, images=images if images.exists() else None)
     if kept:
-        contrasts = kept_chapters.with_queries(contrasts, before, kept)
+        contrasts = kept_parts.with_queries(contrasts, before)
     for name, table in zip(VERDICTS, (claims, contrasts), strict=True):
         durable.write(to / f"{name}.csv", table.to_csv(index=False, float_format="%.8g"))
 
@@ -316,11 +316,11 @@ def _copy(
 ) -> Iterator[tuple[str, str]]:
     """Copy numbers, tables and figures; yields the names of those that may not be shown, and why.
 
-    `said` are the windows of all captions that may not be; `part` the papers to which it is limited.
+    `said` are the windows of all captions that may not be; `part` the notebooks to which it is limited.
     """
 
     def own(paths: Iterable[Path]) -> list[Path]:
-        return sorted(path for path in paths if part is None or parts.belongs(path.name, part))
+        return sorted(path for path in paths if part is None or parts.is_shown(path.stem, part))
 
     names = NUMBERS if part is not None else NUMBERS + VERDICTS
     files = [out / f"{name}.csv" for name in names]
@@ -404,7 +404,7 @@ def about(out: Path) -> dict:
     return {
         "data": said["data"].partition("=")[0],
         "profile": said["profile"],
-        "chapters": parts.ALL if parts.is_whole(out) else parts.of_folder(out),
+        "notebooks": parts.ALL if parts.is_whole(out) else parts.of_folder(out),
         "seeds": said["seeds"],
         "set": {name: _without_place(value) for name, value in said["set"].items()},
         "version": version(ROOT),  # at which it was published
@@ -428,8 +428,8 @@ def publish_main(arguments: list[str]) -> int:
 
     parser = argparse.ArgumentParser(
         prog="run_all.sh publish",
-        description="Put the numbers, tables and figures of a results folder, or of those chapters of it "
-        "that are whole, into results/reference/, without pictures and captions of photographs.",
+        description="Put the numbers, tables and figures of a results folder, or of those notebooks of it "
+        "that are done, into results/reference/, without pictures and captions of photographs.",
     )
     parser.add_argument("folder", nargs="?", type=Path, help="default: the newest results")
     parser.add_argument(

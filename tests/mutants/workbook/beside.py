@@ -2,6 +2,6 @@
 
 MUTANTS = {
     "test_beside.py": [
-        ("a part speaks for its data", 'told.get("chapters", parts.ALL) == parts.ALL', "True")
+        ("a part speaks for its data", 'told.get("notebooks", parts.ALL) == parts.ALL', "True")
     ]
 }

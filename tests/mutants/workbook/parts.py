@@ -2,7 +2,8 @@
 
 MUTANTS = {
     "test_published.py": [
-        ("one notebook is a chapter", "if notebooks and notebooks <= done", "if notebooks & done"),
+        ("what is done and not wanted", "done = _wanted(out) & _done(out)", "done = _done(out)"),
+        ("the map is a part", "if name in done and paper(name)]", "if name in done]"),
         ("what is left out is wanted", "        if not own or any(", "        if True or any("),
         (
             "the map says that all is done",
@@ -11,11 +12,7 @@ MUTANTS = {
         ),
         ("numbers may be older", "each.stat().st_mtime > file", "each.stat().st_mtime < file"),
         ("numbers may lack", "if folder.name not in known:", "if False:"),
-        (
-            "other chapters are asked",
-            "        if belongs(folder.name, papers):",
-            "        if True:",
-        ),
+        ("other chapters are asked", "        if belongs(folder.name, part):", "        if True:"),
         ("other chapters' rows", "return found.loc[own]", "return found"),
         ("digits are read", "dtype=str, keep_default_na=False", "keep_default_na=False"),
     ]

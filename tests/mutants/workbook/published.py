@@ -4,7 +4,7 @@ MUTANTS = {
     "test_published.py": [
         (
             "other chapters' files",
-            "paths if part is None or parts.belongs(path.name, part))",
+            "paths if part is None or parts.is_shown(path.stem, part))",
             "paths)",
         ),
         ("other chapters' rows", "if part is not None and path.stem in NUMBERS:", "if False:"),
@@ -15,7 +15,7 @@ MUTANTS = {
         ),
         (
             "other chapters' curves",
-            "for path in files if part is None or parts.belongs(path.name, part)]",
+            "for path in files if part is None or parts.is_shown(path.stem, part)]",
             "for path in files]",
         ),
         ("all data count", 'to.parent.glob(f"{data}-*")', 'to.parent.glob("[!.]*")'),

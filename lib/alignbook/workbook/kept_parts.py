@@ -1,7 +1,7 @@
-"""Chapters that were published before, of which a folder that is published now has nothing.
+"""Notebooks that were published before, of which a folder that is published now has nothing.
 
-A long run may be made in several sittings, each on a machine of its own with a chapter or two. They
-are judged together: claims of one paper do not depend on another's.
+A long run may be made in several sittings, each on a machine of its own with a notebook or two. All
+that is published is judged together, as if it had been made at once.
 """
 
 import io
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from alignbook.evidence import claims
 from alignbook.store import durable
 from alignbook.workbook import again, parts
 from alignbook.workbook.lent import MEASURED
@@ -19,8 +20,8 @@ FILES = (*MEASURED, "tables/*.md", "figures/*.png")
 QUERIES = ["query_low", "query_high"]  # which need the recalls of each picture
 
 
-def papers(published: Path, part: list[str] | None, about: dict) -> list[str]:
-    """The papers that are published without being among `part`, those of a folder that is not whole.
+def notebooks(published: Path, part: list[str] | None, about: dict) -> list[str]:
+    """Those that are published without being among `part`, the notebooks of a folder that is not whole.
 
     Raises
     ------
@@ -31,7 +32,7 @@ def papers(published: Path, part: list[str] | None, about: dict) -> list[str]:
     if part is None or not file.exists():
         return []
     before = json.loads(file.read_text(encoding="utf-8"))
-    if before["chapters"] == parts.ALL:
+    if before["notebooks"] == parts.ALL:
         raise ValueError(
             f"{published} is of a whole run, and only {', '.join(part)} would be published in its "
             "place; remove it first, or let ./run_all.sh go on"
@@ -42,59 +43,60 @@ def papers(published: Path, part: list[str] | None, about: dict) -> list[str]:
                 f"{published} is of other settings: {name} {before[name]}, here {about[name]}; remove "
                 "it first"
             )
-    return [paper for paper in before["chapters"] if paper not in part]
+    return [name for name in before["notebooks"] if name not in part]
 
 
-def add(published: Path, to: Path, papers: list[str], numbers: tuple[str, ...]) -> None:
-    """Add the chapters of some papers, as they are published, to what is to be published in `to`."""
+def add(published: Path, to: Path, kept: list[str], numbers: tuple[str, ...]) -> None:
+    """Add what is published of some notebooks to what is to be published in `to`."""
     for name in numbers:
         new, old = (_read(folder / f"{name}.csv") for folder in (to, published))
-        both = pd.concat([new, _own(old, new, papers)]).fillna("")
+        both = pd.concat([new, _own(old, new, kept)]).fillna("")
         if len(both):
             both = both.sort_values("exhibit", kind="stable")
             durable.write(to / f"{name}.csv", both.to_csv(index=False))
     for path in (path for pattern in FILES for path in published.glob(pattern)):
         there = to / path.relative_to(published)
-        if parts.belongs(path.name, papers) and not there.exists():
+        if parts.is_shown(path.stem, kept) and not there.exists():
             there.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, there)
     if len(elsewhere := _read(published / again.FILE)):
-        some = elsewhere[[parts.belongs(claim, papers) for claim in elsewhere.claim]]
+        of = {claim.id: claim.exhibit for claim in claims.load()}
+        some = elsewhere[[parts.belongs(of[claim], kept) for claim in elsewhere.claim]]
         if len(some):
             durable.write(to / again.FILE, some.to_csv(index=False))
 
 
-def with_queries(contrasts: pd.DataFrame, published: Path, papers: list[str]) -> pd.DataFrame:
-    """Contrasts with the intervals over pictures that some papers' had when they were published."""
+def with_queries(contrasts: pd.DataFrame, published: Path) -> pd.DataFrame:
+    """Contrasts with the intervals over pictures that they had when they were published, if they have
+    none now.
+    """
     which = ["claim", "contrast"]
     known = pd.read_csv(published / "contrasts.csv").set_index(which)[QUERIES]
-    known = known[[parts.belongs(claim, papers) for claim, _ in known.index]]
     found = contrasts.set_index(which)
-    found.update(known)
-    return found.reset_index()[contrasts.columns]
+    return found.fillna(known).reset_index()[contrasts.columns]
 
 
-def told(published: Path, about: dict, papers: list[str]) -> dict:
-    """What about.json says of both together: all chapters, all starts, versions where they differ."""
+def told(published: Path, about: dict, kept: list[str]) -> dict:
+    """What about.json says of both together: all notebooks, all starts, versions where they differ."""
     before = json.loads((published / "about.json").read_text(encoding="utf-8"))
     versions = before.get("versions", {})
-    others = {paper: versions.get(paper, before["version"]) for paper in papers}
+    others = {name: versions.get(name, before["version"]) for name in kept}
     return about | {
-        "chapters": sorted([*about["chapters"], *papers]),
+        "notebooks": sorted([*about["notebooks"], *kept]),
         "versions": {k: v for k, v in others.items() if v != about["version"]},
         "starts": [*before["starts"], *about["starts"]],
     }
 
 
-def _own(old: pd.DataFrame, new: pd.DataFrame, papers: list[str]) -> pd.DataFrame:
-    """The rows of some papers; of base models, which all papers have, those that are not there anew."""
+def _own(old: pd.DataFrame, new: pd.DataFrame, kept: list[str]) -> pd.DataFrame:
+    """The rows of some notebooks; of base models, which all have, those that are not there anew."""
     arm = "row" if "row" in old else "arm"
-    base = {*new[new.exhibit == "base-models"][arm]} if len(new) else set()
-    kept = [
-        parts.belongs(exhibit, papers) and not (exhibit == "base-models" and row in base)
+    base = {*new[new.exhibit == parts.BASE][arm]} if len(new) else set()
+    own = [
+        parts.belongs(exhibit, kept) and not (exhibit == parts.BASE and row in base)
         for exhibit, row in zip(old.exhibit, old[arm])
     ]
-    return old[kept]
+    return old[own]
 
 
 def _read(file: Path) -> pd.DataFrame:

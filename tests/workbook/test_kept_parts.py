@@ -1,4 +1,4 @@
-"""Chapters that were published before stay where a folder is published that has others."""
+"""Notebooks that were published before stay where a folder is published that has others."""
 
 import json
 import shutil
@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from alignbook.workbook import again, kept_chapters, published
+from alignbook.workbook import again, exhibits, kept_parts, published
 from test_published import metrics, out, without  # noqa: F401
 
 ALL_OF = ("chan", "comalign", "covalign", "gsl")
@@ -53,18 +53,26 @@ def publish(out, tmp_path, monkeypatch):  # noqa: F811
     return run
 
 
+def of(*papers):
+    """The notebooks of some papers that these data and settings have."""
+    made = exhibits.resolve([], "flickr8k")
+    return [
+        name for name in exhibits.NOTEBOOKS if name in made and exhibits.chapter(name) in papers
+    ]
+
+
 def test_chapters_of_two_sittings_are_published_together(publish, monkeypatch):
     to = publish("gsl", base={"a": [5.0], "b": [6.0]})
     alone = pd.read_csv(to / "claims.csv")
     contrasts = pd.read_csv(to / "contrasts.csv")
-    contrasts.loc[contrasts.claim == "gsl-against-ncr", kept_chapters.QUERIES] = -11.0, -9.0
+    contrasts.loc[contrasts.claim == "gsl-against-ncr", kept_parts.QUERIES] = -11.0, -9.0
     contrasts.to_csv(to / "contrasts.csv", index=False)
     elsewhere = pd.DataFrame(
         {"claim": ["chan-hard-coding", "gsl-against-ncr"], "value": [1.0, 2.5]}
     )
     elsewhere.to_csv(to / again.FILE, index=False)
     (to / "benchmarks").mkdir()
-    (to / "benchmarks/gsl-x.csv").write_text("kept")
+    (to / "benchmarks/gsl-T2-x.csv").write_text("kept")
     monkeypatch.setattr(published, "version", lambda root: "v2")
 
     assert publish("chan", base={"b": [7.0], "c": [8.0]}) == to
@@ -76,23 +84,24 @@ def test_chapters_of_two_sittings_are_published_together(publish, monkeypatch):
     assert {*pd.read_csv(to / "curves.csv").arm} == {"chan", "gsl"}
     for name in ("chan-T1", "gsl-T1"):
         assert (to / f"tables/{name}.md").exists()
-    assert (to / "benchmarks/gsl-x.csv").read_text() == "kept"
+    assert (to / "benchmarks/gsl-T2-x.csv").read_text() == "kept"
     verdicts = pd.read_csv(to / "claims.csv").set_index("claim").verdict
     before = alone.set_index("claim").verdict
     assert before["gsl-against-ncr"] == verdicts["gsl-against-ncr"] == "contradicted"
     assert before["chan-hard-coding"] == "not run" != verdicts["chan-hard-coding"]
     found = pd.read_csv(to / "contrasts.csv").drop_duplicates("claim").set_index("claim")
-    assert found.loc["gsl-against-ncr", kept_chapters.QUERIES].tolist() == [-11.0, -9.0]
+    assert found.loc["gsl-against-ncr", kept_parts.QUERIES].tolist() == [-11.0, -9.0]
     assert np.isnan(found.loc["chan-hard-coding", "query_low"])
     told = pd.read_csv(to / again.FILE)
     assert told.claim.tolist() == ["gsl-against-ncr"] and told.value.tolist() == [2.5]
     about = json.loads((to / "about.json").read_text())
-    assert about["chapters"] == ["chan", "gsl"] and len(about["starts"]) == 2
-    assert about["version"] == "v2" and about["versions"] == {"gsl": "v1"}
+    assert about["notebooks"] == of("chan", "gsl") and len(about["starts"]) == 2
+    assert about["version"] == "v2" and about["versions"] == dict.fromkeys(of("gsl"), "v1")
     # and a third time, what was kept stays of its version
     monkeypatch.setattr(published, "version", lambda root: "v3")
     about = json.loads((publish("chan", base={"b": [7.0]}) / "about.json").read_text())
-    assert about["versions"] == {"gsl": "v1"} and about["chapters"] == ["chan", "gsl"]
+    assert about["versions"] == dict.fromkeys(of("gsl"), "v1")
+    assert about["notebooks"] == of("chan", "gsl")
 
 
 def test_a_chapter_that_is_published_anew_is_not_kept(publish):
@@ -109,7 +118,7 @@ def test_a_whole_run_or_one_of_other_settings_is_not_replaced_by_a_part(publish)
     with pytest.raises(ValueError, match="of other settings: set {.*; remove it first"):
         publish("chan", base={"a": [5.0]}, set={"chan_steps": "6"})
     about = json.loads((to / "about.json").read_text())
-    (to / "about.json").write_text(json.dumps(about | {"chapters": "all"}))
-    with pytest.raises(ValueError, match="of a whole run, and only chan would"):
+    (to / "about.json").write_text(json.dumps(about | {"notebooks": "all"}))
+    with pytest.raises(ValueError, match="of a whole run, and only 10_chan, .* would"):
         publish("chan", base={"a": [5.0]}, set={"bert": "/x/weights", "chan_steps": "5"})
     assert {path.name for path in to.parent.iterdir()} == {to.name}  # nothing half made

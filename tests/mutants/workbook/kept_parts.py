@@ -1,21 +1,21 @@
-"""Wrong versions of `alignbook.workbook.kept_chapters`."""
+"""Wrong versions of `alignbook.workbook.kept_parts`."""
 
 MUTANTS = {
-    "test_kept_chapters.py": [
-        ("a whole run is replaced", 'if before["chapters"] == parts.ALL:', "if False:"),
+    "test_kept_parts.py": [
+        ("a whole run is replaced", 'if before["notebooks"] == parts.ALL:', "if False:"),
         ("other settings", "if before[name] != about[name]:", "if False:"),
-        ("what comes anew is kept too", "if paper not in part]", "]"),
-        ("base models twice", 'and not (exhibit == "base-models" and row in base)', ""),
+        ("what comes anew is kept too", "if name not in part]", "]"),
+        ("base models twice", "and not (exhibit == parts.BASE and row in base)", ""),
         ("old files in place of new ones", "and not there.exists():", ":"),
         (
             "all from elsewhere",
-            "elsewhere[[parts.belongs(claim, papers) for claim in elsewhere.claim]]",
+            "elsewhere[[parts.belongs(of[claim], kept) for claim in elsewhere.claim]]",
             "elsewhere",
         ),
-        ("every interval over pictures", "    found.update(known)\n", ""),
+        ("every interval over pictures", "found.fillna(known)", "found"),
         (
             "versions of before are lost",
-            'versions.get(paper, before["version"])',
+            'versions.get(name, before["version"])',
             'before["version"]',
         ),
         (
