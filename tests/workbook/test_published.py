@@ -253,6 +253,8 @@ def test_numbers_of_an_earlier_start_are_not_published(out, tmp_path):
     refused("no number of gsl-T1 in metrics.csv")
     (out / "arms/gsl-T1").rename(out / "arms/chan-T1")  # of a chapter that is not whole
     published.publish(out, to, False)
+    (out / "arms/base-models").mkdir()  # trained for others, and not shown
+    published.publish(out, to, False)
     later = (out / "metrics.csv").stat().st_mtime + 5
     os.utime(out / "arms/gsl-F1/a.csv", (later, later))
     refused("metrics.csv is older than the runs of gsl-F1")

@@ -11,7 +11,7 @@ MUTANTS = {
             "return bool(_done(out))",
         ),
         ("numbers may be older", "each.stat().st_mtime > file", "each.stat().st_mtime < file"),
-        ("numbers may lack", "if folder.name not in known:", "if False:"),
+        ("numbers may lack", "if folder.name not in known and", "if False and"),
         ("other chapters are asked", "        if belongs(folder.name, part):", "        if True:"),
         ("other chapters' rows", "return found.loc[own]", "return found"),
         ("digits are read", "dtype=str, keep_default_na=False", "keep_default_na=False"),
