@@ -107,7 +107,9 @@ def test_a_rerun_keeps_its_sign_beside_the_answer(one):
     again = {"value": 0.5, "low": -1.0, "high": 2.0, "seeds": 3, "reading": "undecided"}
     line = {"claim": "chan-hard-coding", "contrast": "b − c", "unit": "points"}
     line |= {f"{name} again": each for name, each in again.items()}
-    pd.DataFrame([line | {"claim": "other"}, line]).to_csv(known.folder / "again.csv")
+    pd.DataFrame([line | {"claim": "other", "value again": 9.0}, line]).to_csv(
+        known.folder / "again.csv"
+    )
     told = answers.in_sentences([known])
     assert (
         "−2.0 points [−4.0, −1.0], 5 seeds; rerun: 0.5 [−1.0, 2.0], 3 seeds: undecided. F" in told

@@ -61,7 +61,7 @@ def of(*papers):
     ]
 
 
-def test_chapters_of_two_sittings_are_published_together(publish, monkeypatch):
+def test_chapters_of_two_sittings_are_published_together(publish, out, monkeypatch):  # noqa: F811
     to = publish("gsl", base={"a": [5.0], "b": [6.0]})
     alone = pd.read_csv(to / "claims.csv")
     contrasts = pd.read_csv(to / "contrasts.csv")
@@ -71,6 +71,8 @@ def test_chapters_of_two_sittings_are_published_together(publish, monkeypatch):
         {"claim": ["chan-hard-coding", "gsl-against-ncr"], "value": [1.0, 2.5]}
     )
     elsewhere.to_csv(to / again.FILE, index=False)
+    for folder, said in ((to, "of before"), (out, "| new | seeds |\n| - | - |\n| a | 3 |\n")):
+        (folder / "tables/base-models.md").write_text(said)
     (to / "benchmarks").mkdir()
     (to / "benchmarks/gsl-T2-x.csv").write_text("kept")
     monkeypatch.setattr(published, "version", lambda root: "v2")
@@ -82,6 +84,7 @@ def test_chapters_of_two_sittings_are_published_together(publish, monkeypatch):
     assert base.to_dict() == {"a": 5.0, "b": 7.0, "c": 8.0}  # the new one's come first
     assert len(pd.read_csv(to / "runs.csv")) == len(found)
     assert {*pd.read_csv(to / "curves.csv").arm} == {"chan", "gsl"}
+    assert (to / "tables/base-models.md").read_text().startswith("| new |")
     for name in ("chan-T1", "gsl-T1"):
         assert (to / f"tables/{name}.md").exists()
     assert (to / "benchmarks/gsl-T2-x.csv").read_text() == "kept"
@@ -102,6 +105,8 @@ def test_chapters_of_two_sittings_are_published_together(publish, monkeypatch):
     about = json.loads((publish("chan", base={"b": [7.0]}) / "about.json").read_text())
     assert about["versions"] == dict.fromkeys(of("gsl"), "v1")
     assert about["notebooks"] == of("chan", "gsl")
+    found = pd.read_csv(publish("gsl", base={"b": [7.0]}) / "metrics.csv")
+    assert [*dict.fromkeys(found.exhibit)] == ["base-models", "chan-T3", "gsl-F1"]
 
 
 def test_a_chapter_that_is_published_anew_is_not_kept(publish):

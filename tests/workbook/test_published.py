@@ -221,6 +221,7 @@ def test_chapters_are_published_before_the_whole(out, tmp_path):
     numbers_of(out)
     shutil.copy(out / "tables/chan-T3.md", out / "tables/gsl-T1.md")
     shutil.copy(out / "tables/chan-T3.md", out / "tables/claims.md")
+    (out / "timings.csv").write_text("exhibit,seconds\nchan-T3,1\ngsl-F1,0.10\n")
     (out / "tables/gsl-T1-quoted.md").write_text("A dog runs over the green grass")
     left = published.publish(out, to, True, CAPTIONS)
     assert left == ["tables/gsl-T1-quoted.md: captions", "figures/gsl-T1.png: no number of ours"]
@@ -228,6 +229,7 @@ def test_chapters_are_published_before_the_whole(out, tmp_path):
     wanted = {f"{name}.csv" for name in (*published.NUMBERS, *published.VERDICTS)}
     assert there == wanted | {"about.json", "curves.csv", "tables/gsl-T1.md"}
     assert {*pd.read_csv(to / "metrics.csv").exhibit} == {"gsl-F1"}
+    assert (to / "timings.csv").read_text() == "exhibit,seconds\ngsl-F1,0.10\n"
     assert (to / "curves.csv").read_text() == ""
     made = json.loads((to / "about.json").read_text())["notebooks"]
     assert made == parts.of_folder(out) and {*map(parts.paper, made)} == {"gsl"}
@@ -267,6 +269,9 @@ def test_a_chapter_is_whole_without_what_its_settings_leave_out(out):
     (out / "notebooks/21_comalign_compositional.done").unlink()
     assert parts.is_whole(out)
     assert [*dict.fromkeys(map(parts.paper, parts.of_folder(out)))] == [*chapters.PAPERS]
+    (out / "notebooks/21_comalign_compositional.done").touch()  # of other settings, before
+    assert "21_comalign_compositional" not in parts.of_folder(out)
+    (out / "notebooks/21_comalign_compositional.done").unlink()
     said = json.loads((out / "settings.json").read_text())
     said["set"]["probes"] = "svo=somewhere"
     (out / "settings.json").write_text(json.dumps(said))
