@@ -143,7 +143,7 @@ def test_what_is_said(both):
     assert again.said(found) == (
         "Once more on Linux x86_64, 16 cores; PyTorch 2.1: 0 of 1 primary contrasts read alike. Not "
         "alike: gsl-against-ncr (contradicted with 4 seeds, undecided with 3). 0 of 1 differ by no "
-        "more than chance (95 %)."
+        "more than chance (95 %). Beyond chance: gsl-against-ncr."
     )
     same = found.assign(**{"reading again": "contradicted", "difference low": -0.0})
     assert "1 of 1 primary contrasts read alike. 1 of 1 differ by no more" in again.said(same)
