@@ -109,6 +109,23 @@ def test_chapters_of_two_sittings_are_published_together(publish, out, monkeypat
     assert [*dict.fromkeys(found.exhibit)] == ["base-models", "chan-T3", "gsl-F1"]
 
 
+@pytest.mark.parametrize("lacking", ["gsl", "chan"])
+def test_what_has_no_curves_adds_nothing_to_those_of_others(publish, out, lacking):  # noqa: F811
+    """Whichever is published first."""
+    for paper in ("gsl", "chan"):
+        to = publish(paper, base={"a": [5.0]})
+        if paper == lacking:
+            (out / f"figures/{paper}-T1-training.csv").unlink()
+            published.publish(out, to, False)
+        for path in (out / "figures").glob("*-training.csv"):
+            path.unlink()
+    (other,) = {"gsl", "chan"} - {lacking}
+    assert (to / "curves.csv").read_text().splitlines() == [
+        "exhibit,arm,seed,curve,step,value",
+        f"{other}-T1,{other},0,dev,1,2",
+    ]
+
+
 def test_a_chapter_that_is_published_anew_is_not_kept(publish):
     to = publish("gsl", base={"a": [5.0]})
     (to / "tables/gsl-T9.md").write_text("of before")

@@ -59,9 +59,8 @@ def in_sentences(found: list[Reference]) -> str:
     """Each paper's main question, what the paper prints, and what came out on each data set: a list."""
     lines = []
     for claim in exhibits.QUESTIONS:
-        told = ", ".join(filter(None, printed(claim))).replace(
-            ",", " points,", bool(printed(claim)[0])
-        )
+        value, where = printed(claim)
+        told = f"{value} points, {where}" if value else where
         lines.append(f"- {_asked(claim)} The paper: {told}.")
         lines += [f"  - On {one.label}: {_told(one, claim)}." for one in largest(found, claim)]
     return "\n".join(lines)
@@ -80,12 +79,10 @@ def _told(one: Reference, claim: str) -> str:
     if row.verdict in beside.DECIDED and first.query_low < 0 < first.query_high:
         told.append(f"over test pictures {_interval(first.query_low, first.query_high)}")
     said = [f"**{start.verdict_of(row)}**", "; ".join(filter(None, told)), start.lacks(row, first)]
-    said += [f"four times the steps: {longer(one, claim)}" * bool(longer(one, claim))]
-    said += [
-        f"{exhibits.INSTEAD[claim][-1]} in its place: {value}"
-        for value in [instead(one, claim)]
-        if value
-    ]
+    if value := longer(one, claim):
+        said.append(f"four times the steps: {value}")
+    if value := instead(one, claim):
+        said.append(f"{exhibits.INSTEAD[claim][-1]} in its place: {value}")
     return ". ".join(f"{each[0].upper()}{each[1:]}" for each in said if each)
 
 

@@ -21,7 +21,7 @@ other uses:
   ./run_all.sh lab --photos DIR          the explorer there, on pictures of your own
   ./run_all.sh book [FOLDER]             the report of the newest results (or --profile, --data)
   ./run_all.sh compare [FOLDER]          which numbers lie elsewhere than the reference's
-  ./run_all.sh publish [FOLDER]          results, or their whole chapters, as results/reference/
+  ./run_all.sh publish [FOLDER]          results, or their done notebooks, as results/reference/
   ./run_all.sh student [--out DIR]       the notebooks without their exercises' solutions
   ./run_all.sh filter                    a git filter: commits get notebooks without outputs
   ./run_all.sh tensorboard [FOLDER]      the newest results' curves as TensorBoard event files

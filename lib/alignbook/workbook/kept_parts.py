@@ -50,9 +50,8 @@ def add(published: Path, to: Path, kept: list[str], numbers: tuple[str, ...]) ->
     """Add what is published of some notebooks to what is to be published in `to`."""
     for name in numbers:
         new, old = (_read(folder / f"{name}.csv") for folder in (to, published))
-        both = pd.concat([new, _own(old, new, kept)]).fillna("")
-        if len(both):
-            both = both.sort_values("exhibit", kind="stable")
+        if some := [each for each in (new, _own(old, new, kept)) if len(each)]:
+            both = pd.concat(some).fillna("").sort_values("exhibit", kind="stable")
             durable.write(to / f"{name}.csv", both.to_csv(index=False))
     for path in (path for pattern in FILES for path in published.glob(pattern)):
         there = to / path.relative_to(published)
@@ -91,7 +90,7 @@ def told(published: Path, about: dict, kept: list[str]) -> dict:
 def _own(old: pd.DataFrame, new: pd.DataFrame, kept: list[str]) -> pd.DataFrame:
     """The rows of some notebooks; of base models, which all have, those that are not there anew."""
     arm = "row" if "row" in old else "arm"
-    base = {*new[new.exhibit == parts.BASE][arm]} if len(new) else set()
+    base = {*new[new.exhibit == parts.BASE][arm]} if len(new) and len(old) else set()
     own = [
         parts.belongs(exhibit, kept) and not (exhibit == parts.BASE and row in base)
         for exhibit, row in zip(old.exhibit, old[arm])

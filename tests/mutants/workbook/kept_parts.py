@@ -23,6 +23,7 @@ MUTANTS = {
             '"starts": [*before["starts"], *about["starts"]],',
             '"starts": about["starts"],',
         ),
-        ("out of order", 'both.sort_values("exhibit", kind="stable")', "both"),
+        ("out of order", '.sort_values("exhibit", kind="stable")', ""),
+        ("columns of nothing", "if len(each)]:", "]:"),
     ]
 }
