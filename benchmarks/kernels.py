@@ -33,6 +33,7 @@ from alignbook import ROOT
 from alignbook.core import kernels, losses, similarity
 from alignbook.papers.chan import rivals
 from alignbook.show import tables
+from alignbook.store import allocator
 from alignbook.store.stopwatch import Peak, settle
 from torch.nn import functional as F
 
@@ -384,8 +385,11 @@ def groups(size: Size, device: str):
 
 
 def start(size: Size, device: str, threads: int, with_memory: bool) -> list[dict]:
-    """In a fresh process: every row once, see `interleaved`, with its width `d`."""
+    """In a fresh process: every row once, see `interleaved`, with its width `d`. As in every process
+    that trains, freed memory stays with it.
+    """
     pin(threads)
+    allocator.keep_freed()
     found = []
     for listed, make, d in groups(size, device):
         little = make(SMOKE, d, device)
@@ -698,6 +702,7 @@ def main(arguments: list[str]) -> int:
 def measured(size: Size, threads: int, asked: argparse.Namespace) -> pd.DataFrame:
     """The table of all starts with so many threads."""
     os.environ |= {"OMP_NUM_THREADS": str(threads), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as run_all.sh has it
     starts, count = [], 0 if size.small else asked.starts
     if size.small:  # its times mean nothing: no process of its own, to import everything again
         starts.append(start(size, asked.device, threads, with_memory=True))

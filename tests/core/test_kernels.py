@@ -9,6 +9,8 @@ import pytest
 import torch
 from alignbook.core import kernels
 from alignbook.core.kernels import threads
+from hypothesis import given
+from hypothesis import strategies as st
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
@@ -524,6 +526,50 @@ def test_every_block_is_one_thread_s_and_the_caller_keeps_its_threads(set_thread
     with pytest.raises(ZeroDivisionError):
         threads.on_all(lambda blocks: [1 // block for block in blocks], [1, 0, 2])
     assert torch.get_num_threads() == 2
+
+
+def test_one_thread_is_enough_for_what_is_little(set_threads):
+    set_threads(2)
+    met = []
+
+    def work(blocks):
+        met.extend((block, get_ident(), torch.get_num_threads()) for block in blocks)
+
+    threads.on_all(work, range(9), most=1)
+    assert [block for block, *_ in met] == list(range(9))
+    assert len({ident for _, ident, _ in met}) == 1 and {count for *_, count in met} == {1}
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize(
+    "sizes, wide, expected",
+    (
+        ([36] * 256, 2048, [1152] * 8),  # not four of 2016 rows and one of 1152
+        ([36] * 128, 2048, [1152] * 4),
+        ([36] * 56, 2048, [2016]),
+        ([36] * 512, 1300, [1152] * 16),
+        ([5, 3, 2, 0, 0], 4, [5, 5]),
+        ([0, 0], 4, []),
+        ([], 4, []),
+    ),
+)
+def test_tiles_can_be_shared_out_evenly(sizes, wide, expected):
+    found = kernels.cpu._even_tiles(sizes, wide, "cpu")
+    assert [tile.rows.stop - tile.rows.start for tile in found] == expected
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=300), st.integers(1, 500))
+def test_no_chunk_has_much_more_than_its_share(sizes, wide):
+    """A few rows more than an eighth, or one tile of at most about `wide`."""
+    tiles = kernels.cpu._even_tiles(sorted(sizes, reverse=True), wide, "cpu")
+    rows = [
+        sum(tile.rows.stop - tile.rows.start for tile in each) for each in threads.chunks(tiles)
+    ]
+    assert sum(rows) == sum(sizes) and len(rows) <= 8
+    one = max(tile.rows.stop - tile.rows.start for tile in tiles)
+    assert one < wide + max(sizes)
+    count = -(-len(tiles) // 8)
+    assert max(rows) <= max(sum(sizes) / 8 + count * max(sizes), wide + max(sizes))
 
 
 @pytest.mark.parametrize(

@@ -30,9 +30,7 @@ def _cache() -> int:
 
 
 # Scores of a block: in float32 as much as the cache, and 1 MB at least. In a larger one, what
-# follows the product waits for memory, the longer the more others use it; in a smaller one
-# products take longer: with 512 KB on a core that has so much, hard coding took 1.21 times its
-# product at d = 256, for 1.14.
+# follows the product waits for memory; in a smaller one products take longer.
 AREA = min(max(_cache() // 4, 2**18), 2**19)
 DEEP = 1024  # codewords of a block, if no group has more
 MEMBERS = math.isqrt(8 * AREA)  # of a block of `fgm`, a side
@@ -77,6 +75,14 @@ def _tiles(sizes, at_most) -> list[_Tile]:
         found.append(_Tile(slice(begin, begin + used), runs))
         begin += used
     return found
+
+
+def _even_tiles(sizes, wide, device) -> list[_Tile]:
+    """Tiles of about as many rows, up to `wide` and a group's: as many as can be shared out evenly."""
+    rows, shares = sum(sizes), threads.shares(device)
+    count = -(-rows // wide) or 1
+    count = 1 << (count - 1).bit_length() if count < shares else -(-count // shares) * shares
+    return _tiles(sizes, -(-rows // count) + max(sizes, default=0) - 1)
 
 
 def _slices(n: int, size: int) -> list[slice]:
@@ -319,7 +325,7 @@ def soft_coding(queries, codewords, offsets, temperature, keep=False, block=None
     codewords, _, order, sizes = _by_size(offsets, codewords.to(dtype))
     out = queries.new_zeros(len(queries), len(sizes), dtype=dtype)
     kept = exact.new_empty((len(codewords) + 3 * len(sizes), len(queries)) if keep else (0,))
-    tiles = _tiles(sizes, wide)
+    tiles = _even_tiles(sizes, wide, queries.device)
     grams = [_grams(tile, codewords) for tile in tiles]
 
     def code(blocks):
@@ -351,7 +357,7 @@ def _kept(kept, tile, part) -> tuple[Tensor, Tensor]:
     The memory of a block is in one piece: rows that lie a whole row of all queries apart take the
     product twice as long.
     """
-    n, groups = part.stop - part.start, tile.runs[-1][0].stop - tile.runs[0][0].start
+    n, groups = part.stop - part.start, _within(tile, tile.runs[-1][0]).stop
     rows = tile.rows.stop - tile.rows.start
     height, before = rows + 3 * groups, tile.rows.start + 3 * tile.runs[0][0].start
     block = kept.view(-1)[before * kept.shape[1] + height * part.start :]
@@ -423,9 +429,7 @@ def _to_scores(given, of_groups, room, gram, of_gram, temperature):
 
 
 def _scored(group, own, tile, grams, room) -> Tensor:
-    """For a block, scores less the highest of their group, and weights, written; the rest of
-    `_kept`.
-    """
+    """For a block, scores less the highest of their group and weights, written; see `_kept`."""
     scores, weights, mixed, _ = room
     torch.mm(group, own.T, out=scores)
     of_groups = scores.new_empty(3, _within(tile, tile.runs[-1][0]).stop, len(own))
@@ -448,10 +452,11 @@ def soft_coding_backward(grad, queries, codewords, offsets, temperature, kept=No
     scaled = exact * (math.log2(math.e) / temperature)
     codewords, places, order, sizes = _by_size(offsets, codewords.to(dtype))
     grad = grad[:, order]
-    seen, parts = grad != 0, _slices(len(queries), tall)
+    seen, whole = grad != 0, _slices(len(queries), tall)
     sparse = len(queries) * len(codewords) > SMALL and not seen.float().mean() > SPARSE
     known = not sparse and kept is not None and len(kept) > 0
-    chunks = threads.chunks(_tiles(sizes, 1 if sparse else wide), queries.device)
+    tiles = _tiles(sizes, 1) if sparse else _even_tiles(sizes, wide, queries.device)
+    chunks = threads.chunks(tiles, queries.device)
     of_queries, of_codewords = torch.zeros_like(exact), torch.zeros_like(codewords)
     add = threads.in_order([of_queries])
 
@@ -462,8 +467,8 @@ def soft_coding_backward(grad, queries, codewords, offsets, temperature, kept=No
                 group, of_group = codewords[tile.rows], of_codewords[tile.rows]
                 grams = _grams(tile, codewords)
                 of_grams = [torch.zeros_like(each) for each in grams]
-                some = seen[:, tile.runs[0][0]].any(1).nonzero()[:, 0].split(tall)
-                for part in some if sparse else parts:
+                first = tile.runs[0][0]
+                for part in seen[:, first].any(1).nonzero()[:, 0].split(tall) if sparse else whole:
                     own = exact[part]
                     views = [_view(each, len(group), len(own)) for each in room]
                     if known:
@@ -487,11 +492,8 @@ def soft_coding_backward(grad, queries, codewords, offsets, temperature, kept=No
                     of_group[rows] -= (of_gram @ own).flatten(0, 1)  # ∂G twice, each half
             add(number, [of_own])
 
-    work = list(enumerate(chunks))
-    if sparse:  # too little at a time to be shared out
-        pass_back(work)
-    else:
-        threads.on_all(pass_back, work, queries.device)
+    most = 1 if sparse else None  # too little at a time to be shared out
+    threads.on_all(pass_back, list(enumerate(chunks)), queries.device, most)
     found = torch.zeros_like(of_codewords)
     found[places] = of_codewords
     return of_queries.to(queries.dtype), found.to(queries.dtype)

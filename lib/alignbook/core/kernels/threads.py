@@ -13,8 +13,9 @@ import torch
 CHUNKS = 8  # that sums over blocks are cut into, whatever the number of threads
 
 
-def on_all(work, blocks, device="cpu") -> None:
-    """Let every thread call `work` with an iterator that gives it the next of the blocks.
+def on_all(work, blocks, device="cpu", most=None) -> None:
+    """Let every thread, or `most` of them, call `work` with an iterator that gives it the next of the
+    blocks.
 
     Threads have no gradient and operators of one thread. They end with the call: a process that is
     forked later would wait for threads that it doesn't have. A GPU is given its work by one.
@@ -32,16 +33,21 @@ def on_all(work, blocks, device="cpu") -> None:
             work(left)
 
     try:
-        with ThreadPoolExecutor(threads) as pool:
-            for done in [pool.submit(alone) for _ in range(threads)]:
+        with ThreadPoolExecutor(most or threads) as pool:
+            for done in [pool.submit(alone) for _ in range(most or threads)]:
                 done.result()
     finally:
         torch.set_num_threads(before)  # of threads to come: this one's was never another
 
 
+def shares(device="cpu") -> int:
+    """How many chunks there are at most, and so how many sums of their own."""
+    return CHUNKS if torch.device(device).type == "cpu" else 1
+
+
 def chunks(blocks, device="cpu") -> list[list]:
     """Neighbouring blocks together, of which each chunk has sums of its own."""
-    n = -(-len(blocks) // (CHUNKS if torch.device(device).type == "cpu" else 1)) or 1
+    n = -(-len(blocks) // shares(device)) or 1
     return [blocks[i : i + n] for i in range(0, len(blocks), n)]
 
 

@@ -24,6 +24,9 @@ MUTANTS = {
             "        begin += used\n    return found",
             "        begin += used - 1\n    return found",
         ),
+        ("tiles as wide as can be", "-(-rows // count) + max(sizes, default=0) - 1", "wide"),
+        ("tiles that cannot be shared out", "1 << (count - 1).bit_length()", "count"),
+        ("one share too many", "-(-count // shares) * shares", "count"),
         ("runs of a tile overlap", "row + n * size\n        found", "row\n        found"),
         (
             "groups of one size are one",

@@ -13,6 +13,12 @@ MUTANTS = {
         ("errors of a thread unseen", "done.result()", "done.exception()"),
         ("sums as they come", "while due in waiting:", "for due in [number]:"),
         ("one thread alone", "if threads < 2:", "if threads < 9:"),
+        (
+            "as many threads as there are",
+            "ThreadPoolExecutor(most or threads)",
+            "ThreadPoolExecutor(threads)",
+        ),
+        ("more work than threads", "in range(most or threads)]", "in range(threads)]"),
         ("as many chunks as blocks are in one", "blocks[i : i + n]", "blocks[i : i + 1]"),
     ]
 }
