@@ -346,6 +346,12 @@ def test_maps_of_arms_share_one_scale_of_colours():
     assert list(data["best share"]) == [100, 60]
 
 
+def test_what_the_paper_prints_may_be_another_number_than_ours():
+    plain, other = (figures.dots(DOTS, "t", "n", **how) for how in ({}, {"paper_label": "R@1 (%)"}))
+    assert [axis.get_xlabel() for axis in other.axes] == [plain.axes[0].get_xlabel(), "R@1 (%)"]
+    assert plain.axes[0].get_xlabel() == plain.axes[1].get_xlabel()
+
+
 def test_dots_forests_and_matrices_are_seaborns_in_the_houses_style(monkeypatch):
     drawn = []
 

@@ -152,6 +152,7 @@ def dots(
     note: str,
     label: str = "RSUM on test (sum of six recalls, %)",
     beyond: tuple[str, ...] = (),
+    paper_label: str = "",
 ):
     """One line an arm: ours with seeds and interval on the left, the paper's value on the right.
 
@@ -161,6 +162,7 @@ def dots(
         top to bottom. What is NaN is left out; a line without any number is a heading.
     beyond : labels of lines, such as controls at chance, that do not set the axis: where one lies
         outside it, an arrow says its value.
+    paper_label : what the paper's values are, if that is something else than `label` says.
     """
     import seaborn.objects as so
 
@@ -182,6 +184,7 @@ def dots(
         ours, lines.assign(name=lines.label), (8.6, 1.3), 1.25, note, label, "{:.1f}"
     )
     left.set_title(title)
+    right.set_xlabel(paper_label or label)
     if "reference" in lines:
         left.scatter(
             lines.reference, lines.y, s=52, marker="D", facecolors="none", edgecolors=ACCENT, lw=1.3
