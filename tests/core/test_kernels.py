@@ -1,6 +1,7 @@
 """The kernels against loops, against each other, and as operators of PyTorch."""
 
 import math
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier, get_ident
@@ -533,7 +534,9 @@ def test_one_thread_is_enough_for_what_is_little(set_threads):
     met = []
 
     def work(blocks):
-        met.extend((block, get_ident(), torch.get_num_threads()) for block in blocks)
+        for block in blocks:
+            met.append((block, get_ident(), torch.get_num_threads()))
+            time.sleep(0.005)  # another thread would take the next one
 
     threads.on_all(work, range(9), most=1)
     assert [block for block, *_ in met] == list(range(9))

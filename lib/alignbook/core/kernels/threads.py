@@ -34,7 +34,7 @@ def on_all(work, blocks, device="cpu", most=None) -> None:
 
     try:
         with ThreadPoolExecutor(most or threads) as pool:
-            for done in [pool.submit(alone) for _ in range(most or threads)]:
+            for done in [pool.submit(alone) for _ in range(threads)]:
                 done.result()
     finally:
         torch.set_num_threads(before)  # of threads to come: this one's was never another

@@ -192,8 +192,8 @@ MUTANTS = {
         ),
         (
             "soft backward: queries with a gradient are left out",
-            "seen[:, tile.runs[0][0]].any(1)",
-            "(seen[:, tile.runs[0][0]].any(1) & seen[:, 0])",
+            "seen[:, first].any(1)",
+            "(seen[:, first].any(1) & seen[:, 0])",
         ),
         (
             "soft backward: the first queries for those with a gradient",

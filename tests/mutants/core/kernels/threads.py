@@ -18,7 +18,6 @@ MUTANTS = {
             "ThreadPoolExecutor(most or threads)",
             "ThreadPoolExecutor(threads)",
         ),
-        ("more work than threads", "in range(most or threads)]", "in range(threads)]"),
         ("as many chunks as blocks are in one", "blocks[i : i + n]", "blocks[i : i + 1]"),
     ]
 }
