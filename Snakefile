@@ -1,6 +1,6 @@
 # The graph: data -> base -> arms -> notebooks, and all numbers in one file. The command line
-# (lib/alignbook/workbook/walker.py) starts it in results/<data>-<profile>/ with settings.json as the
-# configuration. A job starts again when the settings or the code behind it changed: both are
+# (lib/alignbook/workbook/running/walker.py) starts it in results/<data>-<profile>/, settings.json as
+# the configuration. A job starts again when the settings or the code behind it changed: both are
 # params, and Snakemake compares those. Snakemake deletes what a failed job made, but not its log:
 # so the executed notebook is one.
 # Plain `snakemake` takes profile, data and so on by --config: smoke and world unless told. It works
@@ -14,11 +14,13 @@ from alignbook import ROOT
 from alignbook.core.names import row_and_target, slug
 from alignbook.store import contents
 from alignbook.store.fingerprint import code_hash, key
-from alignbook.workbook import arm_runs, asks, beside, chapters, lent, named_files, profiles
+from alignbook.workbook import arm_runs, asks, chapters, named_files, profiles
 from alignbook.workbook.checks import check
 from alignbook.workbook.exhibits import (
     EXHIBITS, NOTEBOOKS, arms as arms_of, begun, buyers, jobs, paper, with_seeds)
 from alignbook.workbook.folders import results_folder, write_settings
+from alignbook.workbook.publishing import beside
+from alignbook.workbook.running import lent
 
 # Under an executor Snakemake reads this file again where the job runs: so the job knows of it, and
 # its command stays what it was. It is no setting either: where a job runs makes nothing anew.
@@ -63,7 +65,7 @@ PRINTED = [os.path.relpath(file) for kind in ("csv", "yaml")
            for file in sorted((ROOT / "lib/alignbook/papers").glob(f"*/printed/*.{kind}"))]
 BUDGET = os.path.relpath(ROOT / "data/budget.csv")
 PYTHON = sys.executable
-JOB = "exec {PYTHON:q} -m alignbook.workbook.warm alignbook.workbook.jobs"
+JOB = "exec {PYTHON:q} -m alignbook.workbook.warm alignbook.workbook.running.jobs"
 
 # What data and base models are made by. What they hold, and what the runs behind a list are keyed by,
 # is said by the files that depend on it: those of others are no part of a job's own code.
@@ -99,7 +101,7 @@ def bought(names):
 
 
 def timed_threads(name):
-    """All cores for what is measured alone (workbook/alone.py looks), one where its times were lent."""
+    """All cores for what is measured alone (`running.alone` looks), one where its times were lent."""
     return workflow.cores if ALONE and not lent.ready(Path(), name) else 1
 
 
@@ -159,7 +161,7 @@ def notebook_files(wildcards):
     name = wildcards.notebook
     read = [f"{SOURCES}/{name}.ipynb", *reported_files(name)]
     imported = chapters.imported_by(ROOT / "notebooks" / f"{name}.ipynb")
-    shown = "alignbook.workbook.published" in imported
+    shown = "alignbook.workbook.publishing.published" in imported
     if shown:
         read += [f"{reference}/summary.csv" for reference in beside.published(KIND, PROFILE.name)]
     if name == "90_claims":  # and the verdicts on other data
@@ -286,7 +288,7 @@ for each in bought(SHOWN):
 
     buys = dict(
         settings=SETTINGS,
-        code=code_hash("alignbook.workbook.buying", "alignbook.workbook.results",
+        code=code_hash("alignbook.workbook.running.buying", "alignbook.workbook.results",
                        counts=lambda name: name.startswith("alignbook.evidence")),
         files=contents.together([file for file in PRINTED if f"/{whose}/" in file]),
         paper=whose,

@@ -26,7 +26,9 @@ from alignbook.papers.comalign.components import parser
 from alignbook.papers.gsl.catalogue import LABELS
 from alignbook.show import curves
 from alignbook.store import runs
-from alignbook.workbook import execute, exhibits, jobs, profiles, report_curves, results, workbook
+from alignbook.workbook import exhibits, profiles, results, workbook
+from alignbook.workbook.reports import report_curves
+from alignbook.workbook.running import execute, jobs
 from conftest import BAR, copy_workbook, skip_unless_required, warm_already
 
 pytestmark = pytest.mark.slow
@@ -98,7 +100,9 @@ def kill_during(copy, job: str, *targets: str, **how) -> None:
 
     def training():
         assert top.poll() is None, f"the run ended before its {job} job was seen"
-        at_work = any(f"alignbook.workbook.jobs {job}" in words for words in marked(mark).values())
+        at_work = any(
+            f"alignbook.workbook.running.jobs {job}" in words for words in marked(mark).values()
+        )
         seen.update(path.parent.name for path in store.glob(".partial/*/checkpoint.pt") if at_work)
         return seen
 
@@ -447,7 +451,9 @@ def test_ctrl_c_ends_everything_and_says_how_to_go_on(workbook_copy):
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where tests run
     )  # in a shell's background
-    assert wait_until(lambda: "alignbook.workbook.jobs" in " ".join(marked(mark).values()), 60)
+    assert wait_until(
+        lambda: "alignbook.workbook.running.jobs" in " ".join(marked(mark).values()), 60
+    )
     top.send_signal(signal.SIGINT)
     _, words = top.communicate(timeout=15)
     assert top.returncode == 130

@@ -14,7 +14,8 @@ from pathlib import Path
 import nbformat
 import pytest
 from alignbook.core.names import slug
-from alignbook.workbook import execute, exhibits, workbook
+from alignbook.workbook import exhibits, workbook
+from alignbook.workbook.running import execute
 from conftest import ROOT
 
 FILES = sorted((ROOT / "notebooks").glob("*.ipynb"))

@@ -55,7 +55,7 @@ def on_cluster(root: Path, cluster):
         assert words.count(before) == 1
         words = words.replace(before, after)
     profile.write_text(words)
-    with open(copy.root / "lib/alignbook/workbook/cluster.py", "a") as file:
+    with open(copy.root / "lib/alignbook/workbook/running/cluster.py", "a") as file:
         file.write(f"\nSUBMITS += {OFTEN!r}\n")
     copy.environment |= cluster.environment
     return copy
@@ -128,7 +128,7 @@ def stored(copy) -> dict[Path, int]:
 
 def test_a_killed_main_job_takes_the_one_that_submits_with_it(copy, cluster):
     top, mark = start(copy)
-    found = wait_for(lambda: marked(mark, "alignbook.workbook.jobs data"), top)
+    found = wait_for(lambda: marked(mark, "alignbook.workbook.running.jobs data"), top)
     for environment in found.values():
         assert lifeline.VARIABLE not in environment and warm.VARIABLE not in environment
         assert environment["ALIGNBOOK_EXECUTOR"] == "slurm" and "SLURM_JOB_ID" in environment
@@ -143,7 +143,7 @@ def test_a_job_that_is_killed_is_named_and_what_it_stored_is_kept(copy, cluster)
     top, mark = start(copy)
     wait_for(lambda: trained(copy) > 1, top)
     assert not set(before) & set(cluster.jobs())  # what was left behind was cancelled, or ended
-    for process in marked(mark, "alignbook.workbook.jobs whole"):
+    for process in marked(mark, "alignbook.workbook.running.jobs whole"):
         os.kill(process, signal.SIGKILL)
     _, wrong = top.communicate(timeout=120)
     assert top.returncode == 1
@@ -154,7 +154,7 @@ def test_a_job_that_is_killed_is_named_and_what_it_stored_is_kept(copy, cluster)
 
 def test_ctrl_c_cancels_what_was_submitted_and_says_how_to_go_on(copy, cluster):
     top, mark = start(copy)
-    wait_for(lambda: marked(mark, "alignbook.workbook.jobs whole"), top)
+    wait_for(lambda: marked(mark, "alignbook.workbook.running.jobs whole"), top)
     top.send_signal(signal.SIGINT)
     _, wrong = top.communicate(timeout=60)
     assert top.returncode == 130

@@ -15,7 +15,7 @@ from alignbook.papers.covalign.show import maps_figure
 from alignbook.papers.gsl import found_noise
 from alignbook.show import alt_texts, figures, kernel_benchmark
 from alignbook.store import durable
-from alignbook.workbook import execute
+from alignbook.workbook.running import execute
 from PIL import Image
 
 NAN = float("nan")

@@ -21,20 +21,11 @@ from alignbook.errors import DataError
 from alignbook.explorer import stored_models
 from alignbook.show import tables
 from alignbook.store import contents, durable, runs
-from alignbook.workbook import (
-    again,
-    beside,
-    folders,
-    main_job,
-    pack_choice,
-    published,
-    report,
-    report_front,
-    report_notebooks,
-    salvage,
-    start,
-    workbook,
-)
+from alignbook.workbook import folders, start, workbook
+from alignbook.workbook.packs import pack_choice
+from alignbook.workbook.publishing import again, beside, published
+from alignbook.workbook.reports import report, report_front, report_notebooks
+from alignbook.workbook.running import main_job, salvage
 from test_datasets import Settings
 
 sys.path.insert(0, str(ROOT))  # benchmarks lies beside the library

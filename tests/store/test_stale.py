@@ -15,7 +15,8 @@ from alignbook import ROOT
 from alignbook.backbones import bert, pretrained
 from alignbook.datasets import by_name, karpathy, noise_index, precomp, regions
 from alignbook.store import contents, fingerprint, runs
-from alignbook.workbook import checks, folders, main_job, named_files, profiles, workbook
+from alignbook.workbook import checks, folders, named_files, profiles, workbook
+from alignbook.workbook.running import main_job
 from PIL import Image
 
 

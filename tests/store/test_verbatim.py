@@ -20,7 +20,10 @@ from alignbook.papers.gsl import found_answers
 from alignbook.papers.gsl import show as gsl
 from alignbook.show import datasheet, figures, tables
 from alignbook.store import verbatim
-from alignbook.workbook import checks, execute, jobs, pack, report, report_notebooks, start
+from alignbook.workbook import checks, start
+from alignbook.workbook.packs import pack
+from alignbook.workbook.reports import report, report_notebooks
+from alignbook.workbook.running import execute, jobs
 from PIL import Image
 from test_report import fill, written
 

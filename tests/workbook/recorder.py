@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 
 from alignbook.store import progress
-from alignbook.workbook import command, exhibits, graph, main_job, timeleft
+from alignbook.workbook import command, exhibits
+from alignbook.workbook.running import graph, main_job, timeleft
 
 POINTS = 36  # of what a job told, at most
 USED = ("step", "steps", "part", "kept")  # of a state, by guesses; and whether there is a loss

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from alignbook.workbook import again, published
+from alignbook.workbook.publishing import again, published
 from scipy import special
 
 # RSUM of a seed after another, of what the primary claims of GSL and CoV-Align compare, and of what

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from alignbook.core.names import BASE_MODEL
 from alignbook.evidence import claims
-from alignbook.workbook import answers, exhibits, reference_results
+from alignbook.workbook import exhibits
+from alignbook.workbook.publishing import answers, reference_results
 
 HARD, SOFT = "visual-codebook", "cross-attention"
 ON = "On the synthetic world, laptop profile: "

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from alignbook.workbook import api, report, report_front, report_notebooks
+from alignbook.workbook.reports import api, report, report_front, report_notebooks
 from conftest import ROOT
 from test_report import Page, fill, no_network_module  # noqa: F401
 

@@ -7,7 +7,8 @@ import re
 import pytest
 from alignbook import ROOT
 from alignbook.show import gpu_hours
-from alignbook.workbook import asks, gpu_locks, plan, profiles, timeleft
+from alignbook.workbook import asks, plan, profiles
+from alignbook.workbook.running import gpu_locks, timeleft
 
 LAPTOP = asks.Asks(profiles.get("laptop"), "world", "cpu")
 PAPER = asks.Asks(profiles.get("paper", "coco_precomp"), "coco_precomp", "cuda")

@@ -49,7 +49,9 @@ from alignbook.datasets import (
 )
 from alignbook.errors import DataError
 from alignbook.store import durable, runs
-from alignbook.workbook import checks, command, folders, main_job, pack_archive, pack_choice
+from alignbook.workbook import checks, command, folders
+from alignbook.workbook.packs import pack_archive, pack_choice
+from alignbook.workbook.running import main_job
 from PIL import Image
 from safetensors.numpy import save_file
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from alignbook.workbook import beside
+from alignbook.workbook.publishing import beside
 
 
 @pytest.fixture

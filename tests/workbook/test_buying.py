@@ -9,7 +9,8 @@ import pytest
 from alignbook import ROOT
 from alignbook.evidence import claims, sequential, tuning_error
 from alignbook.store import durable, runs
-from alignbook.workbook import arm_runs, buying, exhibits, jobs, profiles, results
+from alignbook.workbook import arm_runs, exhibits, profiles, results
+from alignbook.workbook.running import buying, jobs
 
 PAIR = "visual-codebook", "cross-attention"
 

@@ -11,8 +11,9 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 import yaml
-from alignbook.workbook import alone, checks, cluster, jobs
-from alignbook.workbook.graph import Graph, Job
+from alignbook.workbook import checks
+from alignbook.workbook.running import alone, cluster, jobs
+from alignbook.workbook.running.graph import Graph, Job
 from conftest import ROOT
 
 

@@ -17,18 +17,9 @@ import pytest
 import yardstick
 from alignbook.core.names import slug
 from alignbook.store import owners
-from alignbook.workbook import (
-    chapters,
-    checks,
-    command,
-    exhibits,
-    folders,
-    graph,
-    main_job,
-    telling,
-    walker,
-)
+from alignbook.workbook import chapters, checks, command, exhibits, folders
 from alignbook.workbook.checks import Refused
+from alignbook.workbook.running import graph, main_job, telling, walker
 from conftest import ROOT, Copy, copy_workbook
 
 CHAPTER = [
@@ -200,7 +191,9 @@ def test_help_tells_everything(copy):
 
 
 def test_the_command_line_imports_nothing_heavy():
-    code = "import sys, alignbook.__main__, alignbook.workbook.main_job; print(*sys.modules)"
+    code = (
+        "import sys, alignbook.__main__, alignbook.workbook.running.main_job; print(*sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     loaded = set(done.stdout.split())
     assert loaded

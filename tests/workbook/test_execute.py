@@ -6,7 +6,7 @@ And what an executed copy holds, and when it is written.
 import nbformat
 import papermill
 import pytest
-from alignbook.workbook import execute
+from alignbook.workbook.running import execute
 from papermill import engines
 
 NEVER = RuntimeError("Kernel died before replying to kernel_info")

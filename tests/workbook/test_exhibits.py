@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 from alignbook.core.names import BASE_MODEL, row_and_target
 from alignbook.evidence import claims, entries, looks
-from alignbook.workbook import chapters, exhibits, profiles, start, timeleft
+from alignbook.workbook import chapters, exhibits, profiles, start
+from alignbook.workbook.running import timeleft
 
 PROFILES = ("smoke", "laptop", "overnight", "gpu")
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from alignbook import ROOT
 from alignbook.store.fingerprint import code_hash
-from alignbook.workbook import answers, gallery, reference_results
+from alignbook.workbook.publishing import answers, gallery, reference_results
 from PIL import Image
 
 EDGE = "; chosen at the edge of what was tried: a (b)"
@@ -256,7 +256,7 @@ def test_without_a_reference_nothing_is_written(root):
 
 
 def test_the_repository_s_gallery_is_of_its_references():
-    """`python -m alignbook.workbook.gallery` mends it."""
+    """`python -m alignbook.workbook.publishing.gallery` mends it."""
     found = reference_results.references()
     for data in {one.about["data"] for one in found}:
         own = [one.folder for one in found if one.about["data"] == data]

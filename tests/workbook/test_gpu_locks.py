@@ -5,7 +5,7 @@ import signal
 import threading
 
 import pytest
-from alignbook.workbook import gpu_locks
+from alignbook.workbook.running import gpu_locks
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,9 @@ from alignbook.datasets.prepared import decode
 from alignbook.errors import DataError
 from alignbook.show import datasheet
 from alignbook.store import runs
-from alignbook.workbook import jobs, pack_choice, results, workbook
+from alignbook.workbook import results, workbook
+from alignbook.workbook.packs import pack_choice
+from alignbook.workbook.running import jobs
 from open_clip.transform import PreprocessCfg, image_transform_v2
 from PIL import Image
 from test_pretrained import huggingface  # noqa: F401  a folder as transformers saves it

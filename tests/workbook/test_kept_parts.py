@@ -6,7 +6,8 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-from alignbook.workbook import again, exhibits, kept_parts, published
+from alignbook.workbook import exhibits
+from alignbook.workbook.publishing import again, kept_parts, published
 from test_published import metrics, out, without  # noqa: F401
 
 ALL_OF = ("chan", "comalign", "covalign", "gsl")

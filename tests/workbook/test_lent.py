@@ -11,7 +11,8 @@ from alignbook import ROOT
 from alignbook.evidence import entries
 from alignbook.show import kernel_benchmark, run_tables
 from alignbook.store import durable, stopwatch
-from alignbook.workbook import chapters, exhibits, jobs, lent, results
+from alignbook.workbook import chapters, exhibits, results
+from alignbook.workbook.running import jobs, lent
 from test_durable import cut, empty, flip, zero
 
 TIMES = "exhibit,row,seed,run,comparing\nchan-F3,hard,0,{},0.10000000000000001\n"
@@ -135,7 +136,7 @@ def test_without_a_reference_nothing_is_lent(tmp_path):
 
 def test_to_unpack_draws_no_figure():
     """Loading what draws takes longer than unpacking."""
-    code = "import sys, alignbook.workbook.pack; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, alignbook.workbook.packs.pack; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 

@@ -21,7 +21,8 @@ import pytest
 import recorder
 from alignbook.evidence import entries
 from alignbook.store import progress
-from alignbook.workbook import arm_runs, chapters, exhibits, graph, live, profiles, timeleft, walker
+from alignbook.workbook import arm_runs, chapters, exhibits, profiles
+from alignbook.workbook.running import graph, live, timeleft, walker
 from conftest import ROOT
 from rich.console import Console
 
@@ -32,7 +33,7 @@ HOSTILE = "a\x1b[2J\x1b]0;t\x07b\rc\u202ed\x9b31m"
 
 def shell(*words: str) -> str:
     """A job's command, as the Snakefile has it."""
-    return f"exec python -m alignbook.workbook.warm alignbook.workbook.jobs {shlex.join(words)} --out ."
+    return f"exec python -m alignbook.workbook.warm alignbook.workbook.running.jobs {shlex.join(words)} --out ."
 
 
 def info(number: int, when: float, *words: str, rule: str = "") -> dict:
@@ -146,7 +147,7 @@ rule all:
     input: "a b", "c"
 rule one:
     output: "a b"
-    shell: ": alignbook.workbook.jobs arms x 'y z' --out . ; touch {output:q}"
+    shell: ": alignbook.workbook.running.jobs arms x 'y z' --out . ; touch {output:q}"
 rule two:
     output: "c"
     shell: "exit 3"
@@ -712,7 +713,8 @@ def test_pretrained_towers_see_each_photograph_before_the_base_model(name, base,
 
 def test_a_reader_that_is_gone_ends_the_run_quietly():
     code = (
-        "import sys; from alignbook.workbook import command, main_job\n"
+        "import sys; from alignbook.workbook import command\n"
+        "from alignbook.workbook.running import main_job\n"
         "main_job.run = lambda _: print('x')\nsys.exit(command.main([]))"
     )
     read, write = os.pipe()

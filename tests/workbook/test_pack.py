@@ -15,7 +15,8 @@ import pytest
 from alignbook.errors import DataError
 from alignbook.store import durable
 from alignbook.store.runs import key_of, sealed
-from alignbook.workbook import folders, pack, pack_archive, pack_choice, pack_manifest, pack_members
+from alignbook.workbook import folders
+from alignbook.workbook.packs import pack, pack_archive, pack_choice, pack_manifest, pack_members
 from safetensors.numpy import save
 
 WORLD, PHOTOS = "a" * 64, "b" * 64

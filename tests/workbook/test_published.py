@@ -14,7 +14,8 @@ import pytest
 from alignbook.evidence import learnt
 from alignbook.show import curves, figures
 from alignbook.store import runs
-from alignbook.workbook import chapters, exhibits, judged, parts, published, results
+from alignbook.workbook import chapters, exhibits, results
+from alignbook.workbook.publishing import judged, parts, published
 from PIL import Image, PngImagePlugin
 
 FOLDERS = sorted(published.REFERENCE.glob("[!.]*/"))

@@ -16,18 +16,9 @@ import nbformat
 import pandas as pd
 import pytest
 from alignbook.evidence import claims
-from alignbook.workbook import (
-    budget,
-    command,
-    exhibits,
-    folders,
-    live,
-    report,
-    report_notebooks,
-    report_sphinx,
-    start,
-    walker,
-)
+from alignbook.workbook import budget, command, exhibits, folders, start
+from alignbook.workbook.reports import report, report_notebooks, report_sphinx
+from alignbook.workbook.running import live, walker
 from conftest import ROOT
 from PIL import Image
 

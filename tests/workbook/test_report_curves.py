@@ -9,15 +9,9 @@ import pytest
 from alignbook.evidence import learnt
 from alignbook.show import curves
 from alignbook.store import durable, runs
-from alignbook.workbook import (
-    checks,
-    command,
-    exhibits,
-    folders,
-    main_job,
-    report_curves,
-    tensorboard,
-)
+from alignbook.workbook import checks, command, exhibits, folders
+from alignbook.workbook.reports import report_curves, tensorboard
+from alignbook.workbook.running import main_job
 
 
 def keep(store, key, loss=(), dev=(), inputs=(), asked=(), config=None, trained=True, trivial=10.0):

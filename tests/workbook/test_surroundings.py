@@ -8,16 +8,8 @@ import subprocess
 from types import SimpleNamespace
 
 import pytest
-from alignbook.workbook import (
-    checks,
-    command,
-    folders,
-    jobs,
-    main_job,
-    surroundings,
-    telling,
-    walker,
-)
+from alignbook.workbook import checks, command, folders, surroundings
+from alignbook.workbook.running import jobs, main_job, telling, walker
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ from alignbook.backbones import towers
 from alignbook.core import retrieval, similarity
 from alignbook.evidence import claims, printed_tables
 from alignbook.store import runs
-from alignbook.workbook import report
+from alignbook.workbook.reports import report
 
 told = {"file": alignbook.__file__, "path": sys.path, "loaded": [*sys.modules]}
 

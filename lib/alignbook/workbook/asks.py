@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from alignbook.show import gpu_hours
-from alignbook.workbook import gpu_locks, plan, timeleft
+from alignbook.workbook import plan
 from alignbook.workbook.profiles import Profile
+from alignbook.workbook.running import gpu_locks, timeleft
 
 # Megabytes: a laptop's jobs were seen to hold 0.9 GB of their own at most, besides the packages,
 # which they share here and would not elsewhere; the larger profiles' are estimates.

@@ -19,8 +19,8 @@ from alignbook.evidence.entries import is_short
 from alignbook.evidence.learnt import LONGER
 from alignbook.store import durable
 from alignbook.workbook import arm_runs, chapters, exhibits, profiles
-from alignbook.workbook.buying import SHARE
 from alignbook.workbook.exhibits import EXHIBITS
+from alignbook.workbook.running.buying import SHARE
 
 # Core-seconds of a laptop run, by chapter.
 ALLOWED = {"base": 250} | {paper: each.ALLOWED for paper, each in chapters.HOURS.items()}

@@ -81,15 +81,15 @@ def do(arguments: list[str]) -> int:
 
         return notebookfilter.main(arguments[1:])
     if arguments[:1] == ["tensorboard"]:
-        from alignbook.workbook import tensorboard
+        from alignbook.workbook.reports import tensorboard
 
         return tensorboard.main(arguments[1:])
     if arguments[:1] == ["book"]:
-        from alignbook.workbook import report
+        from alignbook.workbook.reports import report
 
         return report.main(arguments[1:])
     if arguments[:1] in (["compare"], ["publish"]):
-        from alignbook.workbook import published
+        from alignbook.workbook.publishing import published
 
         doing = {"compare": published.compare_main, "publish": published.publish_main}
         return doing[arguments[0]](arguments[1:])
@@ -100,13 +100,15 @@ def do(arguments: list[str]) -> int:
     for name in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal is a Ctrl-C
         signal.signal(name, signal.default_int_handler)
     if arguments[:1] in (["pack"], ["unpack"]):
-        from alignbook.workbook import pack
+        from alignbook.workbook.packs import pack
 
         return pack.main(arguments)
     sys.stdout.reconfigure(line_buffering=True, errors="replace")  # what is said is said at once
     try:
         asked = parser().parse_args(arguments)
-        from alignbook.workbook import main_job  # after what --help and bad options say at once
+        from alignbook.workbook.running import (
+            main_job,  # after what --help and bad options say at once
+        )
 
         return main_job.start(asked)
     except KeyboardInterrupt:

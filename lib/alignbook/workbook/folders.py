@@ -38,7 +38,8 @@ def set_apart(settings: dict, notebooks: list[str]) -> dict:
     What none of the notebooks needs was not asked for, nor was what one of them may take and nobody
     set: it is as the folder has it.
     """
-    from alignbook.workbook import named_files, salvage
+    from alignbook.workbook import named_files
+    from alignbook.workbook.running import salvage
 
     out = results_folder(settings)
     there = salvage.settings_of(out)

@@ -16,7 +16,9 @@ from alignbook.evidence.claims import DECIMALS
 from alignbook.evidence.families import NO_DIFFERENCE
 from alignbook.evidence.printed_tables import PAPERS, REBUILT
 from alignbook.show import tables
-from alignbook.workbook import beside, execute, exhibits, folders, profiles
+from alignbook.workbook import exhibits, folders, profiles
+from alignbook.workbook.publishing import beside
+from alignbook.workbook.running import execute
 
 MAP = "00_start_here"
 SAID = (*verdicts.JUDGED, learnt.DID_NOT_TRAIN)  # verdicts that are counted

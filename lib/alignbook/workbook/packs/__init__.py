@@ -1,0 +1,1 @@
+"""A run in one file, for a class or another machine: what goes in, and what may come out of one."""

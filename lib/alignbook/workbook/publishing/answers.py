@@ -1,0 +1,205 @@
+"""The answers to the papers' main questions, as the reference results give them: sentences for
+README.md, and a table of what they rest on for the gallery.
+
+A difference is always the paper's side minus the other one (`exhibits.SIDES`), so what is above zero
+agrees with the paper.
+"""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from alignbook.evidence import claims, learnt, verdicts
+from alignbook.evidence.claims import Contrast, Side, Term
+from alignbook.evidence.printed_tables import PAPERS, REBUILT
+from alignbook.show import tables
+from alignbook.workbook import exhibits, start
+from alignbook.workbook.publishing import again, beside
+from alignbook.workbook.publishing.reference_results import Reference, table
+
+NAMES = {"coco": "COCO", "f30k": "Flickr30K"}  # of targets
+
+
+def in_table(found: list[Reference]) -> str:
+    """Each paper's main question, and what came out on each data set: a table."""
+    rows = []
+    for claim in exhibits.QUESTIONS:
+        rows.append([_asked(claim), *(_answer(one, claim) for one in found)])
+    return table(["question", *(f"on {one.label}" for one in found)], rows)
+
+
+def _asked(claim: str) -> str:
+    paper = exhibits.paper(claim)
+    return f"*{PAPERS[paper]}*{REBUILT[paper]}: {exhibits.QUESTIONS[claim]}"
+
+
+def _answer(one: Reference, claim: str) -> str:
+    """A verdict with its number; for an open one also what weighs most against it."""
+    known = one.claims[one.claims.claim == claim]
+    if not len(known):
+        return "–"
+    (row,) = known.itertuples()
+    first, _ = one.contrast(claim)
+    told = [f"**{start.verdict_of(row)}**", one.found(claim), start.lacks(row, first)]
+    return "; ".join(filter(None, (*told, _rerun(one, claim))))
+
+
+def _rerun(one: Reference, claim: str) -> str:
+    """What a rerun elsewhere measured of a claim, "" where none did."""
+    for _, line in again.read(one.folder).iterrows():
+        if line.claim == claim:
+            return f"rerun: {again.read_with(line, *again.READ_AGAIN)}"
+    return ""
+
+
+# --- In sentences --------------------------------------------------------------------------------
+
+
+def in_sentences(found: list[Reference]) -> str:
+    """Each paper's main question, what the paper prints, and what came out on each data set: a list."""
+    lines = []
+    for claim in exhibits.QUESTIONS:
+        value, where = printed(claim)
+        told = f"{value} points, {where}" if value else where
+        lines.append(f"- {_asked(claim)} The paper: {told}.")
+        lines += [f"  - On {one.label}: {_told(one, claim)}." for one in largest(found, claim)]
+    return "\n".join(lines)
+
+
+def largest(found: list[Reference], claim: str) -> list[Reference]:
+    """Of each data set the largest profile that measured a claim."""
+    return [*{one.about["data"]: one for one in found if one.found(claim)}.values()]
+
+
+def _told(one: Reference, claim: str) -> str:
+    """The verdict, the difference, and what speaks for and against it."""
+    (row,) = one.claims[one.claims.claim == claim].itertuples()
+    first, which = one.contrast(claim)
+    told = [f"{difference(claim)}: {start.found(first)}{which}", _rerun(one, claim)]
+    if row.verdict in beside.DECIDED and first.query_low < 0 < first.query_high:
+        told.append(f"over test pictures {_interval(first.query_low, first.query_high)}")
+    said = [f"**{start.verdict_of(row)}**", "; ".join(filter(None, told)), start.lacks(row, first)]
+    if value := longer(one, claim):
+        said.append(f"four times the steps: {value}")
+    if value := instead(one, claim):
+        said.append(f"{exhibits.INSTEAD[claim][-1]} in its place: {value}")
+    return ". ".join(f"{each[0].upper()}{each[1:]}" for each in said if each)
+
+
+def difference(claim: str) -> str:
+    """What is compared, as in "hard coding minus cross-attention"."""
+    return " minus ".join(exhibits.SIDES[claim])
+
+
+# --- What they rest on ---------------------------------------------------------------------------
+
+RESTS = (
+    "What the answers rest on. A difference is the paper's side minus the other, in points, so what is above "
+    "zero agrees with the paper. Two intervals (95 %) stand behind it: over the seeds of training, and over "
+    "the pictures of the test set, drawn anew with replacement. *Four times the steps*: the same difference "
+    "between the two arms trained four times as long. *In its place*: the difference when something simpler "
+    "stands in place of the paper's side."
+)
+HEAD = ["difference", "on", "the paper", "here", "over seeds", "over test pictures"]
+HEAD += ["four times the steps", "in its place"]
+
+
+def rests_on(found: list[Reference]) -> str:
+    """What the answers rest on: a line a question and reference, "" where nothing is measured."""
+    rows = []
+    for claim in exhibits.QUESTIONS:
+        for one in (each for each in found if each.found(claim)):
+            first, _ = one.contrast(claim)
+            value = instead(one, claim)
+            rows.append(
+                [
+                    difference(claim),
+                    one.label,
+                    printed(claim)[0] or "–",
+                    start.value(first).removesuffix(" points"),
+                    f"{_interval(first.low, first.high)}, {first.seeds:.0f} seeds",
+                    _interval(first.query_low, first.query_high),
+                    longer(one, claim) or "–",
+                    f"{exhibits.INSTEAD[claim][-1]}: {value}" if value else "–",
+                ]
+            )
+    return "\n\n".join((RESTS, table(HEAD, rows))) if rows else ""
+
+
+@cache
+def printed(claim: str) -> tuple[str, str]:
+    """The paper's own difference, and where it stands.
+
+    Where the paper prints no number of that column, it is the range of those it prints of the same two
+    rows; "" where there is none.
+
+    >>> printed("chan-hard-coding")
+    ('+14.8', 'Table 3, coding types')
+    """
+    known = {each.id: each for each in claims.load()}
+    asked, values = known[claim], {}
+    for line in verdicts.on_paper(known.values())[1].itertuples():
+        values[line.claim, line.contrast] = line.value
+    for other in (asked, *(each for each in known.values() if each.paper == asked.paper)):
+        same = [each.label for each in other.contrasts if _rows(each) == _rows(asked.contrasts[0])]
+        told = [values[other.id, label] for label in same if (other.id, label) in values]
+        if told:
+            return " to ".join(dict.fromkeys(map(_signed, (min(told), max(told))))), asked.where
+    return "", asked.where
+
+
+def _rows(contrast: Contrast) -> list[set[tuple[str, str]]]:
+    sides = contrast.first, contrast.second
+    return [{(term.exhibit, term.row) for term, _ in side.terms} for side in sides]
+
+
+def longer(one: Reference, claim: str) -> str:
+    """A claim's difference between arms that were trained four times as long; "" where one was not, or
+    did not train.
+    """
+    contrast = one.asked(claim)
+    states = [
+        one.numbers.states.get(replace(term, row=term.row + learnt.LONGER))
+        for term in contrast.terms
+    ]
+    value, _ = one.numbers.longer(contrast)
+    return "" if np.isnan(value) or learnt.DID_NOT_TRAIN in states else _signed(value)
+
+
+def instead(one: Reference, claim: str) -> str:
+    """A claim's difference with the row `exhibits.INSTEAD` on the paper's side, each arm by the mean
+    of all its seeds; "" where that row was not made.
+
+    Where it was made for one target alone, it is the difference there, beside the claim's own there.
+    """
+    exhibit, row, _ = exhibits.INSTEAD[claim]
+    contrast, values = one.asked(claim), one.numbers.values
+
+    def with_row(side: Side) -> Side:
+        return Side(tuple((Term(exhibit, row, term.column), x) for term, x in side.terms))
+
+    there = {term.target for term, _ in with_row(contrast.first).terms if term in values} - {""}
+    asked = replace(contrast, first=contrast.first.on(there), second=contrast.second.on(there))
+    simple = replace(asked, first=with_row(asked.first))
+    if not all(term in values for term in (*simple.terms, *asked.terms)):
+        return ""
+    value, own = (_signed(_of_means(each, values)) for each in (simple, asked))
+    of = " and ".join(NAMES[target] for target in sorted(there))
+    return value if asked == contrast else f"{value} on {of} alone, where it has {own}"
+
+
+def _of_means(contrast: Contrast, values: dict) -> float:
+    """A difference of means, each over all seeds that its arm has."""
+    sides = contrast.first, contrast.second
+    return contrast.value(
+        *(side.value(lambda term: np.mean([*values[term].values()])) for side in sides)
+    )
+
+
+def _signed(value: float) -> str:
+    return "+" * bool(value > 0) + tables.written(value, 1)
+
+
+def _interval(low: float, high: float) -> str:
+    return "–" if np.isnan(low) else f"[{tables.written(low, 1)}, {tables.written(high, 1)}]"

@@ -1,0 +1,294 @@
+"""docs/gallery.md and the answers in README.md: what the reference results show, exhibit by exhibit.
+
+``./run_all.sh publish`` writes both anew, as ``python -m alignbook.workbook.publishing.gallery`` does; the tests see
+that they are current. Nothing is in them that is not in results/reference/ or in a notebook.
+"""
+
+import functools
+import math
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from alignbook import PACKAGE, ROOT
+from alignbook.evidence import learnt
+from alignbook.evidence.printed_tables import PAPERS
+from alignbook.evidence.verdicts import NOT_RUN, NOT_TESTABLE, VERDICTS
+from alignbook.store import durable
+from alignbook.store.fingerprint import code_hash, trains
+from alignbook.workbook import exhibits, start
+from alignbook.workbook.publishing import again, answers, beside, parts
+from alignbook.workbook.publishing.reference_results import Reference, references, table
+
+PAGE = "docs/gallery.md"
+MADE = "<!-- made by ./run_all.sh publish -->"
+BEGIN, END = "<!-- answers, made by ./run_all.sh publish -->", "<!-- end of the answers -->"
+LEVELS = (
+    "Where they stand: RSUM, six recalls in percent, summed, with the 95 % interval over seeds. It depends on "
+    "how many pictures are searched, so the test set stands above each exhibit's arms. The row *permuted* "
+    "was trained on captions of other pictures: its level is chance. *-long* is an arm with four times the "
+    "steps. † still learning at its last step; ‡ did not train."
+)
+WHOLE = {"world": "world A"}  # the data set of protocols that name no domain
+MARK = {learnt.STILL_LEARNING: "†", learnt.DID_NOT_TRAIN: "‡"}
+TESTABLE = {*VERDICTS} - {NOT_TESTABLE, "on paper only"}
+# Ends of names of figures that are linked alone: of loss and dev, and drawings of a method.
+ASIDE = ("-training", "-shapes", "-codebooks")
+
+
+# --- The answers in README.md ----------------------------------------------------------------------
+
+
+def with_answers(readme: str, found: list[Reference]) -> str:
+    """README.md with the answers between its two marks; ValueError unless it has them once."""
+    if not readme.count(BEGIN) == readme.count(END) == 1:
+        raise ValueError(f"README.md: expected {BEGIN} and {END} once each; put them back")
+    before, _, rest = readme.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    more = f"Every claim with its reservations, every table and figure: [the gallery]({PAGE})."
+    return f"{before}{BEGIN}\n{answers.in_sentences(found)}\n\n{more}\n{END}{after}"
+
+
+# --- The page ------------------------------------------------------------------------------------
+
+
+def page(found: list[Reference], notebooks: Path = ROOT / "notebooks") -> str:
+    """docs/gallery.md: the answers, then each notebook's claims, figures and tables."""
+    texts = parts.texts(notebooks)
+    said = [
+        MADE,
+        "# Gallery",
+        "Every table and figure of the four papers as the reference runs made them, with the verdict on "
+        "each claim and the notebook that shows it. The numbers are of "
+        f"{', '.join(one.label for one in found)}. Compare only which method is better: values are "
+        "comparable with the papers' on the papers' own data alone. Core-minutes count all trainings "
+        "behind a claim, trials included; several claims may share a training. "
+        "[What the verdicts mean](verdicts.md).",
+        answers.in_table(found),
+        answers.rests_on(found),
+        "\n".join(f"- {one.label}: {_made(one)}" for one in found),
+        _counted(found),
+        *map(_again, found),
+        _levels(found),
+    ]
+    shown = {name: _files(name, texts, found) for name in texts}
+    for name, text in texts.items():
+        claims = _claims(exhibits.NOTEBOOKS[name].shown, found)
+        if not claims and not any(shown[name].values()):
+            continue
+        title = next(line for line in text.splitlines() if line.startswith("# "))[2:]
+        said += [f"## {title}", f"[{name}](../notebooks/{name}.ipynb)", claims]
+        said += [each for one in found for each in _pictures(one, shown[name][one.folder])]
+    return "\n\n".join(filter(None, said)) + "\n"
+
+
+def _counted(found: list[Reference]) -> str:
+    """How many claims came to which verdict, and where two references say otherwise."""
+    judged = {one.label: one.claims for one in found if len(one.claims)}
+    counts = {label: claims.verdict.value_counts() for label, claims in judged.items()}
+    names = [name for name in start.SAID if any(name in each for each in counts.values())]
+    rows = [[name, *(str(each.get(name, 0)) for each in counts.values())] for name in names]
+    said = beside.said(beside.together(judged)) if len(judged) > 1 else ""
+    return "\n\n".join(filter(None, [table(["verdict", *judged], rows), _decided(found), said]))
+
+
+def _decided(found: list[Reference]) -> str:
+    """How many claims are decided on some data, by the largest profile that judged them there."""
+    testable, decided = set(), set()
+    for claim in dict.fromkeys(each for one in found for each in one.claims.claim):
+        said = [_verdict(one, claim) for one in found]
+        if {*said} & TESTABLE:
+            testable.add(claim)
+        largest = {one.about["data"]: said for one, said in zip(found, said) if said in start.SAID}
+        if {*largest.values()} & {*beside.DECIDED}:
+            decided.add(claim)
+    return (
+        f"Decided on some data: {len(decided)} of {len(testable)} claims that can be tested here."
+    )
+
+
+def _verdict(one: Reference, claim: str) -> str:
+    """The verdict of a reference on a claim, "" where it lists none."""
+    return "".join(one.claims[one.claims.claim == claim].verdict)
+
+
+def _again(one: Reference) -> str:
+    """A reference's primary contrasts beside those from elsewhere, "" where none were kept."""
+    found = again.read(one.folder)
+    if found.empty:
+        return ""
+    rows = [
+        [
+            row.claim,
+            again.read_with(row, *again.READ),
+            again.read_with(row, *again.READ_AGAIN),
+            again.written(row, *again.APART),
+        ]
+        for _, row in found.iterrows()
+    ]
+    head = ["claim", one.label, "once more", "apart by"]
+    return f"{again.said(found)}\n\n{table(head, rows)}"
+
+
+def _levels(found: list[Reference]) -> str:
+    """RSUM on test of the base models and of what the primary claims rest on, as a table."""
+    names, lines = ["base-models", *exhibits.FIRST], {}
+    for one in found:
+        file = one.folder / "summary.csv"
+        known = pd.read_csv(file) if file.exists() else pd.DataFrame(columns=["exhibit", "column"])
+        known = known[known.exhibit.isin(names) & known.column.str.endswith("RSUM")]
+        for row in known.sort_values("exhibit", key=lambda x: x.map(names.index)).itertuples():
+            target = row.column.removesuffix("RSUM").strip()
+            arm = f"{row.row} → {target}" if target else row.row
+            between = f" [{row.low:.1f}, {row.high:.1f}]" * (row.seeds > 1)
+            level = f"{row.mean:.1f}{MARK.get(row.learnt, '')}{between}, {row.seeds} seed"
+            lines.setdefault((row.exhibit, ""), {})[one.label] = _test_set(one, row.exhibit)
+            lines.setdefault((row.exhibit, arm), {})[one.label] = level + "s" * (row.seeds > 1)
+    head = ["RSUM on test", "arm", *(one.label for one in found)]
+    rows = [
+        [
+            which[0],
+            which[1] or "*test pictures*",
+            *(lines[which].get(one.label, "–") for one in found),
+        ]
+        for which in sorted(lines, key=lambda which: (names.index(which[0]), which[1] != ""))
+    ]
+    return "\n\n".join((LEVELS, table(head, rows))) if rows else ""
+
+
+def _test_set(one: Reference, exhibit: str) -> str:
+    """How many pictures of which data an exhibit's arms are tested on.
+
+    The protocol of a recall begins with them: "world B test, 400 images x 5 captions".
+    """
+    protocols = one.metrics[one.metrics.exhibit == exhibit].protocol.drop_duplicates()
+    told = protocols.str.extract(r"^(.+) test, (\d+) images").dropna().to_numpy()
+    some = dict.fromkeys(f"{int(count):,} of {WHOLE.get(data, data)}" for data, count in told)
+    return f"*{', '.join(some)}*" if some else "–"
+
+
+def _made(one: Reference) -> str:
+    """On what and in how long a reference was computed."""
+    starts = one.about["starts"]
+    hours = sum(each["seconds"] or 0 for each in starts) / 3600
+    machines = dict.fromkeys(f"{each['machine']}, {each['cores']} cores" for each in starts)
+    took = f"{'; '.join(machines)}, {hours:.1f} hours, " if starts else ""
+    changed = "".join(f", {name} = {value}" for name, value in one.about["set"].items())
+    versions = one.about.get("versions", {})
+    for version in dict.fromkeys(versions.values()):
+        own = [name for name in versions if versions[name] == version]
+        changed += f", notebooks {parts.numbers(own)} at {version}"
+    if (made := one.about.get("notebooks", parts.ALL)) != parts.ALL:
+        own = {paper: [name for name in made if parts.paper(name) == paper] for paper in PAPERS}
+        told = [f"{PAPERS[paper]} ({parts.numbers(each)})" for paper, each in own.items() if each]
+        changed += f"; so far only {' and '.join(told)}"
+    return f"{took}published at version {one.about['version']}{changed}{_of_other_code(one)}"
+
+
+def _of_other_code(one: Reference) -> str:
+    """How many of a reference's runs other code computed than this version's, "" where none."""
+    file = one.folder / "runs.csv"
+    made = pd.read_csv(file).drop_duplicates("run") if file.exists() else pd.DataFrame({"code": []})
+    other = ~made.code.isin(_codes())
+    return f"; {other.sum()} of {len(made)} runs are of other code than this version's" * any(other)
+
+
+@functools.cache
+def _codes() -> frozenset[str]:
+    """The codes of all modules that train, as runs.csv writes them."""
+    files = (path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("[!_]*.py"))
+    names = (".".join((PACKAGE.name, *path.parts)) for path in files)
+    return frozenset(code_hash(name)[:16] for name in names if trains(name))
+
+
+def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
+    """The claims of some exhibits as a table: what is said, and each reference's verdict."""
+    lines = {}
+    for one in found:
+        for row in one.claims[one.claims.exhibit.isin(shown)].itertuples():
+            value = one.found(row.claim)
+            said = start.verdict_of(row)
+            if row.verdict in beside.DECIDED:
+                said = f"**{said}**"
+            elif row.verdict == NOT_RUN and value:
+                said = "not run whole"
+            if value and one.cost.get(row.claim, 0) >= 1:
+                value += f", {one.cost[row.claim]:.0f} core-min"
+            told = f"{said} {value}".strip() + start.doubts(row, one.contrast(row.claim)[0])
+            if "seeds would" in told and 0.05 <= one.hours.get(row.claim, 0) < math.inf:
+                told += f", {one.hours[row.claim]:.1f} core-hours more"
+            lines.setdefault(row.says, {})[one.label] = told
+    head = ["claim", *(one.label for one in found)]
+    rows = [[says, *(line.get(one.label, "–") for one in found)] for says, line in lines.items()]
+    return table(head, rows)
+
+
+def _pictures(one: Reference, files: list[Path]) -> list[str]:
+    """A reference's figures of the papers' chapters, and links to its curves, other figures and tables.
+
+    An exhibit is linked if a single one of its arms was made: there is nothing to compare.
+    """
+    drawn = [
+        path
+        for path in files
+        if path.suffix == ".png"
+        and path.stem.startswith(tuple(PAPERS))
+        and not path.stem.endswith(ASIDE)
+        and not _is_alone(one, parts.exhibit_of(path.stem))
+    ]
+    said = [f"![{path.stem} on {one.label}]({_link(path)})" for path in drawn]
+    others = [path for path in files if path not in drawn]
+    if others:
+        links = ", ".join(f"[{path.stem}]({_link(path)})" for path in others)
+        said.append(f"On {one.label}: {links}.")
+    return said
+
+
+def _is_alone(one: Reference, exhibit: str) -> bool:
+    """Whether a single one of several arms of an exhibit was made."""
+    return bool(exhibit) and len(one.arms(exhibit)) == 1 < len(exhibits.EXHIBITS[exhibit].arms)
+
+
+def _link(path: Path) -> str:
+    return "../" + path.relative_to(path.parents[4]).as_posix()
+
+
+def _files(name: str, texts: Mapping[str, str], found: list[Reference]) -> dict[Path, list[Path]]:
+    """By folder, the published figures and tables that a notebook shows."""
+    return {
+        one.folder: [
+            path
+            for pattern in ("figures/*.png", "tables/*.md")
+            for path in sorted(one.folder.glob(pattern))
+            if parts.notebook_of(path.stem, texts) == name
+        ]
+        for one in found
+    }
+
+
+# --- Written -------------------------------------------------------------------------------------
+
+
+def write(root: Path = ROOT) -> list[Path]:
+    """Write both anew where there is a reference; returns the files that changed."""
+    found, changed = references(root / "results/reference"), []
+    if not found:
+        return changed
+    readme = root / "README.md"
+    texts = {
+        root / PAGE: page(found, root / "notebooks"),
+        readme: with_answers(readme.read_text(encoding="utf-8"), found),
+    }
+    for path, text in texts.items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            durable.write(path, text)
+            changed.append(path)
+    return changed
+
+
+if __name__ == "__main__":
+    for path in write():
+        print(path.relative_to(ROOT))
+    sys.exit(0)

@@ -1,0 +1,105 @@
+"""Notebooks that were published before, of which a folder that is published now has nothing.
+
+A long run may be made in several sittings, each on a machine of its own with a notebook or two. All
+that is published is judged together, as if it had been made at once.
+"""
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+
+from alignbook.evidence import claims
+from alignbook.store import durable
+from alignbook.workbook.publishing import again, parts
+from alignbook.workbook.running.lent import MEASURED
+
+FILES = (*MEASURED, "tables/*.md", "figures/*.png")
+QUERIES = ["query_low", "query_high"]  # which need the recalls of each picture
+
+
+def notebooks(published: Path, part: list[str] | None, about: dict) -> list[str]:
+    """Those that are published without being among `part`, the notebooks of a folder that is not whole.
+
+    Raises
+    ------
+    ValueError
+        What is published there is a whole run, or one of other settings than `about` says.
+    """
+    file = published / "about.json"
+    if part is None or not file.exists():
+        return []
+    before = json.loads(file.read_text(encoding="utf-8"))
+    if before["notebooks"] == parts.ALL:
+        raise ValueError(
+            f"{published} is of a whole run, and only {', '.join(part)} would be published in its "
+            "place; remove it first, or let ./run_all.sh go on"
+        )
+    for name in ("set", "seeds"):
+        if before[name] != about[name]:
+            raise ValueError(
+                f"{published} is of other settings: {name} {before[name]}, here {about[name]}; remove "
+                "it first"
+            )
+    return [name for name in before["notebooks"] if name not in part]
+
+
+def add(published: Path, to: Path, kept: list[str], numbers: tuple[str, ...]) -> None:
+    """Add what is published of some notebooks to what is to be published in `to`."""
+    for name in numbers:
+        new, old = (_read(folder / f"{name}.csv") for folder in (to, published))
+        if some := [each for each in (new, _own(old, new, kept)) if len(each)]:
+            both = pd.concat(some).fillna("").sort_values("exhibit", kind="stable")
+            durable.write(to / f"{name}.csv", both.to_csv(index=False))
+    for path in (path for pattern in FILES for path in published.glob(pattern)):
+        there = to / path.relative_to(published)
+        if parts.is_shown(path.stem, kept) and not there.exists():
+            there.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, there)
+    if len(elsewhere := _read(published / again.FILE)):
+        of = {claim.id: claim.exhibit for claim in claims.load()}
+        some = elsewhere[[parts.belongs(of[claim], kept) for claim in elsewhere.claim]]
+        if len(some):
+            durable.write(to / again.FILE, some.to_csv(index=False))
+
+
+def with_queries(contrasts: pd.DataFrame, published: Path) -> pd.DataFrame:
+    """Contrasts with the intervals over pictures that they had when they were published, if they have
+    none now.
+    """
+    which = ["claim", "contrast"]
+    known = pd.read_csv(published / "contrasts.csv").set_index(which)[QUERIES]
+    found = contrasts.set_index(which)
+    return found.fillna(known).reset_index()[contrasts.columns]
+
+
+def told(published: Path, about: dict, kept: list[str]) -> dict:
+    """What about.json says of both together: all notebooks, all starts, versions where they differ."""
+    before = json.loads((published / "about.json").read_text(encoding="utf-8"))
+    versions = before.get("versions", {})
+    others = {name: versions.get(name, before["version"]) for name in kept}
+    return about | {
+        "notebooks": sorted([*about["notebooks"], *kept]),
+        "versions": {k: v for k, v in others.items() if v != about["version"]},
+        "starts": [*before["starts"], *about["starts"]],
+    }
+
+
+def _own(old: pd.DataFrame, new: pd.DataFrame, kept: list[str]) -> pd.DataFrame:
+    """The rows of some notebooks; of base models, which all have, those that are not there anew."""
+    arm = "row" if "row" in old else "arm"
+    base = {*new[new.exhibit == parts.BASE][arm]} if len(new) and len(old) else set()
+    own = [
+        parts.belongs(exhibit, kept) and not (exhibit == parts.BASE and row in base)
+        for exhibit, row in zip(old.exhibit, old[arm])
+    ]
+    return old[own]
+
+
+def _read(file: Path) -> pd.DataFrame:
+    """A CSV file's cells as they are written; empty where there is none, or nothing in it."""
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    none = pd.DataFrame({"exhibit": [], "row": []})
+    return pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False) if text else none

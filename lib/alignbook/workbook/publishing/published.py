@@ -1,0 +1,468 @@
+"""Reference results: what was computed once at length, for people who have not run anything.
+
+``./run_all.sh publish`` puts the numbers of a results folder, its tables and figures into
+``results/reference/<its name>/``, which belongs to the repository. ``./run_all.sh compare`` sets the
+numbers of a results folder beside them. Photographs, their captions and weights stay where they are.
+"""
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from alignbook import ROOT
+from alignbook.evidence.verdicts import JUDGED
+from alignbook.show import figures
+from alignbook.store import durable, verbatim
+from alignbook.workbook import folders
+from alignbook.workbook.publishing import again, beside, gallery, judged, kept_parts, parts
+from alignbook.workbook.reports import report
+from alignbook.workbook.running.lent import MEASURED
+
+REFERENCE = ROOT / "results/reference"
+NUMBERS = ("metrics", "summary", "timings", "runs")  # CSV files of a folder
+VERDICTS = ("claims", "contrasts")  # of a whole one
+ROW = ["exhibit", "row", "column"]
+MOST = 6_000_000  # bytes of all that is published of a data set
+WIDE, COLOURS = 800, 128  # pixels of a figure, and its palette
+LEVEL = 0.05  # share of reruns that are called different though nothing is
+WORDS = 5  # one after another: so much of a caption is not published
+
+
+def numbers(book, exhibit: str) -> pd.DataFrame | None:
+    """summary.csv of the published results on a workbook's data, one exhibit of it, from the first
+    folder that has it (`beside.published`); None where there are none.
+    """
+    for folder in beside.published(book.kind, book.profile.name, REFERENCE):
+        found = pd.read_csv(folder / "summary.csv")
+        if len(own := found[found.exhibit == exhibit]):
+            return own
+    return None
+
+
+def said(book) -> str:
+    """How a results folder compares with the published one, in a sentence that leads there from the
+    report; "" where there is none, or where its settings are others.
+    """
+    there = beside.published(book.kind, book.profile.name, REFERENCE)
+    if not there or not (book.out / "metrics.csv").exists():
+        return ""
+    folder = there[0]
+    link = f'<a href="../../{beside.PUBLISHED}/{folder.name}/">published reference</a>'
+    if book.profile.name == "smoke":
+        names = [each.name.rpartition("-")[2] for each in there]
+        whose = f"the {' or else the '.join(names)} profile"
+        return f"Tables and figures show the {link}, of {whose}, beside ours."
+    if book.out.name != folder.name:
+        return ""
+    found = compare(_metrics(book.out), _metrics(folder))
+    return (
+        f"Of {len(found)} numbers that the {link} has with several seeds too, "
+        f"{found.outside.sum()} lie outside of where a rerun would lie (`./run_all.sh compare`)."
+    )
+
+
+# --- Compare -------------------------------------------------------------------------------------
+
+
+def compare(ours: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
+    """Our numbers beside the reference's: where would the mean of so many seeds lie?
+
+    Parameters
+    ----------
+    ours, reference : metrics.csv, as `results.gather` returns it.
+
+    Returns
+    -------
+    DataFrame
+        exhibit, row, column, seeds and mean of both, low and high, outside: a row for each number
+        that both have and the reference has with at least two seeds. The bounds are those of a
+        prediction interval, mean ± t · s · √(1/m + 1/n) for m seeds there and n here, at 5 % for
+        all numbers together (Bonferroni), and at least a query of the test set wide: rounding on
+        another machine may exchange two neighbours.
+    """
+    here = _means(ours).add_suffix(" here")
+    both = _means(reference).add_suffix(" there").join(here, how="inner")
+    both = both[both["seeds there"] > 1]
+    m, n = both["seeds there"], both["seeds here"]
+    t = special.stdtrit(m - 1, 1 - LEVEL / max(1, len(both)) / 2)
+    half = np.maximum(t * both["sd there"] * np.sqrt(1 / m + 1 / n), _of_a_query(both))
+    low, high = both["mean there"] - half, both["mean there"] + half
+    outside = (both["mean here"] < low) | (both["mean here"] > high)
+    found = both[["seeds there", "mean there", "seeds here", "mean here"]]
+    return found.assign(low=low, high=high, outside=outside).reset_index()
+
+
+def other_verdicts(ours: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
+    """Claims that were judged in both, as claims.csv has them, and not alike: claim, there, here."""
+    here, there = (each.set_index("claim").verdict for each in (ours, reference))
+    both = pd.DataFrame({"there": there, "here": here}).loc[lambda x: x.isin(JUDGED).all(axis=1)]
+    return both[both.there != both.here].reset_index()
+
+
+def of_other_code(ours: pd.DataFrame, reference: pd.DataFrame) -> pd.Series:
+    """For each run that both lists have, as runs.csv does, whether other code computed it there."""
+    which = ["exhibit", "row", "role", "seed"]
+    here = ours.drop_duplicates(which).set_index(which)["code"]
+    there = reference.drop_duplicates(which).set_index(which)["code"]
+    both = here.index.intersection(there.index)
+    return here[both] != there[both]
+
+
+def _of_a_query(both: pd.DataFrame) -> np.ndarray:
+    """What one query more changes: a recall in percent by 100 / n, a share by 1 / n. The n of RSUM
+    counts images and captions; images are a sixth of them, and one changes RSUM the most.
+    """
+    sums = both.index.get_level_values("column").str.endswith("RSUM")
+    shares = both["mean there"].abs() <= 1
+    return np.where(sums, 600, np.where(shares, 1, 100)) / both["n there"]
+
+
+def _means(metrics: pd.DataFrame) -> pd.DataFrame:
+    """Seeds, mean, standard deviation and queries of each number."""
+    groups = metrics.groupby(ROW, sort=False)
+    found = groups["value"].agg(seeds="count", mean="mean", sd="std")
+    return found.assign(sd=found.sd.fillna(0.0), n=groups["n"].first())
+
+
+def compare_main(arguments: list[str]) -> int:
+    """``compare [FOLDER] [--reference DIR]``: 0 if nothing lies outside, 1 if something does, 2 for
+    bad input.
+    """
+    parser = argparse.ArgumentParser(
+        prog="run_all.sh compare",
+        description="Set the numbers of a results folder beside the reference's, and list those "
+        "that lie outside of where a rerun would lie, and claims with another verdict.",
+    )
+    parser.add_argument("folder", nargs="?", type=Path, help="default: the newest results")
+    parser.add_argument("--reference", type=Path, help="default: results/reference/<its name>")
+    asked = parser.parse_args(arguments)
+    try:
+        out = asked.folder or report.newest(ROOT / "results")
+        there = asked.reference or REFERENCE / out.resolve().name
+        found = compare(*(_metrics(folder) for folder in (out, there)))
+        apart, verdicts = _code(out, there), _verdicts(out, there)
+    except (ValueError, OSError) as error:
+        print(f"run_all.sh: {verbatim.message(error)}", file=sys.stderr)
+        return 2
+    outside = found[found.outside]
+    columns = [*ROW, "mean there", "low", "high", "mean here"]
+    if len(outside):
+        print(outside[columns].round(2).to_string(index=False))
+    if len(verdicts):
+        print(verdicts.to_string(index=False))
+        print(f"another verdict here: {len(verdicts)} of the claims")
+    print(
+        f"{len(outside)} of {len(found)} numbers lie outside of where a rerun would lie "
+        f"({LEVEL:.0%} for all of them together){apart}"
+    )
+    return int(len(outside) > 0)
+
+
+def _verdicts(out: Path, there: Path) -> pd.DataFrame:
+    """`other_verdicts` of two folders; none where one has not judged."""
+    files = [folder / "claims.csv" for folder in (out, there)]
+    if not all(file.exists() for file in files):
+        return pd.DataFrame()
+    return other_verdicts(*(pd.read_csv(file, keep_default_na=False) for file in files))
+
+
+def _code(out: Path, there: Path) -> str:
+    """How many runs are of other code than the reference's, in words; "" where that is not known."""
+    if not all((folder / "runs.csv").exists() for folder in (out, there)):
+        return ""
+    apart = of_other_code(*(pd.read_csv(folder / "runs.csv") for folder in (out, there)))
+    if not apart.any():
+        return ""
+    about = there / "about.json"
+    version = json.loads(about.read_text())["version"] if about.exists() else "another one"
+    return (
+        f"; {apart.sum()} of {len(apart)} runs are of other code than the reference's, which is of "
+        f"version {version}"
+    )
+
+
+def _metrics(folder: Path) -> pd.DataFrame:
+    file = folder / "metrics.csv"
+    if not file.is_file():
+        raise ValueError(f"{file}: not there; expected the numbers of a results folder")
+    found = pd.read_csv(file)
+    if lacking := {*ROW, "seed", "value", "n"} - {*found}:
+        raise ValueError(f"{file}: without {', '.join(sorted(lacking))}; expected a metrics.csv")
+    return found
+
+
+# --- Publish -------------------------------------------------------------------------------------
+
+
+def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) -> list[str]:
+    """Put what may be shown of a results folder into `to`, anew; what was left out, and why.
+
+    Of a folder that is not whole it is the papers' notebooks that are done: about.json names them, and
+    claims are judged by them alone (`judged`). Others that are in `to` stay there (`kept_parts`).
+
+    Parameters
+    ----------
+    private : pictures of the data must not be in it: they are photographs.
+    captions : texts that must not be in it, those of photographs.
+
+    Raises
+    ------
+    ValueError
+        No paper's notebook of the folder is done, it is a smoke run's or of changed settings, it shows the
+        reference that it would replace, or all that is published of these data would come to more
+        than `MOST` bytes; or it would replace a whole run by a part, or one of other settings.
+    """
+    if problem := _problem(out, to):
+        raise ValueError(f"{out}: {problem}")
+    aside = to.with_name(f".{to.name}-new")
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        aside.mkdir(parents=True)
+        said = set().union(*map(windows, captions))
+        part, told = None if parts.is_whole(out) else parts.of_folder(out), about(out)
+        kept = kept_parts.notebooks(to, part, told)
+        left = [f"{name}: {why}" for name, why in _copy(out, aside, private, said, part)]
+        durable.write(aside / "curves.csv", curves(out, part))
+        if kept:
+            kept_parts.add(to, aside, kept, (*NUMBERS, "curves"))
+            told = kept_parts.told(to, told, kept)
+        if part is not None:
+            _judge_part(out, aside, to, kept)
+        durable.write(aside / "about.json", json.dumps(told, indent=1) + "\n")
+        data = to.name.partition("-")[0]
+        others = [each for each in to.parent.glob(f"{data}-*") if each != to]
+        size = sum(_size(each) for each in [aside, *others])
+        if size > MOST:
+            raise ValueError(
+                f"{out}: {size / 1e6:.1f} MB with what else is published of {data}, "
+                f"{MOST / 1e6:g} at most"
+            )
+        shutil.rmtree(to, ignore_errors=True)
+        aside.replace(to)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return left
+
+
+def curves(out: Path, part: list[str] | None = None) -> str:
+    """The points of all curves of training that a results folder's figures show, or those of some
+    notebooks, as CSV: exhibit, arm, seed, curve, step, value.
+    """
+    files = sorted((out / "figures").glob("*-training.csv"))
+    files = [path for path in files if part is None or parts.is_shown(path.stem, part)]
+    drawn = {path.name.removesuffix("-training.csv"): pd.read_csv(path) for path in files}
+    if not drawn:
+        return ""
+    points = pd.concat(drawn, names=["exhibit"]).reset_index("exhibit").drop(columns="state")
+    return points.to_csv(index=False, float_format="%.5g")
+
+
+def _problem(out: Path, to: Path) -> str:
+    """What speaks against publishing a results folder, "" if nothing does."""
+    said = folders.settings_of(out)
+    name = f"{said['data'].partition('=')[0]}-{said['profile']}"
+    if said["profile"] == "smoke" or out.name != name:
+        return f"expected results/{name}, of a profile that decides something and its own settings"
+    if not parts.is_whole(out):
+        if not (part := parts.of_folder(out)):
+            return "no notebook of a paper is done; ./run_all.sh goes on, then publish it"
+        if wrong := parts.problem(out, part):
+            return wrong
+    for table in sorted((out / "tables").glob("*.md")):
+        if re.search(r"^\|.* reference \|", table.read_text(encoding="utf-8"), re.MULTILINE):
+            return (
+                f"{table.name} shows the reference that this would replace; remove {to} and start "
+                "./run_all.sh again, which makes tables and figures without it"
+            )
+    return ""
+
+
+def _judge_part(out: Path, to: Path, before: Path, kept: list[str]) -> None:
+    """Write the `VERDICTS` on the part of a results folder whose numbers are in `to` already, and on
+    the notebooks that are kept of what was published `before`.
+    """
+    images = out / "images.parquet"
+    claims, contrasts = judged.of_folder(to, images=images if images.exists() else None)
+    if kept:
+        contrasts = kept_parts.with_queries(contrasts, before)
+    for name, table in zip(VERDICTS, (claims, contrasts), strict=True):
+        durable.write(to / f"{name}.csv", table.to_csv(index=False, float_format="%.8g"))
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def windows(text: str) -> set[tuple[str, ...]]:
+    """Each `WORDS` words that follow one another in a text. Only letters count, a to z: tables
+    write other characters differently, and put numbers between words.
+
+    >>> sorted(windows("A dog. It's *wet*, 0.12 · it"))
+    [('a', 'dog', 'it', 's', 'wet'), ('dog', 'it', 's', 'wet', 'it')]
+    """
+    words = re.findall("[a-z]+", text.lower())
+    return set(zip(*(words[i:] for i in range(WORDS))))
+
+
+def _copy(
+    out: Path, to: Path, private: bool, said: set, part: list[str] | None
+) -> Iterator[tuple[str, str]]:
+    """Copy numbers, tables and figures; yields the names of those that may not be shown, and why.
+
+    `said` are the windows of all captions that may not be; `part` the notebooks to which it is limited.
+    """
+
+    def own(paths: Iterable[Path]) -> list[Path]:
+        return sorted(path for path in paths if part is None or parts.is_shown(path.stem, part))
+
+    names = NUMBERS if part is not None else NUMBERS + VERDICTS
+    files = [out / f"{name}.csv" for name in names]
+    files += own(path for pattern in MEASURED for path in out.glob(pattern))
+    files += own((out / "tables").glob("*.md"))
+    for path in files:
+        text, name = path.read_text(encoding="utf-8"), path.relative_to(out).as_posix()
+        if part is not None and path.stem in NUMBERS:
+            text = parts.rows(text, part)
+        if private and (_quotes(name, text) or not said.isdisjoint(windows(text))):
+            yield name, "captions"
+            continue
+        if name.startswith("tables/") and _without_ours(text):
+            yield name, "no number of ours"
+            continue
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        durable.write(to / name, text)
+    (to / "figures").mkdir()
+    for path in own((out / "figures").glob("*.png")):
+        numbers = path.with_suffix(".csv")
+        drawn = numbers.read_text(encoding="utf-8") if numbers.exists() else ""
+        if private and figures.shows_pictures(path):
+            yield f"figures/{path.name}", "pictures"
+        elif private and not said.isdisjoint(windows(drawn)):
+            yield f"figures/{path.name}", "captions"
+        elif re.match("label,mean,", drawn) and pd.read_csv(numbers)["mean"].isna().all():
+            yield f"figures/{path.name}", "no number of ours"
+        else:
+            _shrink(path, to / "figures" / path.name)
+
+
+def _without_ours(table: str) -> bool:
+    r"""Whether a table in Markdown has no row, or none with a seed.
+
+    >>> _without_ours("| a \\| b | seeds |\n| :- | ---: |\n| c | 0 |"), _without_ours("| a |\n| :- |")
+    (True, True)
+    >>> _without_ours("**a**\n\n| a | seeds |\n| :- | ---: |\n| c | 0 |\n| d | 3 |")
+    False
+    """
+    lines = [line for line in table.splitlines() if line.startswith("|")]
+    cells = [[each.strip() for each in re.split(r"(?<!\\)\|", line)] for line in lines]
+    if not cells or "seeds" not in cells[0]:
+        return 0 < len(cells) < 3
+    return all(row[cells[0].index("seeds")] == "0" for row in cells[2:])
+
+
+def _quotes(name: str, table: str) -> bool:
+    """Whether a table holds parts of captions: the explorer's, and those with a column of phrases."""
+    return name.startswith("tables/explorer-") or "| phrase " in table
+
+
+def _shrink(path: Path, to: Path) -> None:
+    """A figure as a small PNG of few colours."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        image = image.convert("RGB")
+        if image.width > WIDE:
+            size = WIDE, round(image.height * WIDE / image.width)
+            image = image.resize(size, Image.Resampling.LANCZOS)
+        few = image.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        few.save(to, optimize=True)  # which keeps the colours of small things
+
+
+def version(root: Path) -> str:
+    """The commit of a checkout, and whether its code differs from it; what is published anew was
+    taken away before and counts as no difference.
+    """
+
+    def said(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True).stdout
+
+    code = "lib", "notebooks", "data", "Snakefile", "requirements.lock"
+    changed = said("status", "--porcelain", "--", *code)
+    return said("describe", "--always").strip() + "-dirty" * bool(changed)
+
+
+def about(out: Path) -> dict:
+    """Under which circumstances a results folder was made; no path of a folder is in it."""
+    said, took = folders.settings_of(out), folders.starts_of(out)
+    return {
+        "data": said["data"].partition("=")[0],
+        "profile": said["profile"],
+        "notebooks": parts.ALL if parts.is_whole(out) else parts.of_folder(out),
+        "seeds": said["seeds"],
+        "set": {name: _without_place(value) for name, value in said["set"].items()},
+        "version": version(ROOT),  # at which it was published
+        "starts": [{k: each.get(k, "") for k in ("machine", "cores", "seconds")} for each in took],
+    }
+
+
+def _without_place(value: str) -> str:
+    """A setting's value; for a file or folder its name alone.
+
+    >>> _without_place("coco=/a/b"), _without_place("openclip:ViT-B-32/openai")
+    ('coco=b', 'openclip:ViT-B-32/openai')
+    """
+    before, mark, place = value.rpartition("=")
+    return f"{before}{mark}{Path(place).name}" if place.startswith(("/", "~", ".")) else value
+
+
+def publish_main(arguments: list[str]) -> int:
+    """``publish [FOLDER] [--again]``; returns the exit code."""
+    from alignbook.workbook import workbook
+
+    parser = argparse.ArgumentParser(
+        prog="run_all.sh publish",
+        description="Put the numbers, tables and figures of a results folder, or of those notebooks of it "
+        "that are done, into results/reference/, without pictures and captions of photographs.",
+    )
+    parser.add_argument("folder", nargs="?", type=Path, help="default: the newest results")
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="the folder is another machine's: keep its primary contrasts beside those that are "
+        "published under its name",
+    )
+    asked = parser.parse_args(arguments)
+    try:
+        out = (asked.folder or report.newest(ROOT / "results")).resolve()
+        if asked.again:
+            print(again.said(again.keep(out, REFERENCE / out.name)))
+            gallery.write()
+            return 0
+        book = workbook.load(out)
+        captions = () if book.kind == "world" else _captions(book)
+        left = publish(out, REFERENCE / out.name, book.kind != "world", captions)
+        written = gallery.write()
+    except (ValueError, OSError) as error:
+        print(f"run_all.sh: {verbatim.message(error)}", file=sys.stderr)
+        return 2
+    for each in left:
+        print(f"left out: {each}")
+    for path in written:
+        print(f"written: {path.relative_to(ROOT)}")
+    print(f"published: {REFERENCE / out.name}")
+    return 0
+
+
+def _captions(book) -> list[str]:
+    """All captions of the workbook's data."""
+    dataset = book.dataset()
+    return [each for split in dataset.splits for each in dataset.captions_of(split)]

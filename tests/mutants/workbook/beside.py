@@ -1,7 +1,0 @@
-"""Wrong versions of `alignbook.workbook.beside`."""
-
-MUTANTS = {
-    "test_beside.py": [
-        ("a part speaks for its data", 'told.get("notebooks", parts.ALL) == parts.ALL', "True")
-    ]
-}

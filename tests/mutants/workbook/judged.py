@@ -1,9 +1,0 @@
-"""Wrong versions of `alignbook.workbook.judged`."""
-
-MUTANTS = {
-    "test_published.py": [
-        ("dev chose surely", "results.trials(made))", "None)"),
-        ("times are not there", "if each.timed and (file", "if not each.timed and (file"),
-        ("an empty folder is judged", "if numbers.empty:", "if False:"),
-    ]
-}

@@ -1,7 +1,0 @@
-"""Wrong versions of `alignbook.workbook.pack`."""
-
-MUTANTS = {
-    "test_pack.py": [
-        ("times are lent for other code", "            if not apart:", "            if True:")
-    ]
-}

@@ -1,0 +1,20 @@
+"""Wrong versions of `alignbook.workbook.publishing.again`."""
+
+MUTANTS = {
+    "test_again.py": [
+        ("the other way round", "[1] for each in both]", "[1] for each in both[::-1]]"),
+        ("one spread for both", "equal_var=False", "equal_var=True"),
+        ("every claim counts", "in claims.load() if claim.primary]", "in claims.load()]"),
+        ("another claim's line", "(self.contrasts.claim == claim) & ", ""),
+        ("alike where they are not", "both.reading == both[", "both.reading != both["),
+        ("apart is by chance", '<= 0) & (both["difference high"] >= 0)', "<= 99)"),
+        (
+            "surely alike is open",
+            'verdict if verdict in WHOLE else VERDICTS[found["reading"]]',
+            'VERDICTS[found["reading"]]',
+        ),
+        ("only what is published", "if again is None:", "if again is None or here is None:"),
+        ("of all targets", "* (target in TARGETS)", "* 0"),
+        ("nothing is enough", "    if found.empty:", "    if False:"),
+    ]
+}

@@ -1,0 +1,40 @@
+"""Wrong versions of `alignbook.workbook.publishing.answers`."""
+
+MUTANTS = {
+    "test_answers.py": [
+        ("every claim's rerun", "if line.claim == claim:", "if True:"),
+        (
+            "pictures beside every answer",
+            "if row.verdict in beside.DECIDED and first.query_low < 0 < first.query_high:",
+            "if row.verdict in beside.DECIDED:",
+        ),
+        (
+            "pictures beside what is open",
+            "if row.verdict in beside.DECIDED and first.query_low < 0",
+            "if first.query_low < 0",
+        ),
+        (
+            "the sides exchanged",
+            '" minus ".join(exhibits.SIDES',
+            '" minus ".join(exhibits.SIDES[claim][::-1] or exhibits.SIDES',
+        ),
+        ("what did not train counts", "or learnt.DID_NOT_TRAIN in states", "or False"),
+        (
+            "the other side is replaced",
+            "first=with_row(asked.first))",
+            "second=with_row(asked.first))",
+        ),
+        ("seeds that both have", "np.mean([*values[term].values()])", "values[term][0]"),
+        ("of all targets", "first=contrast.first.on(there)", "first=contrast.first"),
+        ("the least alone", "(min(told), max(told))", "(min(told), min(told))"),
+        ("any rows", "if _rows(each) == _rows(asked.contrasts[0])", "if each"),
+        ("without a sign", '"+" * bool(value > 0)', '""'),
+    ],
+    "test_gallery.py": [
+        (
+            "the smallest speaks",
+            "for one in found if one.found(claim)}.values()",
+            "for one in found[::-1] if one.found(claim)}.values()",
+        )
+    ],
+}

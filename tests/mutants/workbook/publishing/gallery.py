@@ -1,0 +1,28 @@
+"""Wrong versions of `alignbook.workbook.publishing.gallery`."""
+
+MUTANTS = {
+    "test_gallery.py": [
+        ("what can't be had is testable", "if {*said} & TESTABLE:", "if {*said}:"),
+        (
+            "what the laptop said before",
+            'largest = {one.about["data"]: said',
+            "largest = {one.label: said",
+        ),
+        ("the marks exchanged", 'learnt.STILL_LEARNING: "†"', 'learnt.LEARNT: "†"'),
+        ("no test set", 'str.extract(r"^(.+) test,', 'str.extract(r"^(.+) dev,'),
+        ("curves are drawn", "and not path.stem.endswith(ASIDE)", "and path"),
+        ("single arms are drawn", "len(one.arms(exhibit)) == 1 <", "len(one.arms(exhibit)) == 0 <"),
+        ("the only arm there is", "== 1 < len(exhibits.EXHIBITS[exhibit].arms)", "== 1"),
+        (
+            "hours of the first start",
+            'sum(each["seconds"] or 0 for each in starts)',
+            'starts[0]["seconds"]',
+        ),
+        ("old answers stay", "_, _, after = rest.partition(END)", "after = rest"),
+        (
+            "written every time",
+            'if not path.exists() or path.read_text(encoding="utf-8") != text:',
+            "if True:",
+        ),
+    ]
+}

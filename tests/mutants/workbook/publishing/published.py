@@ -1,0 +1,77 @@
+"""Wrong versions of `alignbook.workbook.publishing.published`."""
+
+MUTANTS = {
+    "test_published.py": [
+        (
+            "other chapters' files",
+            "paths if part is None or parts.is_shown(path.stem, part))",
+            "paths)",
+        ),
+        ("other chapters' rows", "if part is not None and path.stem in NUMBERS:", "if False:"),
+        (
+            "an earlier start's verdicts",
+            "NUMBERS if part is not None else",
+            "NUMBERS + VERDICTS if part is not None else",
+        ),
+        (
+            "other chapters' curves",
+            "for path in files if part is None or parts.is_shown(path.stem, part)]",
+            "for path in files]",
+        ),
+        ("all data count", 'to.parent.glob(f"{data}-*")', 'to.parent.glob("[!.]*")'),
+        ("an interval of the mean", "np.sqrt(1 / m + 1 / n)", "np.sqrt(1 / m)"),
+        ("a degree of freedom more", "special.stdtrit(m - 1,", "special.stdtrit(m,"),
+        ("one-sided", "/ max(1, len(both)) / 2)", "/ max(1, len(both)))"),
+        ("each number at 5 %", "LEVEL / max(1, len(both)) / 2", "LEVEL / 2"),
+        ("what is published is code", '"--", *code)', '"--", ".")'),
+        ("changed code has no mark", ' + "-dirty" * bool(changed)', ""),
+        ("no room for a query", '1, 100)) / both["n there"]', '1, 100)) / both["n there"] * 0'),
+        ("sums are recalls", "np.where(sums, 600,", "np.where(sums, 100,"),
+        ("above alone", '(both["mean here"] < low) | ', ""),
+        ("one seed will do", 'both["seeds there"] > 1', 'both["seeds there"] > 0'),
+        (
+            "ours takes the place of theirs",
+            "_metrics(folder) for folder in (out, there)",
+            "_metrics(folder) for folder in (there, out)",
+        ),
+        ("curves: two digits", 'float_format="%.5g"', 'float_format="%.2g"'),
+        ("curves: exhibits by their files", '.removesuffix("-training.csv")', ""),
+        ("captions in tables are published", "said.isdisjoint(windows(text))", "set()"),
+        (
+            "captions in figures are published",
+            "and not said.isdisjoint(windows(drawn))",
+            "and False",
+        ),
+        ("what quotes captions is published", 'name.startswith("tables/explorer-") or', ""),
+        ("phrases are published", ' or "| phrase " in table', ""),
+        (
+            "captions as they are written",
+            're.findall("[a-z]+", text.lower())',
+            "text.lower().split()",
+        ),
+        ("pictures are published", "if private and figures", "if False and figures"),
+        ("pictures of the world are not", "if private and figures", "if figures"),
+        (
+            "what was there goes first",
+            "        if size > MOST:",
+            "        shutil.rmtree(to, ignore_errors=True)\n        if size > MOST:",
+        ),
+        ("not run is a verdict", ".loc[lambda x: x.isin(JUDGED).all(axis=1)]", ""),
+        (
+            "theirs is ours",
+            'pd.DataFrame({"there": there, "here": here})',
+            'pd.DataFrame({"there": here, "here": there})',
+        ),
+        ("equal code differs", "here[both] != there[both]", "here[both] == there[both]"),
+        ("any settings are compared", "if book.out.name != folder.name:", "if False:"),
+        ("smoke may be published", 'said["profile"] == "smoke" or ', ""),
+        ("what shows itself is published", "if re.search(", "if not re.search("),
+        ("others do not count", "[aside, *others]", "[aside]"),
+        (
+            "a part hides the rest",
+            "        if len(own := found[found.exhibit == exhibit]):\n            return own",
+            "        own = found[found.exhibit == exhibit]\n        return own if len(own) else None",
+        ),
+        ("paths are published", "Path(place).name", "place"),
+    ]
+}

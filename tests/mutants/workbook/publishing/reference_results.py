@@ -1,0 +1,14 @@
+"""Wrong versions of `alignbook.workbook.publishing.reference_results`."""
+
+MUTANTS = {
+    "test_gallery.py": [
+        (
+            "the surest contrast",
+            "ascending=against, na_position",
+            "ascending=not against, na_position",
+        ),
+        ("photographs first", 'return data != "world", data', "return data"),
+        ("hidden folders count", '"[!.]*/claims.csv"', '"*/claims.csv"'),
+        ("bars end cells", 'text.replace("|", r"\\|")', "text"),
+    ]
+}
