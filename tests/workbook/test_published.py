@@ -32,6 +32,13 @@ def metrics(values: dict, n: int = 1000) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=[*published.ROW, "metric", "seed", "value", "n"])
 
 
+def test_a_folder_without_numbers_is_named(tmp_path):
+    (tmp_path / "metrics.csv").write_text("exhibit,profile\n")
+    (tmp_path / "runs.csv").write_text("exhibit,arm\n")
+    with pytest.raises(ValueError, match=r"metrics\.csv: no numbers"):
+        judged.of_folder(tmp_path)
+
+
 def test_the_interval_of_a_rerun_by_hand():
     """Three seeds of mean 2 and s = 1 there: one seed here lies within 2 ± 4.30 · √(1/3 + 1)."""
     there = metrics({"sum": [1.0, 2.0, 3.0]})
