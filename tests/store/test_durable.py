@@ -449,7 +449,7 @@ def test_times_that_a_notebook_measured_need_no_record(out, name, stays):
 def test_settings_and_starts_are_begun_anew(out, capsys, damage):
     for name in ("settings.json", "starts.json"):
         damage(out / name)
-    assert salvage.settings_of(out) is None
+    assert folders.whole_settings(out) is None
     main_job.note_start(out, 2.0, 2, SimpleNamespace(finished=[]))
     told = capsys.readouterr().err
     assert told.count("cut or altered; set aside, it is begun anew\n") == 2
@@ -457,7 +457,7 @@ def test_settings_and_starts_are_begun_anew(out, capsys, damage):
     salvage.mend(out)  # nobody knows any more with which settings the lists were made
     assert not (out / "arms/chan-T3/hard.csv").exists()
     folders.write_settings(out / "settings.json", SETTINGS)
-    assert salvage.settings_of(out) == SETTINGS
+    assert folders.whole_settings(out) == SETTINGS
 
 
 def rename(settings: Path) -> None:

@@ -426,16 +426,16 @@ def test_the_newest_results_are_taken_unless_others_are_named(tmp_path, monkeypa
         path = results / name / "notebooks/02_data.ipynb"
         path.touch()
         os.utime(path, (1000 - age, 1000 - age))
-    assert report.newest(results).name == "world-smoke"
-    assert report.newest(results, "laptop").name == "world-laptop"
-    assert report.newest(results, "laptop", "flickr8k").name == "flickr8k-laptop"
-    assert report.newest(results, data="flickr8k").name == "flickr8k-laptop"
+    assert folders.newest(results).name == "world-smoke"
+    assert folders.newest(results, "laptop").name == "world-laptop"
+    assert folders.newest(results, "laptop", "flickr8k").name == "flickr8k-laptop"
+    assert folders.newest(results, data="flickr8k").name == "flickr8k-laptop"
     with pytest.raises(
         ValueError,
         match=r"in \*-gpu; there are: flickr8k-laptop, world-laptop, "
         r"world-smoke. ./run_all.sh --profile gpu makes some",
     ):
-        report.newest(results, "gpu")
+        folders.newest(results, "gpu")
     monkeypatch.setattr(report, "ROOT", tmp_path / "empty")
     assert command.main(["book"]) == 2
     said = capsys.readouterr()

@@ -10,6 +10,7 @@ from functools import partial
 from alignbook.core.names import PROFILES
 from alignbook.store import home
 from alignbook.workbook import lab, surroundings
+from alignbook.workbook.once import Once
 
 EPILOG = """\
 targets:
@@ -201,16 +202,3 @@ def resource(text: str) -> str:
     if not re.fullmatch(r"\w+:\w+=.+", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not RULE:NAME=VALUE")
     return text
-
-
-class Once(argparse.Action):
-    """Stores a value; a second one that differs is an error instead of the last word."""
-
-    def __call__(self, parser, namespace, value, option_string=None):
-        given = vars(namespace).setdefault("given", {})
-        if given.setdefault(self.dest, value) != value:
-            parser.error(
-                f"argument {option_string}: {given[self.dest]} and {value} are both given, "
-                "expected one of them"
-            )
-        setattr(namespace, self.dest, value)

@@ -39,10 +39,9 @@ def set_apart(settings: dict, notebooks: list[str]) -> dict:
     set: it is as the folder has it.
     """
     from alignbook.workbook import named_files
-    from alignbook.workbook.running import salvage
 
     out = results_folder(settings)
-    there = salvage.settings_of(out)
+    there = whole_settings(out)
     if there is None or not any(out.glob("notebooks/*.done")):
         return settings
     shown = [
@@ -110,6 +109,56 @@ def settings_of(out: Path) -> dict:
         f"{file}: {wrong}, expected the settings that these results were made with; start "
         "./run_all.sh again as it was started for them, which writes the file anew"
     )
+
+
+def whole_settings(out: Path) -> dict | None:
+    """What settings.json of a results folder says; None if it is not there, or was not whole and is
+    set aside.
+    """
+    said = read(out / "settings.json")
+    whole = isinstance(said, dict) and SAYS <= set(said)
+    return said if whole else None
+
+
+def read(file: Path):
+    """What a JSON file of the results says; None if it isn't there or is no longer as it was
+    written, and then it is set aside.
+    """
+    try:
+        return said_in(file)
+    except ValueError:
+        durable.set_aside(file, f"{file}: cut or altered", "it is begun anew")
+        return None
+
+
+def executed(out: Path) -> list[Path]:
+    """Executed notebooks of a results folder, in reading order."""
+    paths = [out / "notebooks" / f"{name}.ipynb" for name in exhibits.NOTEBOOKS]
+    return [path for path in paths if path.exists()]
+
+
+def newest(results: Path, profile: str | None = None, data: str = "") -> Path:
+    """The results folder, of a profile and data if they are given, that was last written to.
+
+    Raises
+    ------
+    ValueError
+        If no such folder has executed notebooks.
+    """
+    pattern = f"{data or '*'}-{profile or '*'}"
+    found = {
+        out: max(path.stat().st_mtime for path in executed(out))
+        for out in results.glob(pattern)
+        if executed(out) and (out / "settings.json").exists()
+    }
+    if not found:
+        there = sorted(out.name for out in results.glob("*-*") if executed(out))
+        command = "./run_all.sh" + (f" --profile {profile}" if profile else "")
+        raise ValueError(
+            f"{results}: no executed notebooks in {pattern}; there are: "
+            f"{', '.join(there) or 'none'}. {command} makes some"
+        )
+    return max(found, key=found.get)
 
 
 def starts_of(out: Path) -> list[dict]:

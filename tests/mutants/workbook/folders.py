@@ -20,4 +20,11 @@ MUTANTS = {
             "return file.exists() and file.stat().st_size > 0",
         ),
     ],
+    "test_report.py": [
+        (
+            "the oldest results",
+            "return max(found, key=found.get)",
+            "return min(found, key=found.get)",
+        )
+    ],
 }

@@ -24,7 +24,6 @@ from alignbook.show import figures
 from alignbook.store import durable, verbatim
 from alignbook.workbook import folders
 from alignbook.workbook.publishing import again, beside, gallery, judged, kept_parts, parts
-from alignbook.workbook.reports import report
 from alignbook.workbook.running.lent import MEASURED
 
 REFERENCE = ROOT / "results/reference"
@@ -146,7 +145,7 @@ def compare_main(arguments: list[str]) -> int:
     parser.add_argument("--reference", type=Path, help="default: results/reference/<its name>")
     asked = parser.parse_args(arguments)
     try:
-        out = asked.folder or report.newest(ROOT / "results")
+        out = asked.folder or folders.newest(ROOT / "results")
         there = asked.reference or REFERENCE / out.resolve().name
         found = compare(*(_metrics(folder) for folder in (out, there)))
         apart, verdicts = _code(out, there), _verdicts(out, there)
@@ -442,7 +441,7 @@ def publish_main(arguments: list[str]) -> int:
     )
     asked = parser.parse_args(arguments)
     try:
-        out = (asked.folder or report.newest(ROOT / "results")).resolve()
+        out = (asked.folder or folders.newest(ROOT / "results")).resolve()
         if asked.again:
             print(again.said(again.keep(out, REFERENCE / out.name)))
             gallery.write()

@@ -28,7 +28,7 @@ INPUTS = ("settings.json", "starts.json", "runs.csv")  # besides the notebooks
 
 def asked_for(command: str, description: str, arguments: list[str]) -> argparse.Namespace:
     """The folder, profile and data that a command on one results folder names."""
-    from alignbook.workbook.command import Once
+    from alignbook.workbook.once import Once
 
     parser = argparse.ArgumentParser(
         prog=f"run_all.sh {command}", allow_abbrev=False, description=description
@@ -65,36 +65,12 @@ def main(arguments: list[str]) -> int:
     began = time.monotonic()
     try:
         kind = asked.data.partition("=")[0]
-        page = build(asked.folder or newest(ROOT / "results", asked.profile, kind))
+        page = build(asked.folder or folders.newest(ROOT / "results", asked.profile, kind))
         print(f"report: {os.path.relpath(page)}, {time.monotonic() - began:.0f} s")
     except (ValueError, OSError) as error:
         print(f"run_all.sh: {verbatim.message(error)}", file=sys.stderr)
         return 2
     return 0
-
-
-def newest(results: Path, profile: str | None = None, data: str = "") -> Path:
-    """The results folder, of a profile and data if they are given, that was last written to.
-
-    Raises
-    ------
-    ValueError
-        If no such folder has executed notebooks.
-    """
-    pattern = f"{data or '*'}-{profile or '*'}"
-    found = {
-        out: max(path.stat().st_mtime for path in report_notebooks.executed(out))
-        for out in results.glob(pattern)
-        if report_notebooks.executed(out) and (out / "settings.json").exists()
-    }
-    if not found:
-        there = sorted(out.name for out in results.glob("*-*") if report_notebooks.executed(out))
-        command = "./run_all.sh" + (f" --profile {profile}" if profile else "")
-        raise ValueError(
-            f"{results}: no executed notebooks in {pattern}; there are: "
-            f"{', '.join(there) or 'none'}. {command} makes some"
-        )
-    return max(found, key=found.get)
 
 
 def made_from(out: Path) -> str:
@@ -110,7 +86,7 @@ def made_from(out: Path) -> str:
         said = folders.settings_of(out)
         references = beside.published(said["data"].partition("=")[0], said["profile"])
         inputs += [reference / "metrics.csv" for reference in references]
-    for path in (*STYLE.iterdir(), *inputs, *report_notebooks.executed(out)):
+    for path in (*STYLE.iterdir(), *inputs, *folders.executed(out)):
         done = path.with_suffix(".done").exists()
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         digest.update(f"{path.name} {done} {content}".encode())
@@ -138,7 +114,7 @@ def build(out: Path) -> Path:
 
     home.needs_checkout("the report")
     out = out.resolve()
-    if not report_notebooks.executed(out):
+    if not folders.executed(out):
         raise ValueError(f"{out}/notebooks: nothing to report on; ./run_all.sh fills it")
     book = opened(out)
     with open(out / ".report.lock", "a") as lock:
@@ -229,7 +205,7 @@ def write_pages(book, target: Path) -> None:
 
     target.mkdir(parents=True)
     problems = {}  # "" for a notebook that ran to its end
-    front, executed = None, report_notebooks.executed(book.out)
+    front, executed = None, folders.executed(book.out)
     others = {"index.ipynb", *(path.name for path in executed)}
     for path in executed:
         copy = target / path.name

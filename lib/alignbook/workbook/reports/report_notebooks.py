@@ -9,7 +9,7 @@ from pathlib import Path
 
 from alignbook import ROOT
 from alignbook.store import verbatim
-from alignbook.workbook import exhibits, folders
+from alignbook.workbook import folders
 from alignbook.workbook.running import execute
 
 FOLDED = {  # tags of cells whose code is folded, and what stands there instead
@@ -18,12 +18,6 @@ FOLDED = {  # tags of cells whose code is folded, and what stands there instead
     "solution": "A solution",
 }
 LINK = re.compile(r"\[([^\]]+)\]\((\w+\.ipynb)\)")  # in Markdown, from notebook to notebook
-
-
-def executed(out: Path) -> list[Path]:
-    """Executed notebooks of a results folder, in reading order."""
-    paths = [out / "notebooks" / f"{name}.ipynb" for name in exhibits.NOTEBOOKS]
-    return [path for path in paths if path.exists()]
 
 
 def has_api(out: Path) -> bool:

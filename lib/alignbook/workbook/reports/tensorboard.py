@@ -19,6 +19,7 @@ from alignbook.core.names import slug
 from alignbook.evidence import learnt
 from alignbook.show import curves
 from alignbook.store import runs
+from alignbook.workbook import folders
 from alignbook.workbook.reports import report, report_curves
 
 TAGS = {"loss": "loss", "rate": "learning_rate", "dev": "dev_RSUM"}  # a viewer takes no spaces
@@ -33,7 +34,7 @@ def main(arguments: list[str]) -> int:
     )
     try:
         kind = asked.data.partition("=")[0]
-        out = asked.folder or report.newest(ROOT / "results", asked.profile, kind)
+        out = asked.folder or folders.newest(ROOT / "results", asked.profile, kind)
         tell(out)
     except (ValueError, OSError) as error:
         print(f"run_all.sh: {error}", file=sys.stderr)

@@ -17,7 +17,7 @@ from alignbook import ROOT
 from alignbook.core.names import slug
 from alignbook.store import durable, progress, ranks, verbatim
 from alignbook.workbook import arm_runs, chapters, exhibits, folders, surroundings, workbook
-from alignbook.workbook.running import alone, gpu_locks, lent, salvage
+from alignbook.workbook.running import alone, gpu_locks, lent
 from alignbook.workbook.running.graph import title
 from alignbook.workbook.workbook import Workbook
 
@@ -236,7 +236,7 @@ KINDS = {job.__name__: job for job in JOBS}
 
 def wanted(kind: str, out: Path) -> tuple[str, int]:
     """On which device and on how many processes a job of a kind computes, as settings.json says."""
-    said = salvage.settings_of(out) or {"device": "cpu"}
+    said = folders.whole_settings(out) or {"device": "cpu"}
     together = kind in gpu_locks.TOGETHER and len(said) > 1
     return said["device"], folders.profile_of(said).processes if together else 1
 

@@ -272,9 +272,8 @@ def machine(place: cluster.Place = cluster.HERE) -> str:
 
 def starts_of(out: Path) -> list[dict]:
     """Earlier starts that filled a results folder."""
-    from alignbook.workbook.running import salvage
 
-    return salvage.read(out / "starts.json") or []
+    return folders.read(out / "starts.json") or []
 
 
 def note_start(

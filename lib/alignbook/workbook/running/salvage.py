@@ -35,34 +35,14 @@ MADE = (
 WRITTEN = {"90_claims": ("claims.csv", "contrasts.csv")}
 
 
-def settings_of(out: Path) -> dict | None:
-    """What settings.json of a results folder says; None if it is not there, or was not whole and is
-    set aside.
-    """
-    said = read(out / "settings.json")
-    whole = isinstance(said, dict) and folders.SAYS <= set(said)
-    return said if whole else None
-
-
-def read(file: Path):
-    """What a JSON file of the results says; None if it isn't there or is no longer as it was
-    written, and then it is set aside.
-    """
-    try:
-        return folders.said_in(file)
-    except ValueError:
-        durable.set_aside(file, f"{file}: cut or altered", "it is begun anew")
-        return None
-
-
 def mend(out: Path) -> None:
     """Set aside what is broken in a results folder, and of the runs and data it was made from."""
-    read(out / "starts.json")
+    folders.read(out / "starts.json")
     _drop_broken_records(out)
     _mend_written(out)
     # Without settings nobody knows which lists are of these: see `results.there`.
     lists = [*out.glob("arms/*/*.csv"), *out.glob("seeds/*.csv")]
-    unknown = [] if settings_of(out) else lists
+    unknown = [] if folders.whole_settings(out) else lists
     for file in sorted(path for pattern in MADE for path in out.glob(pattern)):
         if not _is_whole(file):
             shown = file.with_suffix(".ipynb") if file.suffix == ".done" else file

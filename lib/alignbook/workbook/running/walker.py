@@ -81,9 +81,9 @@ def finish(
 
 def write_report(settings: dict, seen: live.View) -> int:
     """Put the report of some results together, if they have notebooks that it lacks."""
-    from alignbook.workbook.reports import report, report_notebooks
+    from alignbook.workbook.reports import report
 
     out = folders.results_folder(settings)
-    if not report_notebooks.executed(out) or report.is_current(out):
+    if not folders.executed(out) or report.is_current(out):
         return 0
     return finish([sys.executable, "-m", "alignbook", "book", str(out)], seen)

@@ -17,10 +17,5 @@ MUTANTS = {
             'text.replace(f"({MAP}.ipynb)", "(index.ipynb)")',
             "text",
         ),
-        (
-            "report: the oldest results",
-            "return max(found, key=found.get)",
-            "return min(found, key=found.get)",
-        ),
     ]
 }
