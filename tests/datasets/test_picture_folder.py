@@ -2,6 +2,11 @@
 
 import json
 import os
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -156,6 +161,41 @@ def test_what_is_not_decoded_says_why(tmp_path, monkeypatch, mode, size, words):
     with pytest.raises(DataError, match=f"none of 1 files can be decoded.*x.png, for: {words}"):
         picture_folder.prepare(tmp_path / "in", tmp_path / "out", SIZE)
     assert not [path for path in (tmp_path / "out").iterdir() if path.is_dir()]
+
+
+def test_of_large_pictures_no_more_are_decoded_at_once_than_one_may_be(monkeypatch):
+    """Two of the largest one after the other, many small ones together; nobody waits for ever."""
+    at_work, most, lock = Counter(), Counter(), threading.Lock()
+
+    def decode(pixels):
+        with prepared.room_for(pixels):
+            with lock:
+                at_work[pixels] += 1
+                most[pixels] = max(most[pixels], at_work[pixels])
+            time.sleep(0.02)
+            with lock:
+                at_work[pixels] -= 1
+
+    largest, half, small = prepared.MOST_PIXELS, prepared.MOST_PIXELS // 2, 1000
+    for pixels in (largest, half, small):
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(decode, [pixels] * 8))
+    assert (most[largest], most[half]) == (1, 2) and most[small] > 2
+    with ThreadPoolExecutor(8) as pool:  # of all sizes
+        list(pool.map(decode, [half + 1, largest, small, half, half + 1, largest] * 3))
+
+
+@pytest.mark.parametrize("decode", ("prepared", "picture_folder"))
+def test_pictures_wait_for_their_room(tmp_path, monkeypatch, decode):
+    asked = []
+    monkeypatch.setattr(prepared, "room_for", lambda n: asked.append(n) or nullcontext())
+    monkeypatch.setattr(picture_folder, "room_for", prepared.room_for)
+    Image.new("RGB", (30, 40)).save(tmp_path / "x.png")
+    if decode == "prepared":
+        prepared.decode(tmp_path, ["x.png"], np.zeros((1, 8, 8, 3), np.uint8))
+    else:
+        picture_folder.square(tmp_path / "x.png", 8)
+    assert asked == [1200]
 
 
 def test_a_pipe_is_skipped_and_not_waited_for(folder, tmp_path):

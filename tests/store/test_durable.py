@@ -535,6 +535,12 @@ def test_settings_that_are_not_whole_are_named_where_they_are_asked_for(out, ask
     assert (out / "settings.json").read_bytes() == octets  # whoever only reads changes nothing
 
 
+def test_settings_that_are_a_pipe_are_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "settings.json")
+    with pytest.raises(DataError, match="/settings.json: cut or altered"):
+        folders.settings_of(tmp_path)
+
+
 def test_a_notebook_names_the_settings_it_cannot_read(out, monkeypatch):
     """One that is opened without a profile, whatever is changed in it."""
     empty(out / "settings.json")

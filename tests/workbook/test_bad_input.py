@@ -908,6 +908,14 @@ ARO_FILE = "visual_genome_relation.json"
 CASES = {
     "flickr8k": [
         Row(
+            "a pipe where a split file of another form would be",
+            lambda folder: os.mkfifo(folder / JSON),
+            JSON,
+            "no regular file",
+            "expected one, or nothing of that name",
+            "put it there or remove it",
+        ),
+        Row(
             "a photograph is missing",
             lose("Images/a.jpg"),
             f"{TRAIN}, row 1",
@@ -1688,6 +1696,13 @@ CASES = {
         ),
         Row("zero bytes", put("dev_ims.npy", b""), "dev_ims.npy", "not a whole .npy file", NPY),
         Row("cut short", half("dev_ims.npy"), "dev_ims.npy", "not a whole .npy file", NPY),
+        Row(
+            "names on a disk that is not there",
+            instead("dev_ids.txt", lambda path: path.symlink_to(path.with_name("nowhere.txt"))),
+            "dev_ids.txt",
+            "no regular file",
+            "expected one, or nothing of that name",
+        ),
         Row(
             "a folder in the place of the features",
             folder_instead("dev_ims.npy"),
@@ -2982,6 +2997,12 @@ CASES = {
         Row(
             "regions that never end",
             lambda folder: os.mkfifo(folder / "regions.npz"),
+            "regions.npz",
+            "no regular file, expected one",
+        ),
+        Row(
+            "regions on a disk that is not there",
+            lambda folder: (folder / "regions.npz").symlink_to(folder / "nowhere.npz"),
             "regions.npz",
             "no regular file, expected one",
         ),

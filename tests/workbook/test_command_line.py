@@ -95,6 +95,12 @@ TWICE = [  # an option, and two values that it can't both have
         ),
         (["--set", "test_images=10"], ["10 images in split test", "--set test_images=11 or more"]),
         (["--jobs", "two"], ["--jobs", "'two'"]),
+        (["--set-resources", "bases:mem_mb=1"], ["no rule bases", "data, base"]),
+        (["--set-resources", "base:mem_mb=much"], ["base:mem_mb=much", "whole number of MB"]),
+        (
+            ["--set-resources", "base:mem_mb=1", "--set-resources", "base:mem_mb=2"],
+            ["base:mem_mb", "1 and 2 are both given"],
+        ),
         (
             ["--set", "parser=no_such_pipeline"],
             ["--set parser=no_such_pipeline", "neither an installed"],
@@ -761,6 +767,17 @@ def test_lock_of_a_dead_set_up_is_broken(set_up):
     (lock / "pid").write_bytes(ended.stdout)
     assert set_up.run().returncode == 0
     assert not lock.exists()
+
+
+def test_nobody_needs_to_listen():
+    """Standard output may be closed before the start, as by `>&-`."""
+    code = (
+        "import sys; from alignbook.workbook import command\n"
+        "from alignbook.workbook.running import main_job\n"
+        "main_job.run = lambda _: print('x')\nsys.stdout = None\nsys.exit(command.main([]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
 
 
 def test_named_environment_is_installed_into_not_remade(set_up, tmp_path):

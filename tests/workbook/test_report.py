@@ -404,6 +404,21 @@ def test_a_notebook_that_ends_or_goes_is_noticed(out, built):
     aside.rename(out / "notebooks/02_data.ipynb")
 
 
+def test_a_page_that_was_cut_is_made_again(tmp_path, built, out):
+    copy = tmp_path / "world-smoke"
+    shutil.copytree(out, copy)
+    assert report.is_current(copy)
+    page = copy / "report/02_data.html"
+    whole = page.read_bytes()
+    for wrong in (b"", whole[: len(whole) // 2]):
+        page.write_bytes(wrong)
+        assert not report.is_current(copy)
+    page.unlink()
+    assert not report.is_current(copy)
+    page.write_bytes(whole)
+    assert report.is_current(copy)
+
+
 def test_a_build_that_fails_leaves_the_old_report(tmp_path, built, out, monkeypatch):
     copy = tmp_path / "world-smoke"
     shutil.copytree(out, copy)

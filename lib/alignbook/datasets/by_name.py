@@ -34,6 +34,7 @@ from alignbook.datasets import (
     prepared,
     regions,
 )
+from alignbook.datasets.files import irregular
 from alignbook.datasets.photographs import Collection, shorten
 from alignbook.datasets.prepared import SPLITS, Dataset
 from alignbook.errors import DataError
@@ -256,6 +257,8 @@ def _read(
                 "./run_all.sh unpack FILE DIR first"
             )
         return Collection(name, folder, [], {}, {}, {}, problems=[f"{folder}: {wrong}"])
+    if name not in precomp.SIZES and (odd := irregular(folder)):
+        return Collection(name, folder, [], {}, {}, {}, problems=odd)
     if name in precomp.SIZES:
         found = precomp.read(folder, name)
         if limits is not None and not found.problems:
@@ -272,11 +275,6 @@ def _read(
         found = flickr8k.read(folder)
     else:
         found = karpathy.read(folder, name)
-    for path in (folder / file for file in regions.FILES):
-        if path.exists() and not path.is_file():  # otherwise it would count as none
-            found.problems.append(
-                f"{path}: no regular file, expected one; put region features there"
-            )
     found.regions = regions.find(folder)
     if found.regions and not found.problems:
         listed = [path for split in SPLITS for path in found.splits[split]]

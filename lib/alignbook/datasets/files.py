@@ -11,6 +11,19 @@ from pathlib import Path, PurePosixPath
 from alignbook.errors import DataError
 from alignbook.store import durable
 
+LISTED = (".json", ".csv", ".txt", ".tsv", ".npy", ".npz")
+
+
+def irregular(folder: Path) -> list[str]:
+    """What is wrong with a folder's lists and tables that are no regular files, or links to nothing:
+    whoever looks for a file would not see them.
+    """
+    odd = (each for each in folder.iterdir() if each.suffix in LISTED and not each.is_file())
+    return [
+        f"{each}: no regular file, expected one, or nothing of that name; put it there or remove it"
+        for each in sorted(odd)
+    ]
+
 
 def load_json(path: Path, kind: type, remedy: str, keys_name_items: bool = False):
     """What a JSON file holds; a list or dict, as ``kind`` says, with something in it.

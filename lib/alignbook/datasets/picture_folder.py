@@ -18,7 +18,15 @@ from stat import S_ISREG
 import numpy as np
 
 from alignbook.datasets.files import check_regular
-from alignbook.datasets.prepared import FORMATS, MOST_PIXELS, SPLITS, Dataset, is_whole, progress
+from alignbook.datasets.prepared import (
+    FORMATS,
+    MOST_PIXELS,
+    SPLITS,
+    Dataset,
+    is_whole,
+    progress,
+    room_for,
+)
 from alignbook.errors import DataError
 from alignbook.store import contents, durable, fingerprint, verbatim
 
@@ -93,15 +101,16 @@ def square(path: Path, size: int) -> np.ndarray:
         if picture.mode[0] in "IF":  # conversion would cut off all above 255: white
             raise ValueError(f"more than 8 bits a pixel, mode {picture.mode}")
         picture.draft("RGB", tuple(math.ceil(2 * size * side / shorter) for side in picture.size))
-        upright = ImageOps.exif_transpose(picture)
-        if upright.has_transparency_data:
-            upright = upright.convert("RGBA")
-            upright = Image.alpha_composite(Image.new("RGBA", upright.size, "white"), upright)
-        upright = upright.convert("RGB")
-    width, height = (int(size * side / min(upright.size)) for side in upright.size)
-    x0, y0 = round((width - size) / 2), round((height - size) / 2)
-    smaller = upright.resize((width, height), Image.Resampling.BICUBIC)
-    return np.asarray(smaller.crop((x0, y0, x0 + size, y0 + size)))
+        with room_for(picture.width * picture.height):
+            upright = ImageOps.exif_transpose(picture)
+            if upright.has_transparency_data:
+                upright = upright.convert("RGBA")
+                upright = Image.alpha_composite(Image.new("RGBA", upright.size, "white"), upright)
+            upright = upright.convert("RGB")
+            width, height = (int(size * side / min(upright.size)) for side in upright.size)
+            x0, y0 = round((width - size) / 2), round((height - size) / 2)
+            smaller = upright.resize((width, height), Image.Resampling.BICUBIC)
+            return np.asarray(smaller.crop((x0, y0, x0 + size, y0 + size)))
 
 
 def prepare(folder: Path, root: Path, size: int, extra: int = 0) -> Dataset:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -314,6 +315,8 @@ def _read_split(found: Precomp, split: str, file: str, sizes: dict) -> None:
             "for features of your own"
         )
     _check_sample(ims, features, step, problems)
+    if os.path.lexists(ids) and not ids.is_file():  # otherwise names would be made up
+        problems.append(f"{ids}: no regular file, expected one, or nothing of that name; {REMEDY}")
     names = _names(ids, n, problems) if ids.is_file() else [f"{file}-{i:06}" for i in range(n)]
     found.names[split], found.captions[split] = names, captions
     found.files[split], found.steps[split] = ims, step

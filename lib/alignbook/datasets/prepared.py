@@ -13,8 +13,10 @@ import json
 import os
 import shutil
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +32,9 @@ SPLITS = ("train", "dev", "test")
 CAPTIONS_PER_IMAGE = 5
 # What a photograph may be. Others that Pillow knows start programs (EPS) or hold no picture.
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
-MOST_PIXELS = 64_000_000  # of a photograph: 256 MB once decoded
+MOST_PIXELS = 64_000_000  # of a photograph, and of all that are decoded at once: 256 MB
+SHARES = 8  # of those, of which a photograph takes as many as it needs
+_free, _taking = threading.Semaphore(SHARES), threading.Lock()
 
 
 class RegionFeatures:
@@ -398,26 +402,8 @@ def _square(path: Path, size: int, box: list[int] | None, fit: str, item: str) -
                 )
             if picture.mode[0] in "IF":  # conversion would cut off all above 255: white
                 raise ValueError(f"more than 8 bits a pixel, mode {picture.mode}")
-            if box:  # not drafted, which would change the scale that the box is in
-                width, height = picture.size
-                x0, y0, x1, y1 = box
-                inside = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
-                if inside[0] >= inside[2] or inside[1] >= inside[3]:
-                    raise DataError(
-                        f"{path}, {item}: crop box {box} outside its {width} × {height} pixels, "
-                        "expected one inside: the photograph must have its original size"
-                    )
-                picture = picture.crop(inside)
-            elif fit == "squash":
-                picture.draft("RGB", (2 * size, 2 * size))
-            picture = picture.convert("RGB")
-            if fit == "crop":  # the shorter side to size, then the middle
-                width, height = (int(size * s / min(picture.size)) for s in picture.size)
-                x0, y0 = round((width - size) / 2), round((height - size) / 2)
-                square = picture.resize((width, height), Image.Resampling.BICUBIC)
-                square = square.crop((x0, y0, x0 + size, y0 + size))
-            else:
-                square = picture.resize((size, size), Image.Resampling.BILINEAR)
+            with room_for(picture.width * picture.height):
+                square = _cut(picture, size, box, fit, f"{path}, {item}")
     except DataError:
         raise
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
@@ -426,6 +412,44 @@ def _square(path: Path, size: int, box: list[int] | None, fit: str, item: str) -
             "fresh copy from the data set's archive in its place"
         ) from error
     return np.asarray(square)
+
+
+def _cut(picture, size: int, box: list[int] | None, fit: str, item: str):
+    """An open photograph, or what a box shows of it, as a square of that size."""
+    from PIL import Image
+
+    if box:  # not drafted, which would change the scale that the box is in
+        width, height = picture.size
+        x0, y0, x1, y1 = box
+        inside = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
+        if inside[0] >= inside[2] or inside[1] >= inside[3]:
+            raise DataError(
+                f"{item}: crop box {box} outside its {width} × {height} pixels, "
+                "expected one inside: the photograph must have its original size"
+            )
+        picture = picture.crop(inside)
+    elif fit == "squash":
+        picture.draft("RGB", (2 * size, 2 * size))
+    picture = picture.convert("RGB")
+    if fit != "crop":
+        return picture.resize((size, size), Image.Resampling.BILINEAR)
+    width, height = (int(size * s / min(picture.size)) for s in picture.size)
+    x0, y0 = round((width - size) / 2), round((height - size) / 2)
+    picture = picture.resize((width, height), Image.Resampling.BICUBIC)  # the shorter side to size
+    return picture.crop((x0, y0, x0 + size, y0 + size))  # then the middle
+
+
+@contextmanager
+def room_for(pixels: int):
+    """Wait until so many pixels may be decoded: of all threads together, MOST_PIXELS at a time."""
+    needed = min(SHARES, -(-pixels * SHARES // MOST_PIXELS))
+    with _taking:  # one at a time: two that have half of what they need would wait for ever
+        for _ in range(needed):
+            _free.acquire()
+    try:
+        yield
+    finally:
+        _free.release(needed)
 
 
 def progress(items, total: int, what: str):

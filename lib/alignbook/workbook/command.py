@@ -104,6 +104,7 @@ def do(arguments: list[str]) -> int:
         from alignbook.workbook.packs import pack
 
         return pack.main(arguments)
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # closed by who started this
     sys.stdout.reconfigure(line_buffering=True, errors="replace")  # what is said is said at once
     try:
         asked = parser().parse_args(arguments)

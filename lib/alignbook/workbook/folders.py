@@ -203,7 +203,7 @@ def said_in(file: Path):
         It is not as it was written, or no JSON.
     """
     try:
-        if durable.is_sound(file):
+        if (file.is_file() or not file.exists()) and durable.is_sound(file):
             return json.loads(file.read_bytes())
     except FileNotFoundError:
         return None

@@ -26,4 +26,10 @@ MUTANTS = {
             'wrong = ""',
         ),
     ],
+    "test_picture_folder.py": [
+        ("all at once", "for _ in range(needed):", "for _ in range(0):"),
+        ("room is never given back", "_free.release(needed)", "_free.release(1)"),
+        ("half of what is needed is held by each", "    with _taking:", "    if True:"),
+        ("nobody waits for room", "with room_for(picture.width * picture.height):", "if True:"),
+    ],
 }

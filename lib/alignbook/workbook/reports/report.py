@@ -94,9 +94,17 @@ def made_from(out: Path) -> str:
 
 
 def is_current(out: Path) -> bool:
-    """Whether the report in a results folder shows what the folder holds."""
+    """Whether the report in a results folder shows what the folder holds, and is as it was written."""
     stamp = out / "report" / "made-from.txt"
-    return stamp.exists() and stamp.read_text() == made_from(out)
+    return stamp.exists() and stamp.read_text() == f"{made_from(out)} {_sizes(out / 'report')}"
+
+
+def _sizes(folder: Path) -> str:
+    """Hash of how long the pages of a report are: a disk or an editor may have cut them."""
+    files = sorted(each for each in folder.rglob("*") if each.is_file())
+    said = [f"{each.relative_to(folder)} {each.stat().st_size}" for each in files]
+    kept = [line for line in said if not line.startswith("made-from.txt ")]
+    return hashlib.sha256("\n".join(kept).encode()).hexdigest()
 
 
 def build(out: Path) -> Path:
@@ -131,7 +139,8 @@ def build(out: Path) -> Path:
                 said += api.put(aside / "html" / "api", out / "report" / "api")
             for words in said:
                 print(f"  report: {verbatim.line(words)}")
-            (aside / "html" / "made-from.txt").write_text(stamp)
+            html = aside / "html"
+            (html / "made-from.txt").write_text(f"{stamp} {_sizes(html)}")
             shutil.rmtree(out / "report", ignore_errors=True)
             durable.replace(aside / "html", out / "report")
             shutil.rmtree(aside)

@@ -123,7 +123,26 @@ def chosen(asked: argparse.Namespace) -> Place:
         )
     if name == "slurm" and not asked.dry_run and not shutil.which("sbatch"):
         raise Refused("--executor slurm: there is no sbatch here: start where jobs are submitted")
+    _check_resources(asked.set_resources)
     return Place(name, tuple(asked.set_resources))
+
+
+def _check_resources(given: list[str]) -> None:
+    """`Refused` unless each RULE:NAME=VALUE is of a rule that there is, and has one value."""
+    known = re.findall(r"^ *rule (\w+):", (ROOT / "Snakefile").read_text("utf-8"), re.MULTILINE)
+    said = {}
+    for each in given:
+        resource, _, value = each.partition("=")
+        rule, _, name = resource.partition(":")
+        if rule not in known:
+            raise Refused(f"--set-resources {each}: no rule {rule}; there are: {', '.join(known)}")
+        if name == "mem_mb" and not value.isdigit():
+            raise Refused(f"--set-resources {each}: expected a whole number of MB")
+        if said.setdefault(resource, value) != value:
+            raise Refused(
+                f"--set-resources {resource}: {said[resource]} and {value} are both given, "
+                "expected one of them"
+            )
 
 
 def installed() -> list[str]:

@@ -3,7 +3,11 @@
 MUTANTS = {
     "test_report.py": [
         ("report: never current", "return stamp.exists() and", "return False and"),
-        ("report: always current once built", " and stamp.read_text() == made_from(out)", ""),
+        (
+            "report: always current once built",
+            " and stamp.read_text() == f\"{made_from(out)} {_sizes(out / 'report')}\"",
+            "",
+        ),
         ("report: what runs hold doesn't count", '"starts.json", "runs.csv")', '"starts.json")'),
         (
             "report: the old one goes first",
