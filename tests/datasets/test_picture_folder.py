@@ -2,11 +2,10 @@
 
 import json
 import os
-import threading
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from threading import Lock, Thread
 
 import numpy as np
 import pytest
@@ -165,7 +164,7 @@ def test_what_is_not_decoded_says_why(tmp_path, monkeypatch, mode, size, words):
 
 def test_of_large_pictures_no_more_are_decoded_at_once_than_one_may_be(monkeypatch):
     """Two of the largest one after the other, many small ones together; nobody waits for ever."""
-    at_work, most, lock = Counter(), Counter(), threading.Lock()
+    at_work, most, lock = Counter(), Counter(), Lock()
 
     def decode(pixels):
         with prepared.room_for(pixels):
@@ -176,13 +175,19 @@ def test_of_large_pictures_no_more_are_decoded_at_once_than_one_may_be(monkeypat
             with lock:
                 at_work[pixels] -= 1
 
+    def all_at_once(sizes):
+        threads = [Thread(target=decode, args=(each,), daemon=True) for each in sizes]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join(timeout=3)
+        assert not any(each.is_alive() for each in threads)
+
     largest, half, small = prepared.MOST_PIXELS, prepared.MOST_PIXELS // 2, 1000
     for pixels in (largest, half, small):
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(decode, [pixels] * 8))
+        all_at_once([pixels] * 8)
     assert (most[largest], most[half]) == (1, 2) and most[small] > 2
-    with ThreadPoolExecutor(8) as pool:  # of all sizes
-        list(pool.map(decode, [half + 1, largest, small, half, half + 1, largest] * 3))
+    all_at_once([half + 1, largest, small, half, half + 1, largest] * 3)
 
 
 @pytest.mark.parametrize("decode", ("prepared", "picture_folder"))

@@ -8,7 +8,8 @@ MUTANTS = {
     "test_durable.py": [
         (
             "starts that were altered are believed",
-            "        if durable.is_sound(file):\n            return json.loads(file.read_bytes())\n"
+            "        if (file.is_file() or not file.exists()) and durable.is_sound(file):\n"
+            "            return json.loads(file.read_bytes())\n"
             "    except FileNotFoundError:\n        return None",
             "        return json.loads(file.read_bytes())\n"
             "    except FileNotFoundError:\n        return None",
