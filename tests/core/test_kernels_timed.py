@@ -17,9 +17,9 @@ DRAWS = (
     4  # of the data: where its memory happens to lie makes a fifth, for as long as it lies there
 )
 # By threads. With one, on cores with 512 KB of second cache, hard coding at d = 256 takes 1.14 to 1.17
-# of its 1.15; with two it was seen to take 1.36, soft coding 1.90 of 1.8. The benchmark tells such
-# misses: this only keeps them from growing.
-ROOM = {1: 1.08, 2: 1.25}
+# of its 1.15. With two, of so few pairs and where waiting threads spin, it takes up to 1.4; as
+# run_all.sh starts it 1.05 to 1.21. The benchmark tells misses: this keeps them from growing.
+ROOM, SPINNING = {1: 1.08, 2: 1.14}, 1.25
 # What is asked, by width: the work, the most that it may take, the data.
 SMALL, SETS = bench.Size(images=128, captions=128), bench.Size(sets=800)
 WORK = {
@@ -71,7 +71,8 @@ def test_a_kernel_takes_no_more_than_its_bar(name, d, threads):
     data = draw(d, "cpu")
     if threads == 2 and (os.cpu_count() < 2 or busy(data, product) < 1.6):
         skip_unless_required("cores", "two threads have no two free cores here")
-    most, found = ROOM[threads] * bars[d], []
+    room = SPINNING if (name, threads) == ("hard coding", 2) else ROOM[threads]
+    most, found = room * bars[d], []
     for data in (draw(d, "cpu") for _ in range(DRAWS)):
         ours, floors = [], []
         while len(ours) < MOST:
