@@ -1,7 +1,7 @@
 """docs/gallery.md and the answers in README.md: what the reference results show, exhibit by exhibit.
 
-``./run_all.sh publish`` writes both anew, as ``python -m alignbook.workbook.publishing.gallery`` does; the tests see
-that they are current. Nothing is in them that is not in results/reference/ or in a notebook.
+``./run_all.sh publish`` writes both anew, as ``python -m alignbook.workbook.publishing.gallery`` does;
+the tests see that they are current. Nothing is in them that is not in results/reference/ or in a notebook.
 """
 
 import functools

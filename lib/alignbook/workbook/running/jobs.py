@@ -1,4 +1,4 @@
-"""The jobs the graph is made of: `python -m alignbook.workbook.running.jobs KIND [NAME…] --out RESULTS`.
+"""The graph's jobs: `python -m alignbook.workbook.running.jobs KIND [NAME…] --out RESULTS`.
 
 Each leaves files under the results folder, written aside and renamed, and prints one line.
 """
