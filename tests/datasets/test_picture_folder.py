@@ -203,6 +203,16 @@ def test_pictures_wait_for_their_room(tmp_path, monkeypatch, decode):
     assert asked == [1200]
 
 
+def test_a_drafted_picture_asks_for_the_room_of_its_draft_only(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(prepared, "room_for", lambda n: asked.append(n) or nullcontext())
+    Image.new("RGB", (640, 320)).save(tmp_path / "x.jpg")
+    images = np.zeros((1, 40, 40, 3), np.uint8)
+    prepared.decode(tmp_path, ["x.jpg"], images)
+    prepared.decode(tmp_path, ["x.jpg"], images, [[0, 0, 640, 320]])
+    assert asked == [160 * 80, 640 * 320]
+
+
 def test_a_pipe_is_skipped_and_not_waited_for(folder, tmp_path):
     os.mkfifo(folder / "pipe.jpg")
     dataset = picture_folder.prepare(folder, tmp_path / "out", SIZE)

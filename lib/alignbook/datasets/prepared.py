@@ -402,6 +402,8 @@ def _square(path: Path, size: int, box: list[int] | None, fit: str, item: str) -
                 )
             if picture.mode[0] in "IF":  # conversion would cut off all above 255: white
                 raise ValueError(f"more than 8 bits a pixel, mode {picture.mode}")
+            if fit == "squash" and not box:  # a draft would change the scale that a box is in
+                picture.draft("RGB", (2 * size, 2 * size))
             with room_for(picture.width * picture.height):
                 square = _cut(picture, size, box, fit, f"{path}, {item}")
     except DataError:
@@ -418,7 +420,7 @@ def _cut(picture, size: int, box: list[int] | None, fit: str, item: str):
     """An open photograph, or what a box shows of it, as a square of that size."""
     from PIL import Image
 
-    if box:  # not drafted, which would change the scale that the box is in
+    if box:
         width, height = picture.size
         x0, y0, x1, y1 = box
         inside = max(x0, 0), max(y0, 0), min(x1, width), min(y1, height)
@@ -428,8 +430,6 @@ def _cut(picture, size: int, box: list[int] | None, fit: str, item: str):
                 "expected one inside: the photograph must have its original size"
             )
         picture = picture.crop(inside)
-    elif fit == "squash":
-        picture.draft("RGB", (2 * size, 2 * size))
     picture = picture.convert("RGB")
     if fit != "crop":
         return picture.resize((size, size), Image.Resampling.BILINEAR)

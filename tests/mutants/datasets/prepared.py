@@ -31,5 +31,11 @@ MUTANTS = {
         ("room is never given back", "_free.release(needed)", "_free.release(1)"),
         ("half of what is needed is held by each", "    with _taking:", "    if True:"),
         ("nobody waits for room", "with room_for(picture.width * picture.height):", "if True:"),
+        ("room for all a drafted picture has", 'if fit == "squash" and not box:', "if False:"),
+        (
+            "what a box shows is drafted too",
+            'if fit == "squash" and not box:',
+            'if fit == "squash":',
+        ),
     ],
 }
