@@ -148,6 +148,13 @@ def test_smoke_run_makes_everything(finished):
     for name, exhibit in exhibits.EXHIBITS.items():
         assert {f"arms/{name}/{slug(arm)}.csv" for arm in exhibit.names("world")} <= made
     assert {"tables/chan-T3.csv", "tables/chan-T3.md", "figures/chan-T3.png"} <= made
+    noted = [
+        name
+        for done in finished.smoke.glob("notebooks/*.done")
+        for name in json.loads(done.read_text())
+    ]
+    shown = {name for name in made if name.startswith(("tables/", "figures/"))}
+    assert sorted(noted) == sorted({*shown, "claims.csv", "contrasts.csv"})
     assert {"metrics.csv", "summary.csv", "timings.csv", "runs.csv"} <= made
     assert "results/world-smoke" in finished.said
     heads = re.findall(r"(?m)^(?:… )?(\d+) of (\d+) · .* left · ", finished.said)
@@ -490,6 +497,23 @@ def test_failing_notebook_is_named_and_kept_and_mended_it_runs_alone(workbook_co
         done = workbook_copy.run(*switched, "--dry-run")
         assert "world, smoke profile: 0 jobs would run:" in done.stdout, done.stdout
     assert [one.name for one in (workbook_copy.root / "results").glob("world-*")] == ["world-smoke"]
+
+
+def test_a_lost_figure_and_an_altered_table_are_made_again(twin):
+    """Their notebook is executed again, and after it the map; no other."""
+    figure = twin.smoke / "figures/01-number-of-pictures.png"
+    table = twin.smoke / "tables/01-audit-counts.csv"
+    kept, written = figure.read_bytes(), table.read_bytes()
+    figure.unlink()
+    table.write_bytes(written[:-1] + b"7")
+    before = times(twin)
+    done = twin.run("--profile", "smoke", "--no-report")
+    assert done.returncode == 0, done.stderr
+    again = {name for name in changed(before, times(twin)) if "/" in name}
+    assert again == {f"notebooks/{name}.done" for name in ("01_reported_numbers", "00_start_here")}
+    assert figure.read_bytes() == kept and table.read_bytes() == written
+    assert done.stderr.count("; 01_reported_numbers is executed again\n") == 1
+    assert (table.parent / ".bad" / table.name).exists()
 
 
 def test_an_edit_reruns_what_it_concerns(twin):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from alignbook.show import exercises
-from alignbook.workbook import command, exhibits
+from alignbook.workbook import command, exhibits, student
 from conftest import ROOT
 from nbclient import NotebookClient
 
@@ -270,7 +270,7 @@ def test_the_command_writes_every_notebook(tmp_path, capsys):
 
 
 def test_where_the_edition_is_opened_is_said_as_lab_sees_it(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(exercises, "ROOT", tmp_path)
+    monkeypatch.setattr(student, "ROOT", tmp_path)
     (tmp_path / "notebooks").mkdir()
     monkeypatch.chdir("/")
     assert command.main(["student", "--out", str(tmp_path / "results/mine")]) == 0
@@ -294,7 +294,7 @@ def test_bad_input_is_refused(tmp_path, capsys):
     for folder in ("file", "file/below"):
         assert command.main(["student", "--out", str(tmp_path / folder)]) == 2
         assert "run_all.sh: cannot write to" in capsys.readouterr().err
-    for arguments in (["--ou", "x"], ["zzz"], ["--out"]):
+    for arguments in (["--ou", "x"], ["zzz"], ["--out"], ["--out", "a", "--out", "b"]):
         with pytest.raises(SystemExit) as ended:
             command.main(["student", *arguments])
         assert ended.value.code == 2

@@ -272,6 +272,7 @@ MADE = ["data.json", "base.json", "arms/chan-T3/hard.csv", "metrics.csv", "noteb
 TABLES = ["summary.csv", "timings.csv", "runs.csv", "images.parquet", "benchmarks/kernels.csv"]
 TABLES += ["efficiency/chan-F3.csv", "seeds/chan.csv"]  # and what else a job makes
 WRITTEN = ["claims.csv", "contrasts.csv"]  # by a notebook
+LEFT = [*WRITTEN, "figures/90-verdicts.png"]
 SETTINGS = {"profile": "smoke", "data": "world", "seeds": None, "set": {}, "device": "cpu"}
 
 
@@ -353,22 +354,28 @@ def judged(out):
     for name in WRITTEN:
         tables.write_csv(table, out / name, sealed=True)
     (out / "notebooks/90_claims.ipynb").write_text('{"cells": []}\n')
-    (out / "notebooks/90_claims.done").touch()
+    figure = out / "figures/90-verdicts.png"
+    durable.write(figure, b"\x89PNG and what follows")
+    noted = {name: entry for name, entry in durable.described(out).items() if name in LEFT}
+    assert [*noted] == sorted(LEFT)
+    (out / "notebooks/90_claims.done").write_text(json.dumps(noted))
     note(out, "notebooks/90_claims.done")
     return out
 
 
 @damaged
-@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("name", LEFT)
 def test_the_notebook_is_executed_again_of_which_a_file_is_not_whole(judged, capsys, name, damage):
     salvage.mend(judged)
     assert (judged / "notebooks/90_claims.done").exists() and not any(capsys.readouterr())
     damage(judged / name)
     salvage.mend(judged)
-    made = [*MADE, *WRITTEN, "notebooks/90_claims.done"]
+    made = [*MADE, *LEFT, "notebooks/90_claims.done"]
     assert [file for file in made if not (judged / file).exists()] == [name, made[-1]]
     told = capsys.readouterr().err
-    assert told.count(f"{name}: cut or altered; set aside, it is made again\n") == (damage != lose)
+    assert told.startswith(f"  {judged / name}: ") and told.count("\n") == 1
+    assert told.endswith("90_claims is executed again\n")
+    assert (judged / name).parent.joinpath(".bad", Path(name).name).exists() == (damage != lose)
     salvage.mend(judged)
     assert not any(capsys.readouterr())
 
@@ -377,7 +384,7 @@ def test_the_notebook_that_writes_verdicts_seals_them():
     """Else nobody could tell that a byte of them is another."""
     cells = json.loads((ROOT / "notebooks/90_claims.ipynb").read_text(encoding="utf-8"))["cells"]
     code = "".join(line for cell in cells for line in cell["source"])
-    for name in salvage.WRITTEN["90_claims"]:
+    for name in WRITTEN:
         assert re.search(rf'write_csv\(\w+, book.out / "{name}", sealed=True\)', code)
 
 

@@ -36,6 +36,23 @@ def test_a_folder_of_locks_that_is_a_file(root, capsys):
     assert re.search("results/.locks: a file, .*remove it", refused(capsys))
 
 
+@pytest.mark.parametrize(
+    "name", [".snakemake", "notebooks", "figures", "jobs.log", "snakemake.log"]
+)
+def test_what_lies_where_a_start_makes_something_else(root, capsys, name):
+    """A pipe would hang a start; of a file in the place of a folder Snakemake has a traceback."""
+    place = root / "results/world-smoke" / name
+    place.parent.mkdir()
+    os.mkfifo(place)
+    assert f"results/world-smoke/{name}: expected " in refused(capsys)
+    place.unlink()
+    if name.endswith(".log"):
+        place.mkdir()
+    else:
+        place.touch()
+    assert re.search("results/world-smoke/.*: move it elsewhere", refused(capsys))
+
+
 @pytest.mark.parametrize("name", ["results", "results/store", ".cache"])
 @pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES, errno.ENOSPC])
 def test_a_folder_that_cannot_be_written_to(root, capsys, monkeypatch, name, code):

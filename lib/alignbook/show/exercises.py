@@ -5,16 +5,12 @@ An exercise is three cells in a row: the statement (Markdown, tag ``exercise``);
 the cell; and calls of `check` (tag ``check``). Its code imports what it uses and needs no run.
 """
 
-import argparse
 import copy
-import os
-import sys
 from pathlib import Path
 
 import numpy as np
 
-from alignbook import ROOT
-from alignbook.store import durable, verbatim
+from alignbook.store import durable
 
 MARKER, YOUR_TURN = "# --- solution", "...  # your turn"
 EXERCISE, SOLUTION, CHECK = "exercise", "solution", "check"
@@ -113,38 +109,6 @@ def without_solution(source: str) -> str:
         raise ValueError(f"a solution has one line {MARKER!r}, not {len(places)}: {lines[:1]}")
     marker = lines[places[0]]
     return "\n".join([*lines[: places[0]], marker.replace(MARKER, YOUR_TURN)])
-
-
-def main(arguments: list[str]) -> int:
-    """``student [--out DIR]``: the command line's part; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="run_all.sh student",
-        allow_abbrev=False,
-        description="Write every notebook without the solutions of its exercises.",
-    )
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        type=Path,
-        default=ROOT / "results/student",
-        help="where to (default: results/student)",
-    )
-    folder = parser.parse_args(arguments).out
-    try:
-        for path, exercises in write_editions(ROOT / "notebooks", folder).items():
-            print(f"{os.path.relpath(path)}: {exercises} exercise{'s' * (exercises != 1)}")
-        if folder.resolve().is_relative_to(ROOT):
-            place = folder.resolve().relative_to(ROOT)
-            print(f"./run_all.sh lab, then open {place}/00_start_here.ipynb there")
-        else:
-            print("Lab shows the project folder only: copy the edition into it to run it")
-    except ValueError as error:
-        print(f"run_all.sh: {verbatim.message(error)}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"run_all.sh: cannot write to {folder}: {error.strerror}", file=sys.stderr)
-        return 2
-    return 0
 
 
 def write_editions(source: Path, folder: Path) -> dict[Path, int]:

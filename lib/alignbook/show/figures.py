@@ -16,8 +16,9 @@ from matplotlib.text import Text
 from matplotlib.ticker import LogFormatter
 from PIL import Image
 
+from alignbook.show import outputs
 from alignbook.show.alt_texts import describe
-from alignbook.store import durable, verbatim
+from alignbook.store import verbatim
 
 # Okabe and Ito's palette: distinct for every common kind of colour vision.
 INK, OURS, PAPER, ACCENT = "#222222", "#0072B2", "#D55E00", "#009E73"
@@ -67,9 +68,9 @@ def save(figure, folder: Path, name: str, data: pd.DataFrame | None = None) -> N
     for kind, said in (("png", png), ("svg", {"Date": None, "Description": alt})):
         file = io.BytesIO()
         figure.savefig(file, format=kind, bbox_inches=box, metadata=said)
-        durable.write(target / f"{name}.{kind}", file.getvalue())
+        outputs.write(target / f"{name}.{kind}", file.getvalue())
     if data is not None:
-        durable.write(target / f"{name}.csv", data.to_csv(index=False))
+        outputs.write(target / f"{name}.csv", data.to_csv(index=False))
     plt.close(figure)  # else the notebook shows it again at the end of the cell
     show(target / f"{name}.png", alt)
 

@@ -8,8 +8,9 @@ import pandas as pd
 
 from alignbook.core.names import COLUMNS
 from alignbook.evidence import learnt, printed_tables
+from alignbook.show import outputs
 from alignbook.show.figures import PAPER
-from alignbook.store import durable, verbatim
+from alignbook.store import verbatim
 
 HEADINGS = {
     "i2t R@1": "Image → Text R@1",
@@ -193,7 +194,7 @@ def save(
     plain = flat.rename(columns=verbatim.markdown).apply(_marked)
     if isinstance(decimals, dict):
         decimals = {verbatim.markdown(column): places for column, places in decimals.items()}
-    durable.write(target / f"{name}.md", said + markdown(plain, decimals))
+    outputs.write(target / f"{name}.md", said + markdown(plain, decimals))
 
 
 def _marked(column: pd.Series) -> pd.Series:
@@ -203,7 +204,7 @@ def _marked(column: pd.Series) -> pd.Series:
 
 def write_csv(table: pd.DataFrame, path: Path, sealed: bool = False) -> None:
     """Write a table whole or not at all, at 8 significant digits; `sealed`: see `durable.write`."""
-    durable.write(path, table.to_csv(index=False, float_format="%.8g"), sealed)
+    outputs.write(path, table.to_csv(index=False, float_format="%.8g"), sealed)
 
 
 def markdown(table: pd.DataFrame, decimals: int | dict = 1) -> str:

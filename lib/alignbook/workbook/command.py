@@ -95,9 +95,9 @@ def do(arguments: list[str]) -> int:
         doing = {"compare": published.compare_main, "publish": published.publish_main}
         return doing[arguments[0]](arguments[1:])
     if arguments[:1] == ["student"]:
-        from alignbook.show import exercises
+        from alignbook.workbook import student
 
-        return exercises.main(arguments[1:])
+        return student.main(arguments[1:])
     for name in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal is a Ctrl-C
         signal.signal(name, signal.default_int_handler)
     if arguments[:1] in (["pack"], ["unpack"]):

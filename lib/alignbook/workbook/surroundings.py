@@ -13,6 +13,10 @@ from pathlib import Path
 
 from alignbook import ROOT
 
+# What a start makes in a results folder; the files of its jobs are looked at by `salvage`.
+FOLDERS = ("arms", "benchmarks", "efficiency", "figures", "notebooks", "seeds", "tables", "trained")
+LOGS = ("jobs.log", "snakemake.log")
+AWAY = "move it elsewhere, then start again"
 LEAST = 50 << 20  # bytes free, below which nothing is begun: a run of one notebook takes a few
 
 REMEDIES = {
@@ -87,6 +91,17 @@ def problem(arguments: list[str] = ()) -> str | None:
                 f"{folder}: {free / 1e6:.0f} MB free on its disk, expected "
                 f"{LEAST / 1e6:.0f} MB at least: make room, then start again"
             )
+    return None
+
+
+def in_the_way(out: Path) -> str | None:
+    """What lies in a results folder where a start makes something else, and what to do; or None."""
+    for name in (".snakemake", *FOLDERS):
+        if os.path.lexists(out / name) and not (out / name).is_dir():
+            return f"{out / name}: expected a folder of the results there: {AWAY}"
+    for name in LOGS:
+        if os.path.lexists(out / name) and not (out / name).is_file():
+            return f"{out / name}: expected the file that a start writes there: {AWAY}"
     return None
 
 

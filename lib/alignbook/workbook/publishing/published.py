@@ -23,6 +23,7 @@ from alignbook.evidence.verdicts import JUDGED
 from alignbook.show import figures
 from alignbook.store import durable, verbatim
 from alignbook.workbook import folders
+from alignbook.workbook.once import Once
 from alignbook.workbook.publishing import again, beside, gallery, judged, kept_parts, parts
 from alignbook.workbook.running.lent import MEASURED
 
@@ -142,7 +143,9 @@ def compare_main(arguments: list[str]) -> int:
         "that lie outside of where a rerun would lie, and claims with another verdict.",
     )
     parser.add_argument("folder", nargs="?", type=Path, help="default: the newest results")
-    parser.add_argument("--reference", type=Path, help="default: results/reference/<its name>")
+    parser.add_argument(
+        "--reference", action=Once, type=Path, help="default: results/reference/<its name>"
+    )
     asked = parser.parse_args(arguments)
     try:
         out = asked.folder or folders.newest(ROOT / "results")

@@ -139,24 +139,25 @@ def seeds(book: Workbook, paper: str, *names: str) -> None:
 
 def notebook(book: Workbook, name: str) -> None:
     """Execute a notebook; its copy stays in notebooks/, with the error in it if it fails."""
+    from alignbook.show import outputs
     from alignbook.workbook.running import execute
 
-    began = time.monotonic()
-    target = book.out.resolve() / "notebooks" / f"{name}.ipynb"
+    began, out = time.monotonic(), book.out.resolve()
+    target = out / "notebooks" / f"{name}.ipynb"
+    names = target.with_name(f".{name}.written")
     said = json.loads((book.out / "settings.json").read_text())
-    execute.run_notebook(
-        ROOT / "notebooks" / f"{name}.ipynb",
-        target,
-        {
-            "profile": book.profile.name,
-            "data": book.data,
-            "seeds": said["seeds"] or 0,
-            "settings": shlex.join(f"{k}={v}" for k, v in said["set"].items()),
-            "out": str(book.out.resolve()),
-            "device": book.device,
-        },
-    )
-    durable.write(target.with_suffix(".done"), "")
+    parameters = {
+        "profile": book.profile.name,
+        "data": book.data,
+        "seeds": said["seeds"] or 0,
+        "settings": shlex.join(f"{k}={v}" for k, v in said["set"].items()),
+        "out": str(out),
+        "device": book.device,
+    }
+    with outputs.noted(names):
+        execute.run_notebook(ROOT / "notebooks" / f"{name}.ipynb", target, parameters)
+        files = outputs.described(names, out)
+    durable.write(target.with_suffix(".done"), json.dumps(files, indent=1))
     expected = exhibits.NOTEBOOKS[name].expected.get(book.profile.name)
     say(f"notebook {name}", began, expected)
 

@@ -63,14 +63,12 @@ def run(asked: argparse.Namespace) -> int:
         return dry_run(settings, notebooks, asked.spread, cores, place)
     if problem := surroundings.without_loopback():
         raise Refused(problem)
-    rounds = [settings]
-    if not asked.targets and settings["profile"] != "smoke":
-        kept = {k: v for k, v in settings["set"].items() if k in COMPONENTS}
-        smoke = {**settings, "profile": "smoke", "seeds": None, "set": kept}
-        smoke |= read_from(smoke) if "files" in settings else {}
-        if not folders.rehearsed(settings):
-            print("the smoke profile first: everything in small, then on to the profile itself")
-            rounds = [smoke, settings]
+    rounds = [*rehearsal(settings, bool(asked.targets)), settings]
+    for each in rounds:
+        if problem := surroundings.in_the_way(folders.results_folder(each)):
+            raise Refused(problem)
+    if len(rounds) > 1:
+        print("the smoke profile first: everything in small, then on to the profile itself")
     with only_run():
         line = lifeline.hold(ROOT / ".cache/lifeline")
         try:
@@ -93,6 +91,15 @@ def run(asked: argparse.Namespace) -> int:
         finally:
             lifeline.release(line)
     return 0
+
+
+def rehearsal(settings: dict, part: bool) -> list[dict]:
+    """The settings of the smoke run that comes first, if one is due; of a part none is."""
+    if part or settings["profile"] == "smoke" or folders.rehearsed(settings):
+        return []
+    kept = {name: value for name, value in settings["set"].items() if name in COMPONENTS}
+    smoke = {**settings, "profile": "smoke", "seeds": None, "set": kept}
+    return [smoke | (read_from(smoke) if "files" in settings else {})]
 
 
 def write_curves(out: Path) -> None:

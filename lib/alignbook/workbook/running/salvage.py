@@ -8,6 +8,7 @@ settings it was made.
 import csv
 import json
 import os
+import sys
 from base64 import urlsafe_b64encode
 from pathlib import Path
 
@@ -31,8 +32,6 @@ MADE = (
     "images.parquet",
     "notebooks/*.done",
 )
-# What notebooks write into the folder, of which Snakemake has no record, and others read.
-WRITTEN = {"90_claims": ("claims.csv", "contrasts.csv")}
 
 
 def mend(out: Path) -> None:
@@ -63,13 +62,28 @@ def mend(out: Path) -> None:
 
 
 def _mend_written(out: Path) -> None:
-    """Have a notebook executed again of which a file is lost, or not as it was written."""
-    for name, files in WRITTEN.items():
-        for file in (out / each for each in files):
-            if file.exists() and not _is_whole(file):
-                durable.set_aside(file, f"{file}: cut or altered")
-            if not file.exists():
-                (out / f"notebooks/{name}.done").unlink(missing_ok=True)
+    """Have a notebook executed again of which a figure or table is lost, or not as it was written.
+
+    Snakemake has no record of these: what a notebook left is noted in its `.done`.
+    """
+    for done in sorted(out.glob("notebooks/*.done")):
+        again = f"{done.stem} is executed again"
+        try:
+            files = {
+                name: {"size": noted["size"], "sha256": noted["sha256"]}
+                for name, noted in json.loads(done.read_bytes() or b"{}").items()
+            }
+        except (ValueError, AttributeError, KeyError, TypeError):
+            durable.set_aside(done, f"{done}: cut or altered", again)
+            continue
+        if durable.fault(out, files):
+            for name, noted in files.items():
+                if wrong := durable.fault(out, {name: noted}):
+                    if (out / name).is_file():
+                        durable.set_aside(out / name, wrong, again)
+                    else:
+                        print(f"  {wrong}; {again}", file=sys.stderr, flush=True)
+            done.unlink()
 
 
 def _stands_beside(file: Path) -> bool:

@@ -2,6 +2,13 @@
 
 MUTANTS = {
     "test_durable.py": [
+        ("figures are not looked at", "if durable.fault(out, files):", "if False:"),
+        ("the notebook stays done", "            done.unlink()\n", ""),
+        (
+            "what is altered is lost",
+            "durable.set_aside(out / name, wrong, again)",
+            "(out / name).unlink()",
+        ),
         ("lists of lost runs stay", "if _is_lost(key)]:", "if False]:"),
         (
             "records are not looked for",
