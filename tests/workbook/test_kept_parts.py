@@ -1,5 +1,6 @@
 """Notebooks that were published before stay where a folder is published that has others."""
 
+import gzip
 import json
 import shutil
 
@@ -7,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from alignbook.workbook import exhibits
-from alignbook.workbook.publishing import again, kept_parts, published
+from alignbook.workbook.publishing import again, kept_parts, parts, published
 from test_published import metrics, out, without  # noqa: F401
 
 ALL_OF = ("chan", "comalign", "covalign", "gsl")
@@ -83,8 +84,8 @@ def test_chapters_of_two_sittings_are_published_together(publish, out, monkeypat
     assert [*dict.fromkeys(found.exhibit)] == ["base-models", "chan-T3", "gsl-F1"]
     base = found[found.exhibit == "base-models"].set_index("row")["value"]
     assert base.to_dict() == {"a": 5.0, "b": 7.0, "c": 8.0}  # the new one's come first
-    assert len(pd.read_csv(to / "runs.csv")) == len(found)
-    assert {*pd.read_csv(to / "curves.csv").arm} == {"chan", "gsl"}
+    assert len(pd.read_csv(parts.table(to, "runs"))) == len(found)
+    assert {*pd.read_csv(parts.table(to, "curves")).arm} == {"chan", "gsl"}
     assert (to / "tables/base-models.md").read_text().startswith("| new |")
     for name in ("chan-T1", "gsl-T1"):
         assert (to / f"tables/{name}.md").exists()
@@ -121,7 +122,7 @@ def test_what_has_no_curves_adds_nothing_to_those_of_others(publish, out, lackin
         for path in (out / "figures").glob("*-training.csv"):
             path.unlink()
     (other,) = {"gsl", "chan"} - {lacking}
-    assert (to / "curves.csv").read_text().splitlines() == [
+    assert gzip.decompress((to / "curves.csv.gz").read_bytes()).decode().splitlines() == [
         "exhibit,arm,seed,curve,step,value",
         f"{other}-T1,{other},0,dev,1,2",
     ]

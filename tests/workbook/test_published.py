@@ -1,5 +1,6 @@
 """Reference results: what lies outside of a rerun's interval, and what may be published."""
 
+import gzip
 import io
 import json
 import math
@@ -133,8 +134,8 @@ def test_numbers_tables_and_drawn_numbers_are_published(out, tmp_path):
     to = tmp_path / "reference/flickr8k-laptop"
     left = published.publish(out, to, True, CAPTIONS)
     there = {str(path.relative_to(to)) for path in to.rglob("*") if path.is_file()}
-    wanted = {f"{name}.csv" for name in (*published.NUMBERS, *published.VERDICTS)}
-    wanted |= {"about.json", "curves.csv"}
+    wanted = {f"{name}.csv" for name in (*published.NUMBERS, *published.VERDICTS)} - {"runs.csv"}
+    wanted |= {"about.json", "curves.csv.gz", "runs.csv.gz"}
     wanted |= {"efficiency/chan-F3.csv", "tables/chan-T3.md"}
     assert there == wanted | {"figures/chan-T3.png", "figures/chan-F4.png"}
     assert left == [
@@ -148,7 +149,7 @@ def test_numbers_tables_and_drawn_numbers_are_published(out, tmp_path):
         "figures/chan-F5.png: captions",
         "figures/gsl-T1.png: no number of ours",
     ]
-    assert (to / "curves.csv").read_text().splitlines() == [
+    assert gzip.decompress((to / "curves.csv.gz").read_bytes()).decode().splitlines() == [
         "exhibit,arm,seed,curve,step,value",
         "chan-T1,hard,0,dev,17.5,12346",
         "chan-T3,hard,0,dev,17.5,0.66667",
@@ -234,11 +235,12 @@ def test_chapters_are_published_before_the_whole(out, tmp_path):
     left = published.publish(out, to, True, CAPTIONS)
     assert left == ["tables/gsl-T1-quoted.md: captions", "figures/gsl-T1.png: no number of ours"]
     there = {str(path.relative_to(to)) for path in to.rglob("*") if path.is_file()}
-    wanted = {f"{name}.csv" for name in (*published.NUMBERS, *published.VERDICTS)}
-    assert there == wanted | {"about.json", "curves.csv", "tables/gsl-T1.md"}
+    wanted = {f"{name}.csv" for name in (*published.NUMBERS, *published.VERDICTS)} - {"runs.csv"}
+    packed = {"curves.csv.gz", "runs.csv.gz"}
+    assert there == wanted | packed | {"about.json", "tables/gsl-T1.md"}
     assert {*pd.read_csv(to / "metrics.csv").exhibit} == {"gsl-F1"}
     assert (to / "timings.csv").read_text() == "exhibit,seconds\ngsl-F1,0.10\n"
-    assert (to / "curves.csv").read_text() == ""
+    assert gzip.decompress((to / "curves.csv.gz").read_bytes()) == b""
     made = json.loads((to / "about.json").read_text())["notebooks"]
     assert made == parts.of_folder(out) and {*map(parts.paper, made)} == {"gsl"}
     said = pd.read_csv(to / "claims.csv").set_index("claim").verdict
@@ -382,7 +384,7 @@ def test_published_numbers_are_those_of_the_stored_runs():
     """Where a run is at hand under the key that the reference names, each number is compared."""
     checked = 0
     for folder in published.REFERENCE.glob("*/"):
-        made = pd.read_csv(folder / "runs.csv")
+        made = pd.read_csv(parts.table(folder, "runs"))
         keys = made[made.role == "report"].set_index(["exhibit", "row", "seed"])["run"]
         for line in pd.read_csv(folder / "metrics.csv").itertuples():
             for row in (line.row, f"{line.row} → {line.column.split()[0]}"):
@@ -399,7 +401,7 @@ def test_published_numbers_are_those_of_the_stored_runs():
 
 def curves_of_stored_runs(folder, keys) -> int:
     """How many published curves are those of runs that are at hand."""
-    found = pd.read_csv(folder / "curves.csv").groupby(["exhibit", "arm", "seed", "curve"])
+    found = pd.read_csv(parts.table(folder, "curves")).groupby(["exhibit", "arm", "seed", "curve"])
     checked = 0
     for (*which, curve), points in found:
         key = keys.get(tuple(which))

@@ -189,7 +189,7 @@ def _made(one: Reference) -> str:
 
 def _of_other_code(one: Reference) -> str:
     """How many of a reference's runs other code computed than this version's, "" where none."""
-    file = one.folder / "runs.csv"
+    file = parts.table(one.folder, "runs")
     made = pd.read_csv(file).drop_duplicates("run") if file.exists() else pd.DataFrame({"code": []})
     other = ~made.code.isin(_codes())
     return f"; {other.sum()} of {len(made)} runs are of other code than this version's" * any(other)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from alignbook.evidence import claims, verdicts
 from alignbook.workbook import chapters, exhibits, results
+from alignbook.workbook.publishing import parts
 
 
 def of_folder(
@@ -28,7 +29,7 @@ def of_folder(
     ValueError
         metrics.csv has no line.
     """
-    numbers, made = (pd.read_csv(out / f"{name}.csv") for name in ("metrics", "runs"))
+    numbers, made = (pd.read_csv(parts.table(out, name)) for name in ("metrics", "runs"))
     if numbers.empty:
         raise ValueError(f"{out / 'metrics.csv'}: no numbers; expected those of claims")
     (profile,) = numbers.profile.unique()

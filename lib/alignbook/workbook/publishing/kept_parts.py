@@ -4,12 +4,13 @@ A long run may be made in several sittings, each on a machine of its own with a 
 that is published is judged together, as if it had been made at once.
 """
 
-import io
+import contextlib
 import json
 import shutil
 from pathlib import Path
 
 import pandas as pd
+from pandas.errors import EmptyDataError
 
 from alignbook.evidence import claims
 from alignbook.store import durable
@@ -49,7 +50,7 @@ def notebooks(published: Path, part: list[str] | None, about: dict) -> list[str]
 def add(published: Path, to: Path, kept: list[str], numbers: tuple[str, ...]) -> None:
     """Add what is published of some notebooks to what is to be published in `to`."""
     for name in numbers:
-        new, old = (_read(folder / f"{name}.csv") for folder in (to, published))
+        new, old = (_read(parts.table(folder, name)) for folder in (to, published))
         if some := [each for each in (new, _own(old, new, kept)) if len(each)]:
             both = pd.concat(some).fillna("").sort_values("exhibit", kind="stable")
             durable.write(to / f"{name}.csv", both.to_csv(index=False))
@@ -100,6 +101,6 @@ def _own(old: pd.DataFrame, new: pd.DataFrame, kept: list[str]) -> pd.DataFrame:
 
 def _read(file: Path) -> pd.DataFrame:
     """A CSV file's cells as they are written; empty where there is none, or nothing in it."""
-    text = file.read_text(encoding="utf-8") if file.exists() else ""
-    none = pd.DataFrame({"exhibit": [], "row": []})
-    return pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False) if text else none
+    with contextlib.suppress(FileNotFoundError, EmptyDataError):
+        return pd.read_csv(file, dtype=str, keep_default_na=False)
+    return pd.DataFrame({"exhibit": [], "row": []})

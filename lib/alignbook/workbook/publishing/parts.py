@@ -16,6 +16,13 @@ BASE = "base-models"  # belongs to every part
 NOTEBOOKS = ROOT / "notebooks"
 
 
+def table(folder: Path, name: str) -> Path:
+    """A table of a results folder, or of a published one, which packs long ones: pandas reads both."""
+    plain = folder / f"{name}.csv"
+    packed = plain.with_name(f"{plain.name}.gz")
+    return packed if packed.exists() else plain
+
+
 def is_whole(out: Path) -> bool:
     """Whether every notebook is done that a results folder's data and settings have."""
     return _wanted(out) <= _done(out)

@@ -6,6 +6,7 @@ numbers of a results folder beside them. Photographs, their captions and weights
 """
 
 import argparse
+import gzip
 import json
 import re
 import shutil
@@ -31,6 +32,7 @@ REFERENCE = ROOT / "results/reference"
 NUMBERS = ("metrics", "summary", "timings", "runs")  # CSV files of a folder
 VERDICTS = ("claims", "contrasts")  # of a whole one
 ROW = ["exhibit", "row", "column"]
+PACKED = ("runs", "curves")  # long ones that nobody reads by eye: a tenth of their size
 MOST = 6_000_000  # bytes of all that is published of a data set
 WIDE, COLOURS = 800, 128  # pixels of a figure, and its palette
 LEVEL = 0.05  # share of reruns that are called different though nothing is
@@ -179,9 +181,10 @@ def _verdicts(out: Path, there: Path) -> pd.DataFrame:
 
 def _code(out: Path, there: Path) -> str:
     """How many runs are of other code than the reference's, in words; "" where that is not known."""
-    if not all((folder / "runs.csv").exists() for folder in (out, there)):
+    files = [parts.table(folder, "runs") for folder in (out, there)]
+    if not all(file.exists() for file in files):
         return ""
-    apart = of_other_code(*(pd.read_csv(folder / "runs.csv") for folder in (out, there)))
+    apart = of_other_code(*map(pd.read_csv, files))
     if not apart.any():
         return ""
     about = there / "about.json"
@@ -240,6 +243,8 @@ def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) ->
         if part is not None:
             _judge_part(out, aside, to, kept)
         durable.write(aside / "about.json", json.dumps(told, indent=1) + "\n")
+        for name in PACKED:
+            pack(aside / f"{name}.csv")
         data = to.name.partition("-")[0]
         others = [each for each in to.parent.glob(f"{data}-*") if each != to]
         size = sum(_size(each) for each in [aside, *others])
@@ -266,6 +271,13 @@ def curves(out: Path, part: list[str] | None = None) -> str:
         return ""
     points = pd.concat(drawn, names=["exhibit"]).reset_index("exhibit").drop(columns="state")
     return points.to_csv(index=False, float_format="%.5g")
+
+
+def pack(file: Path) -> None:
+    """Put a table in the place of itself, packed; the same text gives the same bytes."""
+    packed = gzip.compress(file.read_bytes(), mtime=0)
+    durable.write(file.with_name(f"{file.name}.gz"), packed)
+    file.unlink()
 
 
 def _problem(out: Path, to: Path) -> str:
