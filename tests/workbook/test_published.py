@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from alignbook.evidence import learnt
-from alignbook.show import curves, figures
+from alignbook.show import curves, figures, tables
 from alignbook.store import runs
 from alignbook.workbook import chapters, exhibits, results
 from alignbook.workbook.publishing import judged, parts, published
@@ -183,9 +183,11 @@ def test_what_may_not_be_published_leaves_what_was_there(out, tmp_path, monkeypa
     monkeypatch.setattr(published, "MOST", 1000)
     refused("MB with what else is published")
     monkeypatch.undo()
-    (out / "tables/chan-T3.md").write_text("| row | RSUM ours | RSUM reference |\n")
+    (out / "tables/chan-T3.md").write_text(
+        "Reference: published, laptop, or else overnight profile."
+    )
     refused("chan-T3.md shows the reference that this would replace; remove")
-    (out / "tables/chan-T3.md").write_text("| the reference | RSUM |\n")
+    (out / "tables/chan-T3.md").write_text("Reference: published, overnight profile.")
     for path in (out / "notebooks").glob("*.done"):
         if parts.paper(path.stem):
             path.unlink()
@@ -356,7 +358,26 @@ def test_the_reference_of_an_exhibit_is_that_of_its_profile(tmp_path, monkeypatc
     told.to_csv(tmp_path / "world-overnight/summary.csv", index=False)  # a part
     assert numbers("smoke") == [1.0] and numbers("smoke", "chan-F3") == [5.0]
     assert numbers("overnight") is None
+    assert numbers("laptop", "chan-F3") == [5.0]  # which it trains nothing for
     assert numbers("laptop", "chan-F4") is None and numbers("laptop", kind="flickr8k") is None
+    lines = [("chan-T3", row, "RSUM", mean) for row, mean in (("sum", 3.0), ("max", 4.0))]
+    told = pd.DataFrame(lines, columns=["exhibit", "row", "column", "mean"])
+    told.to_csv(tmp_path / "world-overnight/summary.csv", index=False)
+    assert numbers("laptop") == [1.0, 4.0] and numbers("smoke") == [3.0, 4.0]
+    book.profile.name = "laptop"
+    found = published.numbers(book, "chan-T3")
+    assert found.attrs["note"] == "Reference: published, laptop, or else overnight profile."
+    table = tables.beside_paper(
+        pd.DataFrame(columns=["row", "column", "mean", "low", "high", "seeds"]),
+        pd.DataFrame(columns=["group", "row", "column", "value", "mark"]),
+        (("", "sum", "sum"), ("", "max", "max")),
+        columns=("RSUM",),
+        reference=found,
+    )
+    assert table["RSUM", "reference"].tolist() == [1.0, 4.0]
+    tables.save(table, tmp_path, "chan-T3", "caption", "Note.")
+    assert f"Note. {found.attrs['note']}\n" in (tmp_path / "tables/chan-T3.md").read_text()
+    assert f"Note. {found.attrs['note']}" in tables.show(table, "caption", "Note.").to_html()
 
 
 def test_what_the_report_says_of_the_reference(tmp_path, monkeypatch):

@@ -47,7 +47,8 @@ def beside_paper(
     prefix : of the columns that are wanted, such as "5K ", where a table has several test sets.
     columns : recalls, or what else a table has.
     claimed : those of the recalls that a claim rests on, which have an interval too.
-    reference : `summary` of the exhibit's published run (`published.numbers`), if there is one.
+    reference : `summary` of the exhibit's published runs (`published.numbers`), if there are any;
+        its `attrs["note"]` becomes the table's, which `show` and `save` add to theirs.
 
     Returns
     -------
@@ -77,12 +78,13 @@ def beside_paper(
         lines.append(line)
     table = pd.DataFrame(lines)
     table.columns = pd.MultiIndex.from_tuples(table.columns)
+    table.attrs["note"] = "" if reference is None else reference.attrs.get("note", "")
     return table
 
 
 def show(table: pd.DataFrame, caption: str, note: str = ""):
     """A table beside the paper's, for a notebook: one decimal, the best of ours in bold."""
-    note = with_legend(table["", "row"], note)
+    note = with_legend(table["", "row"], f"{note} {table.attrs.get('note', '')}".strip())
     numbers = [c for c in table.columns if c[1] in ("paper", "ours", "±", "reference")]
     words = [c for c in table.columns if c not in numbers and c[1] != "seeds"]
     plain = table.rename(columns=HEADINGS, level=0)
@@ -189,6 +191,7 @@ def save(
         flat.columns = [" ".join(part for part in column if part) for column in table.columns]
     write_csv(flat, target / f"{name}.csv")
     heading = f"**{verbatim.markdown(caption)}**" if caption else ""
+    note = f"{note} {table.attrs.get('note', '')}".strip()
     note = verbatim.markdown(with_legend(flat["row"], note) if "row" in flat else note)
     said = "".join(f"{text}\n\n" for text in (heading, note) if text)
     plain = flat.rename(columns=verbatim.markdown).apply(_marked)

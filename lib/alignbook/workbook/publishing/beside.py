@@ -49,13 +49,14 @@ def _is_judged(place: Path) -> bool:
 
 
 def published(kind: str, profile: str, root: Path = ROOT / "results/reference") -> list[Path]:
-    """Where results on some data are published: those of a profile, for smoke those of all, the
-    largest first.
+    """Where results on some data are published: those of a profile and then of larger ones, for smoke
+    those of all, the largest first.
 
     >>> published("world", "laptop", Path("nowhere"))
     []
     """
-    names = [name for name in reversed(PROFILES) if profile in (name, "smoke") and name != "smoke"]
+    order = PROFILES[PROFILES.index(profile) :]
+    names = order if profile != "smoke" else [*reversed(order)][:-1]
     folders = [root / f"{kind}-{name}" for name in names]
     return [each for each in folders if (each / "summary.csv").exists()]
 

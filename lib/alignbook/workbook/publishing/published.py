@@ -40,14 +40,24 @@ WORDS = 5  # one after another: so much of a caption is not published
 
 
 def numbers(book, exhibit: str) -> pd.DataFrame | None:
-    """summary.csv of the published results on a workbook's data, one exhibit of it, from the first
-    folder that has it (`beside.published`); None where there are none.
+    """summary.csv of the published results on a workbook's data, one exhibit of it: each number from
+    the first folder that has it (`beside.published`). None where there are none.
+
+    `attrs["note"]` says which profiles they are of.
     """
+    found, profiles = [], []
     for folder in beside.published(book.kind, book.profile.name, REFERENCE):
-        found = pd.read_csv(folder / "summary.csv")
-        if len(own := found[found.exhibit == exhibit]):
-            return own
-    return None
+        known = pd.read_csv(folder / "summary.csv")
+        known = known[known.exhibit == exhibit]
+        there = pd.concat(found)[ROW].apply(tuple, axis=1) if found else []
+        if len(new := known[~known[ROW].apply(tuple, axis=1).isin(there)]):
+            found.append(new)
+            profiles.append(folder.name.rpartition("-")[2])
+    if not found:
+        return None
+    together = pd.concat(found, ignore_index=True)
+    together.attrs["note"] = f"Reference: published, {', or else '.join(profiles)} profile."
+    return together
 
 
 def said(book) -> str:
@@ -292,7 +302,7 @@ def _problem(out: Path, to: Path) -> str:
         if wrong := parts.problem(out, part):
             return wrong
     for table in sorted((out / "tables").glob("*.md")):
-        if re.search(r"^\|.* reference \|", table.read_text(encoding="utf-8"), re.MULTILINE):
+        if re.search(rf"Reference: .*\b{said['profile']}\b", table.read_text(encoding="utf-8")):
             return (
                 f"{table.name} shows the reference that this would replace; remove {to} and start "
                 "./run_all.sh again, which makes tables and figures without it"
