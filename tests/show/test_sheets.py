@@ -144,6 +144,11 @@ def test_models_and_their_intervals():
     assert table.loc["b", "RSUM"] == pytest.approx(mean)
     assert table.loc["b", "RSUM ±"] == pytest.approx((high - low) / 2)
     assert table.loc["a", "B RSUM"] == pytest.approx(np.mean(values["a"]) - 20)
+    reference = pd.DataFrame([("b", "RSUM", 211.0)], columns=["row", "column", "mean"])
+    state = np.where(metrics.row == "a", "still learning", "learnt")
+    beside = base_models.models_table(metrics.assign(learnt=state), reference)
+    assert beside["base model"].tolist() == ["a †", "b"]
+    assert beside.reference.fillna(0).tolist() == [0, 211.0]
     alone = base_models.models_table(metrics[metrics.seed == 0])
     assert "RSUM ±" not in alone and set(alone.seeds) == {1}
     figure, data = base_models.models_figure(metrics)

@@ -7,7 +7,7 @@ import pandas as pd
 
 from alignbook.core.vocabulary import tokenize
 from alignbook.evidence.statistics import t_interval
-from alignbook.show import figures
+from alignbook.show import figures, tables
 from alignbook.show.datasheet import wrapped
 
 RECALLS = {"RSUM": "W, as trained", "A RSUM": "A, never seen", "B RSUM": "B, never seen"}
@@ -122,11 +122,12 @@ def region_sheet(dataset, feature_run, split: str, n: int, regions: int):
     return figures.pictures(dataset.images[rows], titles, boxes=boxes)
 
 
-def models_table(metrics: pd.DataFrame) -> pd.DataFrame:
+def models_table(metrics: pd.DataFrame, reference: pd.DataFrame | None = None) -> pd.DataFrame:
     """Base models by recall on W, A and B and accuracy on A's swaps: mean over seeds, in percent.
 
     W is what they were trained on. From two seeds on, with half the width of RSUM's 95 % t interval
-    over seeds.
+    over seeds. What did not simply learn is marked. In the last column W's RSUM of the `reference`,
+    see `tables.with_reference`.
     """
     mine = metrics[metrics.exhibit == "base-models"]
     table = mine.pivot_table(index="row", columns="column", values="value", sort=False)
@@ -140,7 +141,10 @@ def models_table(metrics: pd.DataFrame) -> pd.DataFrame:
                 *(t_interval(values.get_group(row)) for row in found.index), strict=True
             )
             found.insert(found.columns.get_loc(column) + 1, f"{column} ±", np.subtract(high, mean))
-    return found.rename_axis("base model").reset_index()
+    names, marks = list(found.index), tables.marks(mine)
+    found.index = [name + marks.get(name, "") for name in names]
+    found = found.rename_axis("base model").reset_index()
+    return tables.with_reference(found, names, reference)
 
 
 def models_figure(metrics: pd.DataFrame):

@@ -329,7 +329,7 @@ def curves(lines: pd.DataFrame, x: str, x_label: str, y_label: str, note: str, z
     Parameters
     ----------
     lines : a name, x, the value, low, high, in this order; bounds may be NaN, and the value of what
-        was not run.
+        was not run. Perhaps `mark`, what stands beside a point.
     zero : where on the axis, which is logarithmic, an x of 0 stands.
     """
     use_style()
@@ -345,7 +345,8 @@ def curves(lines: pd.DataFrame, x: str, x_label: str, y_label: str, note: str, z
 def panels(lines: pd.DataFrame, x_label: str, note: str):
     """Curves as in `curves`, a panel for each name in the first column, on one scale of values.
 
-    `lines` : a panel, a name, x, the value, low, high, in this order; bounds may be NaN.
+    `lines` : a panel, a name, x, the value, low, high, in this order; bounds may be NaN. Perhaps
+    `mark`, as there.
     """
     use_style()
     panel, _, x, value = lines.columns[:4]
@@ -367,6 +368,10 @@ def _curves_on(axis, lines: pd.DataFrame, x: str, zero: float = 0) -> None:
         known = curve[~lacking].sort_values(x)
         axis.plot(known[x], known[value], marker=mark, color=colour, label=label)
         axis.vlines(known[x], known.low, known.high, color=colour, lw=2, alpha=0.5)
+        for at, y, sign in zip(known[x], known[value], known.get("mark", [])):
+            if sign:
+                offset = {"xytext": (3, 4), "textcoords": "offset points"}
+                axis.annotate(sign.strip(), (at, y), color=colour, **offset)
         for each in curve.loc[lacking, x]:
             _not_run(axis, each, 0.04, xycoords=("data", "axes fraction"), ha="center")
     axis.set_xscale("log", base=2)

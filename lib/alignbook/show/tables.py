@@ -84,7 +84,7 @@ def beside_paper(
 
 def show(table: pd.DataFrame, caption: str, note: str = ""):
     """A table beside the paper's, for a notebook: one decimal, the best of ours in bold."""
-    note = with_legend(table["", "row"], f"{note} {table.attrs.get('note', '')}".strip())
+    note = with_legend(table["", "row"], _noted(table, note))
     numbers = [c for c in table.columns if c[1] in ("paper", "ours", "±", "reference")]
     words = [c for c in table.columns if c not in numbers and c[1] != "seeds"]
     plain = table.rename(columns=HEADINGS, level=0)
@@ -99,6 +99,36 @@ def show(table: pd.DataFrame, caption: str, note: str = ""):
         .set_properties(subset=[c for c in numbers if c[1] == "paper"], color=PAPER)
     )
     return _dressed(styled, numbers, caption, note)
+
+
+def marks(metrics: pd.DataFrame) -> dict[str, str]:
+    """What follows the name of each arm that did not simply learn, by its row."""
+    if "learnt" not in metrics:
+        return {}
+    states = metrics.groupby("row").learnt.agg(learnt.of_row)
+    return {row: MARKS[state] for row, state in states.items() if state in MARKS}
+
+
+def with_reference(
+    table: pd.DataFrame, rows: list, reference: pd.DataFrame | None, column: str = "RSUM"
+) -> pd.DataFrame:
+    """A table with the published mean of one of its columns in the last, where there is one.
+
+    Parameters
+    ----------
+    rows : the arm that each line is of.
+    reference : see `beside_paper`.
+    """
+    if reference is None:
+        return table
+    known = reference[reference.column == column].set_index("row")["mean"]
+    found = table.assign(reference=[known.get(row, np.nan) for row in rows])
+    found.attrs["note"] = reference.attrs.get("note", "")
+    return found
+
+
+def _noted(table: pd.DataFrame, note: str) -> str:
+    return f"{note} {table.attrs.get('note', '')}".strip()
 
 
 def with_legend(rows: pd.Series, note: str) -> str:
@@ -120,6 +150,7 @@ def plain(table: pd.DataFrame, caption: str = "", note: str = "", decimals: int 
     ----------
     decimals : of columns of floats; a number for all, or by column (1 where a column is not named).
     """
+    note = _noted(table, note)
     numbers = [c for c in table if pd.api.types.is_numeric_dtype(table[c])]
     words = [c for c in table if c not in numbers]
     formats = {c: partial(written, decimals=_decimals(table, c, decimals)) for c in numbers}
@@ -191,7 +222,7 @@ def save(
         flat.columns = [" ".join(part for part in column if part) for column in table.columns]
     write_csv(flat, target / f"{name}.csv")
     heading = f"**{verbatim.markdown(caption)}**" if caption else ""
-    note = f"{note} {table.attrs.get('note', '')}".strip()
+    note = _noted(table, note)
     note = verbatim.markdown(with_legend(flat["row"], note) if "row" in flat else note)
     said = "".join(f"{text}\n\n" for text in (heading, note) if text)
     plain = flat.rename(columns=verbatim.markdown).apply(_marked)

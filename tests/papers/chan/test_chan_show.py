@@ -24,6 +24,18 @@ def test_sizes_are_read_from_the_arms_names():
         ("cross-attention", 9),
     ]
     assert table.RSUM[0] == pytest.approx(11) and table.seeds[0] == 3
+    assert table.mark.tolist() == ["", "", ""] and "reference" not in table
+    reference = pd.DataFrame([("hard-4", 7.0), ("soft-9", 8.0)], columns=["row", "mean"])
+    state = np.where(metrics.row == "hard-36", "still learning", "learnt")
+    table = show.sizes_table(metrics.assign(learnt=state), reference.assign(column="RSUM"))
+    assert table.K.tolist() == [4, 36, 100, 9] and table.mark.tolist() == ["", " †", "", ""]
+    assert table.reference.fillna(0).tolist() == [7, 0, 0, 8] and table.seeds.tolist() == [
+        0,
+        3,
+        3,
+        3,
+    ]
+    assert np.isnan(table.RSUM[0])  # not run here
 
 
 def test_the_curve_of_tau_holds_everything_else_still(monkeypatch):

@@ -65,10 +65,16 @@ def test_figure_7_has_a_panel_a_setting_and_both_directions_in_it():
     lines = [(row, way, 0, 10.0) for row in rows for way in ("image to text", "text to image")]
     found = pd.DataFrame(lines, columns=["row", "column", "seed", "value"])
     found.loc[found.row == "steps ×2", "value"] = 30.0
+    found["learnt"] = found.row.map({"batch ×2": "did not train"}).fillna("learnt")
     drawn = show.setting_lines(found)
     assert len(drawn) == 2 * (4 + 4)
+    assert drawn[drawn.mark == " ‡"][["setting", "factor"]].values.tolist() == [["batch", 2]] * 2
     steps = drawn[(drawn.setting == "steps") & (drawn.direction == "text to image")]
     assert steps[["factor", "sum of recalls on dev"]].values.tolist() == [[1, 10.0], [2, 30.0]]
     figure = figures.panels(drawn, "times the profile's own", "")
     assert [axis.get_title("left") for axis in figure.axes] == list(drawn.setting.unique())
     assert all(len(axis.lines) == 2 for axis in figure.axes)
+    marked = [
+        (axis.get_title("left"), text.get_text()) for axis in figure.axes for text in axis.texts
+    ]
+    assert marked == [("batch", "‡")] * 2

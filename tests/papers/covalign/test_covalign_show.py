@@ -124,6 +124,11 @@ def test_regions_stand_in_the_order_of_their_number():
     assert table.spread[1:].isna().all()
     assert table["i2t R@1"].tolist()[1] == 21.0
     assert table.notes[:2].tolist() == [72.7, 78.5] and table.notes[2:].isna().all()
+    reference = pd.DataFrame([("regions-8", "RSUM", 101.0)], columns=["row", "column", "mean"])
+    state = np.where(metrics.row == "regions-16", "did not train", "learnt")
+    table = show.region_table(metrics.assign(learnt=state), reference)
+    assert table.reference.fillna(0).tolist() == [0, 101.0, 0, 0]
+    assert table.mark.tolist() == ["", "", "", " ‡"]
 
 
 def test_a_mask_that_leaves_hardly_a_patch_is_marked():

@@ -225,6 +225,15 @@ def test_curves_by_noise():
     assert table.state.tolist() == ["did not train at 60 %", "still learning at 20 %"]
     assert table.loc["GSL", "from 0 to 60 %"] == -35 and table.loc["GSL", "seeds"] == "1 or 2"
     assert np.isnan(table.loc["NCR", "from 0 to 60 %"])
+    reference = pd.DataFrame(
+        [("gsl-0", "RSUM", 101.0), ("gsl-0.4-long", "RSUM", 1.0), ("ncr-0.2", "RSUM", 99.0)],
+        columns=["row", "column", "mean"],
+    )
+    reference.attrs["note"] = "Published."
+    beside = show.noise_table(lines, reference)
+    assert beside.attrs["note"] == "Published." and "reference 60 %" not in beside
+    assert beside.set_index("method")["reference 0 %"].tolist()[:1] == [101.0]
+    assert beside.set_index("method")["reference 20 %"].tolist()[1:] == [99.0]
     figure = show.noise_figure(lines, "One note.")
     axis = figure.axes[0]
     assert axis.get_xscale() == "linear"
@@ -488,6 +497,10 @@ def test_gains_over_ncr():
     assert found.loc["GSL", ["paper", "ours", "seeds"]].tolist() == [10.8, 4.0, 2]
     assert found.loc["ESC", " "] == "not reconstructable" and np.isnan(found.loc["ESC", "ours"])
     assert "NCR" not in found.index and found.loc["GSC", "paper"] == 5.8
+    reference = pd.DataFrame([("gsl", 71.0), ("ncr", 60.0)], columns=["row", "mean"])
+    reference = reference.assign(column="RSUM")
+    beside = show.gains_table(metrics, exhibits.ROWS["gsl-T2"], reference).set_index("method")
+    assert beside.loc["GSL", "reference"] == 11.0 and np.isnan(beside.loc["GSC", "reference"])
 
 
 def test_schedules_are_those_that_are_timed():

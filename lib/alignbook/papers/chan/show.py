@@ -18,7 +18,7 @@ from alignbook.papers.chan.attention_maps import (
     measure,
     pixel_map,
 )
-from alignbook.show import figures
+from alignbook.show import figures, tables
 from alignbook.show.datasheet import wrapped
 from alignbook.show.figures import PAPER
 from alignbook.show.tensor_grids import IMAGE, SHEETS, TEXT, Grid, draw, labelled, score_row, unit
@@ -294,13 +294,21 @@ def reading(gaps: pd.DataFrame) -> list[str]:
 CODINGS = {"hard": "hard coding", "soft": "cross-attention"}
 
 
-def sizes_table(metrics: pd.DataFrame) -> pd.DataFrame:
-    """RSUM by coding and codebook size K, from arms named "hard-36": coding, K, mean, interval."""
+def sizes_table(metrics: pd.DataFrame, reference: pd.DataFrame | None = None) -> pd.DataFrame:
+    """RSUM by coding and codebook size K, from arms named "hard-36": coding, K, mean, interval, the
+    mark of what did not simply learn; and the `reference`, see `tables.with_reference`, also of arms
+    that were not run.
+    """
+    own, marks = metrics[metrics.column == "RSUM"].groupby("row")["value"], tables.marks(metrics)
+    arms = dict.fromkeys([*own.groups, *([] if reference is None else reference.row)])
     lines = []
-    for arm, values in metrics[metrics.column == "RSUM"].groupby("row", sort=False)["value"]:
+    for arm in arms:
         coding, size = arm.rsplit("-", 1)
-        lines.append((CODINGS[coding], int(size), *t_interval(values.to_numpy()), len(values)))
-    found = pd.DataFrame(lines, columns=["coding", "K", "RSUM", "low", "high", "seeds"])
+        values = own.get_group(arm).to_numpy() if arm in own.groups else np.array([])
+        interval = t_interval(values) if len(values) else (np.nan,) * 3
+        lines.append((CODINGS[coding], int(size), *interval, len(values), marks.get(arm, "")))
+    found = pd.DataFrame(lines, columns=["coding", "K", "RSUM", "low", "high", "seeds", "mark"])
+    found = tables.with_reference(found, list(arms), reference)
     return found.sort_values(["coding", "K"], ascending=[False, True], ignore_index=True)
 
 

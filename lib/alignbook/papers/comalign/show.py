@@ -8,7 +8,7 @@ from alignbook.papers.comalign import arms, matched_pairs
 from alignbook.papers.comalign.catalogue import BASES
 from alignbook.papers.comalign.components import vectors
 from alignbook.papers.comalign.model import load
-from alignbook.show import figures
+from alignbook.show import figures, tables
 from alignbook.show.tensor_grids import IMAGE, SHEETS, TEXT, Grid, draw, labelled, score_row, unit
 from alignbook.store import runs
 
@@ -94,17 +94,18 @@ def weight_lines(metrics: pd.DataFrame) -> pd.DataFrame:
 
 
 def setting_lines(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Figure 7 for `figures.panels`: setting, direction, factor, sum of recalls on dev, low, high.
+    """Figure 7 for `figures.panels`: setting, direction, factor, sum of recalls on dev, low, high,
+    the mark of what did not simply learn.
 
     `metrics` are those of its runs. The row "×1" stands in every panel.
     """
-    lines = []
+    lines, marks = [], tables.marks(metrics)
     for (row, column), group in metrics.groupby(["row", "column"], sort=False):
         name, _, factor = row.rpartition("×")
         names = [name.strip()] if name else ["coefficient", "learning rate", "steps", "batch"]
         values = t_interval(group["value"].to_numpy())
-        lines += [(each, column, float(factor), *values) for each in names]
-    said = ["setting", "direction", "factor", "sum of recalls on dev", "low", "high"]
+        lines += [(each, column, float(factor), *values, marks.get(row, "")) for each in names]
+    said = ["setting", "direction", "factor", "sum of recalls on dev", "low", "high", "mark"]
     return pd.DataFrame(lines, columns=said)
 
 

@@ -16,7 +16,7 @@ from alignbook.evidence.statistics import t_interval
 from alignbook.papers.covalign import arms, model, phrases, two_towers
 from alignbook.papers.covalign.catalogue import EXHIBITS, ROWS
 from alignbook.papers.covalign.inputs import parsed_by
-from alignbook.show import figures
+from alignbook.show import figures, tables
 from alignbook.show.figures import BUTT, INK, MARKS, PAPER
 from alignbook.show.tensor_grids import IMAGE, SHEETS, TEXT, Grid, draw, labelled, unit
 from alignbook.store import runs
@@ -166,20 +166,22 @@ def scale_table(metrics: pd.DataFrame, rows: tuple) -> pd.DataFrame:
 
 
 def region_lines(metrics: pd.DataFrame) -> pd.DataFrame:
-    """RSUM against N_q for `figures.curves`, from rows such as "regions-8"; and the seeds. What was not
-    run is NaN.
+    """RSUM against N_q for `figures.curves`, from rows such as "regions-8"; the seeds, and the mark of
+    what did not simply learn. What was not run is NaN.
     """
+    marks = tables.marks(metrics)
     lines, known = [], metrics[metrics.column == "RSUM"].groupby("row")["value"]
     for row in EXHIBITS["covalign-T3"].names():
         values = known.get_group(row) if row in known.groups else pd.Series(dtype=float)
         interval = t_interval(values.to_numpy()) if len(values) else (np.nan,) * 3
-        lines.append(("CoV-Align", int(row.rpartition("-")[2]), *interval, len(values)))
-    return pd.DataFrame(lines, columns=["method", "N_q", "RSUM", "low", "high", "seeds"])
+        n_q = int(row.rpartition("-")[2])
+        lines.append(("CoV-Align", n_q, *interval, len(values), marks.get(row, "")))
+    return pd.DataFrame(lines, columns=["method", "N_q", "RSUM", "low", "high", "seeds", "mark"])
 
 
-def region_table(metrics: pd.DataFrame) -> pd.DataFrame:
+def region_table(metrics: pd.DataFrame, reference: pd.DataFrame | None = None) -> pd.DataFrame:
     """`region_lines` with R@1 image to text beside the notes', the spread of a region, and the share
-    of patches that its mask keeps.
+    of patches that its mask keeps; and RSUM's `reference`, see `tables.with_reference`.
     """
     found = region_lines(metrics).drop(columns="method")
     for column in ("i2t R@1", "spread", "patches kept"):
@@ -187,7 +189,7 @@ def region_table(metrics: pd.DataFrame) -> pd.DataFrame:
         found[column] = [own.get(f"regions-{n}", np.nan) for n in found["N_q"]]
     notes = {4: FOUR_REGIONS, 8: NOTED["the whole method"][0]}
     found.insert(list(found).index("i2t R@1") + 1, "notes", found["N_q"].map(notes))
-    return found
+    return tables.with_reference(found, [f"regions-{n}" for n in found["N_q"]], reference)
 
 
 # --- Figure 5: spread ----------------------------------------------------------------------------

@@ -236,17 +236,20 @@ def note_of(book, seeds: int = 0) -> str:
     return run_tables.note_of(book, seeds).replace(run_tables.comparable(book), comparable(book))
 
 
-def noise_table(lines: pd.DataFrame) -> pd.DataFrame:
-    """`noise_lines` as a table: a line a method, mean and half the interval's width by noise; and at
-    which noise it was not simply learnt.
+def noise_table(lines: pd.DataFrame, reference: pd.DataFrame | None = None) -> pd.DataFrame:
+    """`noise_lines` as a table: a line a method, mean and half the interval's width by noise, and the
+    mean of the `reference` (see `tables.with_reference`); and at which noise it was not simply learnt.
     """
-    column = lines.columns[2]
-    table = []
+    column, table = lines.columns[2], []
+    published = {} if reference is None else _by_noise(reference, column)
     for method, group in lines.groupby("method", sort=False):
         line = {"method": method}
         for each in group.itertuples(index=False):
             line[f"{100 * each.noise:.0f} %"] = getattr(each, column)
             line[f"± {100 * each.noise:.0f} %"] = (each.high - each.low) / 2
+            line[f"reference {100 * each.noise:.0f} %"] = published.get(
+                (method, each.noise), np.nan
+            )
         known = group.set_index("noise")[column]
         line["from 0 to 60 %"] = known.get(0.6, np.nan) - known.get(0.0, np.nan)
         fewest, most = group.seeds.min(), group.seeds.max()
@@ -256,8 +259,25 @@ def noise_table(lines: pd.DataFrame) -> pd.DataFrame:
         table.append(line | {"state": "; ".join(said)})
     found = pd.DataFrame(table)
     rates = sorted({f"{100 * each:.0f} %" for each in lines.noise}, key=lambda t: int(t[:-2]))
-    shown = [name for rate in rates for name in (rate, f"± {rate}") if found[name].notna().any()]
-    return found[["method", *shown, "from 0 to 60 %", "seeds", "state"]]
+    shown = [
+        name
+        for rate in rates
+        for name in (rate, f"± {rate}", f"reference {rate}")
+        if found[name].notna().any()
+    ]
+    found = found[["method", *shown, "from 0 to 60 %", "seeds", "state"]]
+    found.attrs["note"] = reference.attrs.get("note", "") if published else ""
+    return found
+
+
+def _by_noise(reference: pd.DataFrame, column: str) -> dict[tuple[str, float], float]:
+    """Published means by the method's name and the noise."""
+    own = reference[(reference.column == column) & ~reference.row.isin(LONGER)]
+    rows = map(method_and_rate, own.row)
+    return {
+        (NAMES[method], float(rate)): mean
+        for (method, rate), mean in zip(rows, own["mean"], strict=True)
+    }
 
 
 def _percents(shares) -> str:
@@ -418,8 +438,12 @@ def moved(run, around: tuple = (0.4, 0.6)) -> pd.DataFrame:
 # --- Table 2: time -------------------------------------------------------------------------------
 
 
-def gains_table(metrics: pd.DataFrame, rows: tuple) -> pd.DataFrame:
-    """RSUM gained on NCR: the paper's text, and ours seed by seed with half a 95 % interval."""
+def gains_table(
+    metrics: pd.DataFrame, rows: tuple, reference: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """RSUM gained on NCR: the paper's text, and ours seed by seed with half a 95 % interval; and by
+    the means of the `reference`, see `tables.with_reference`.
+    """
     lines = []
     for _, name, arm in rows:
         if arm == "ncr":
@@ -427,7 +451,14 @@ def gains_table(metrics: pd.DataFrame, rows: tuple) -> pd.DataFrame:
         mean, low, high, n = apart(metrics, "RSUM", arm, "ncr")
         why = "" if n else LATER if arm else NOT_REBUILT
         lines.append((name, GAINS[name], mean, (high - low) / 2, n, why))
-    return pd.DataFrame(lines, columns=["method", "paper", "ours", "±", "seeds", " "])
+    found = pd.DataFrame(lines, columns=["method", "paper", "ours", "±", "seeds", " "])
+    arms = [arm for *_, arm in rows if arm != "ncr"]
+    found = tables.with_reference(found, arms, reference)
+    if reference is not None:
+        found["reference"] -= tables.with_reference(found[:1], ["ncr"], reference)[
+            "reference"
+        ].iloc[0]
+    return found
 
 
 # --- Table 3 and Figure 2: what is found ----------------------------------------------------------
