@@ -129,6 +129,30 @@ def test_a_choice_at_the_edge_of_what_was_tried_is_named():
     assert "edge" not in told.why[0]
 
 
+def test_sides_of_which_dev_chose_another_temperature_decide_nothing():
+    """Where that moves what is measured by itself."""
+    one, other = (
+        trials(row, **{"0": values, "1": [290, 291]})
+        for row, values in (("a", [300, 301]), ("b", [280, 281]))
+    )
+    made = pd.concat([one, other])
+    made["config"] = made.candidate.map({"0": '{"temperature": 0.3}', "1": '{"temperature": 0.1}'})
+    entry = ENTRY | {"test": "greater", "pairs": [["a", "b"]]}
+    free, bound = (
+        claims.Entry(**entry, **more).claim() for more in ({}, {"alike": ["temperature"]})
+    )
+    assert verdicts.judge(metrics(), "laptop", [free], trials=made)[0].verdict[0] == "reproduced"
+    told, lines = verdicts.judge(metrics(), "laptop", [bound], trials=made)
+    assert told.verdict[0] == "undecided" and len(lines) == 1
+    assert told.why[0].endswith("on its two sides: temperature 0.3 (a), 0.1 (b)")
+    alike = made.assign(dev_rsum=made.dev_rsum.where(made.candidate == "0", 200.0))
+    for known in (alike, None):
+        told, _ = verdicts.judge(metrics(), "laptop", [bound], trials=known)
+        assert told.verdict[0] == "reproduced"
+    with pytest.raises(ValueError, match="alike: expected a list"):
+        claims.Entry(**entry, alike="temperature").claim()
+
+
 A, B = np.array([310.0, 306, 311, 305, 308]), np.array([300.0, 299, 302, 297, 300])
 
 

@@ -40,7 +40,7 @@ from alignbook.evidence import printed_tables
 
 FLAT, COLLAPSE = 0.5, 5.0  # percent
 KEPT = ("id", "paper", "exhibit", "says", "where", "test", "least")
-KEPT += ("untestable", "print_only", "primary")
+KEPT += ("untestable", "print_only", "primary", "alike")
 UNITS = {"seconds": "s", "diagonal": "cosine", "spread": "sides", "label AUC": "AUC"}  # or points
 # Columns that are measured, and take no training.
 MEASURED = frozenset({"ms/pair", "ms/pair with encoding", "MB", "seconds"})
@@ -139,7 +139,8 @@ class Claim:
 
     ``need`` of the contrasts have to hold. ``untestable`` says why we cannot decide it; a claim
     that is ``print_only`` is about the paper's own table and is not asked of our numbers. ``same``
-    of a ``primary`` claim is its contrast, claimed to lie in the band of no difference.
+    of a ``primary`` claim is its contrast, claimed to lie in the band of no difference. ``alike`` are
+    the settings that dev has to choose alike for both sides.
     """
 
     id: str
@@ -154,6 +155,7 @@ class Claim:
     untestable: str = ""
     print_only: bool = False
     primary: bool = False
+    alike: tuple[str, ...] = ()
     same: Contrast | None = None
 
     @property
@@ -254,6 +256,7 @@ class Entry:
     untestable: str = ""  # why the claim cannot be decided in this workbook
     print_only: bool = False  # about the print itself, and not asked of our numbers
     primary: bool = False  # tested first, and by itself
+    alike: tuple = ()  # settings that themselves move the columns: what dev chose has to be the same
     no_difference: float | None = None  # percent of the mean of both sides, either way
     no_difference_points: float | None = None  # the same in points, or the unit of the column
 
@@ -271,7 +274,7 @@ class Entry:
             raise ValueError(f"needs {need} of {len(contrasts)} contrasts")
         if self.primary not in (True, False) or self.primary and len(contrasts) > 1:
             raise ValueError(f"primary: true, of one contrast, not {self.primary!r} of {need}")
-        kept = {name: getattr(self, name) for name in KEPT}
+        kept = {name: getattr(self, name) for name in KEPT} | {"alike": tuple(self.alike)}
         same = self._same(next(iter(contrasts)))
         return Claim(contrasts=tuple(contrasts), need=need, same=same, **kept)
 
@@ -303,7 +306,7 @@ class Entry:
         if set(given) != set(wanted):
             takes = " and ".join(wanted)
             raise ValueError(f"{self.test} takes {takes}, not {', '.join(given) or 'nothing'}")
-        _check(columns=self.columns, **given)
+        _check(columns=self.columns, alike=self.alike, **given)
         if self.or_equal is not None and (self.test != "greater" or self.or_equal is not True):
             raise ValueError(f"or_equal: true, of greater, is all there is; not {self.or_equal!r}")
         if self.primary and (self.print_only or self.untestable):
@@ -312,10 +315,11 @@ class Entry:
             raise ValueError("print_only: true or false, and not of a claim that is untestable")
 
 
-def _check(columns, pairs=((0, 0),), rows=("a", "b"), sign="up", band=(0, 1)) -> None:
+def _check(columns, alike, pairs=((0, 0),), rows=("a", "b"), sign="up", band=(0, 1)) -> None:
     """Raise for what would otherwise be misread, such as the letters of a text as arms."""
-    if not isinstance(columns, (list, tuple)):
-        raise ValueError(f"columns: expected a list, not {columns!r}")
+    for name, listed in (("columns", columns), ("alike", alike)):
+        if not isinstance(listed, (list, tuple)):
+            raise ValueError(f"{name}: expected a list, not {listed!r}")
     if isinstance(pairs, str) or any(isinstance(p, str) or len(p) != 2 for p in pairs):
         raise ValueError(f"pairs: expected a list of [first, second], not {pairs!r}")
     if isinstance(rows, str) or len(set(rows)) < max(2, len(rows)):

@@ -21,6 +21,7 @@ class Numbers:
     def __init__(self, metrics: pd.DataFrame, images=None, trials: pd.DataFrame | None = None):
         self.choices = tuning_error.choice_variances(trials)
         self.edges = tuning_error.choices_at_edges(trials)
+        self.chosen = tuning_error.chosen(trials)  # {arm: settings}
         self.values = {}  # {term: {seed: value}}
         named = metrics[["exhibit", "row", "column", "seed", "value"]]
         for exhibit, row, column, seed, value in named.itertuples(index=False):

@@ -15,7 +15,8 @@ its other claims that are judged together, at 1 % and what the primary passes on
 - undecided: otherwise, among them every claim whose arms do not differ.
 
 A claim that rests on an arm that did not train (see `learnt`) is "did not train"; one that rests on
-an arm which four times the steps raise by more than 5 % is undecided. Neither is in a family.
+an arm which four times the steps raise by more than 5 % is undecided, and so is one for whose two
+sides dev chose settings that themselves move what is measured. None of them is in a family.
 Also "not run" (an arm, a second seed or a longer profile is missing), "not testable here", and "on
 paper only" for claims about the print itself.
 """
@@ -197,7 +198,21 @@ def _not_judged(claim: Claim, profile: str, numbers: Numbers) -> Finding | None:
         return Finding(learnt.DID_NOT_TRAIN, f"rests on what did not train: {', '.join(idle)}")
     if raised := _moved(claim, numbers, 1):
         return Finding("undecided", f"{NOT_TRAINED} {', '.join(raised)}")
+    if apart := _chosen_apart(claim, numbers):
+        return Finding("undecided", f"dev chose other settings on its two sides: {apart}")
     return None
+
+
+def _chosen_apart(claim: Claim, numbers: Numbers) -> str:
+    """Settings that a claim needs alike and that dev chose differently for its arms, "" if none."""
+    terms = [term for contrast in claim.contrasts for term in contrast.terms]
+    arms = dict.fromkeys(tuning_error.arm_of(term, numbers.chosen) for term in terms)
+    said = []
+    for name in claim.alike:
+        values = {arm[1]: numbers.chosen[arm][name] for arm in arms if arm in numbers.chosen}
+        if len({*values.values()}) > 1:
+            said.append(f"{name} {', '.join(f'{v:g} ({row})' for row, v in values.items())}")
+    return "; ".join(said)
 
 
 def _too_short(profile: str, claim: Claim) -> bool:

@@ -118,4 +118,7 @@ MUTANTS = {
         ),
         ("twice the spread rehearsed", "spread / np.sqrt(2)", "spread * np.sqrt(2)"),
     ],
+    "test_tuning_error.py": [
+        ("other settings decide", "if apart := _chosen_apart(", "if apart := '' and _chosen_apart(")
+    ],
 }
