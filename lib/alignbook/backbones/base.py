@@ -363,7 +363,7 @@ class Lessons:
         return loss
 
     def _cut(self, images: torch.Tensor, step: int):
-        """Crops of some images with their phrases, None of none."""
+        """Crops of some images with their phrases, None if there are no images."""
         if not len(images):
             return None
         rng = np.random.default_rng([self.seed, 5, step])

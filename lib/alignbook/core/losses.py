@@ -28,7 +28,7 @@ def hardest_negative_hinge(similarity, margin, *, image_ids=None, reduction="sum
         their own.
     image_ids : (B,) tensor or list, optional
         Which image each pair belongs to: pairs of one image are never each other's negatives.
-        None: all images differ.
+        None means that all images differ.
     reduction : "sum", "mean" or "none"
         Over the B pairs; "none" gives (B,), both directions of pair i added. A pair without any
         negative contributes 0.

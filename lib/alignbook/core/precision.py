@@ -35,7 +35,7 @@ def accelerator(device: torch.device, precision: str):
 
 
 def full(x: torch.Tensor) -> torch.Tensor:
-    """The same in float32 if it is of less; otherwise as it is."""
+    """The same in float32 if its precision is lower; otherwise unchanged."""
     return x.to(torch.promote_types(x.dtype, torch.float32)) if x.is_floating_point() else x
 
 

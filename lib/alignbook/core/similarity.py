@@ -52,7 +52,7 @@ def hard_coding(
         Word vectors of B2 captions, likewise.
     region_lengths, word_lengths : (B1,) or (B2,) int tensor or list, optional
         How many leading fragments of each row are real; the rest is padding, whose content never
-        matters. None: all of them.
+        matters. None means that all are real.
     codebook : "visual" or "textual"
         "visual": the best region for each word, pooled over the words; "textual": the best word
         for each region, pooled over the regions.
@@ -146,7 +146,7 @@ def fine_grained_matching(x, y, x_mask=None, y_mask=None):
         Vectors as given: nothing is normalised.
     y : (B2, M, d) float
     x_mask, y_mask : (B1, N) or (B2, M) bool, optional
-        Which vectors are real; the others' content never matters. None: all of them.
+        Which vectors are real; the others' content never matters. None means that all are real.
 
     Returns
     -------

@@ -205,7 +205,7 @@ def source(spec: str, profile) -> str:
 
 
 def _limits(profile) -> dict[str, int]:
-    """How many images of each split are taken; 0: all."""
+    """How many images of each split are taken; 0 means all."""
     return {split: getattr(profile, f"{split}_images") for split in SPLITS}
 
 

@@ -129,7 +129,7 @@ class Collection:
 
     def fingerprint(self, limits: dict[str, int] | None = None) -> str:
         """Hash of what the caption and split files hold, the region features, and every photograph
-        with its name; of the first so many of each split, 0 or None: of all.
+        with its name; for the first `limits[split]` images of each split, 0 or None meaning all.
 
         What looks as it did is not read again: see `contents`.
         """

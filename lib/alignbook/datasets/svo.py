@@ -189,7 +189,7 @@ def as_modified(probes):
 
 
 def _probe(record: dict, files) -> tuple:
-    """Sentence, both triplets, both pictures (None: not there), and the places said to differ."""
+    """Sentence, both triplets, both pictures (None if it is missing), and the places said to differ."""
     caption = text(record, "sentence")
     positive, negative = (_triplet(record, f"{sign}_triplet") for sign in ("pos", "neg"))
     names = [_name(record, f"{sign}_image_id", files) for sign in ("pos", "neg")]

@@ -53,7 +53,8 @@ MEASUREMENTS = 8  # of a model: as many as the third look at a claim has
 
 
 def measurements(profile: str) -> int:
-    """How often what claims ask of is measured, time and memory; once in smoke, which decides none."""
+    """How often time and memory are measured where claims ask about them; once in smoke, which decides
+    no claim."""
     return 1 if profile == "smoke" else MEASUREMENTS
 
 

@@ -70,7 +70,7 @@ def gain(dev) -> float:
 
 
 def rise(dev) -> float:
-    """How many times the value on dev before the first step the last one is.
+    """The last value on dev as a multiple of the one before the first step.
 
     NaN where nobody looked before the first step, or the value then was zero.
 

@@ -253,7 +253,7 @@ def _of_state(claim: Claim, numbers: Numbers, state: str) -> list[str]:
 
 def _noted(claim: Claim, numbers: Numbers, found: Finding, lines: list[dict]) -> Finding:
     """A finding, and in its reason what four times the steps turn or lower, and the rows that were
-    still learning or chosen at a grid's edge; none of it where time and memory alone are asked of.
+    still learning or chosen at a grid's edge; none of it if the claim is about time and memory only.
     """
     if found.verdict not in JUDGED or claim.measured:
         return found

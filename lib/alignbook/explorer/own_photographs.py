@@ -98,9 +98,9 @@ def places(book) -> dict[str, Place]:
 
 
 def _models(*first) -> tuple | None:
-    """Workbook, key of its base model and its methods (label → seed → key) that suit; of several
-    workbooks the given one, otherwise the one with most methods, and of equal ones the largest
-    profile.
+    """Workbook, key of its base model and its methods (label → seed → key) that suit. If
+    several workbooks suit, the given one is taken, otherwise the one with most methods; ties go to
+    the largest profile.
     """
     found = []
     for each in (*first, *stored_models.workbooks()):

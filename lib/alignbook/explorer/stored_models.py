@@ -132,7 +132,7 @@ class Gallery:
 
     @property
     def each(self) -> int:
-        """Captions a picture; 0 where there are none."""
+        """Captions per picture; 0 where there are none."""
         return self.dataset.captions_per_image
 
     def title(self, image: int) -> str:

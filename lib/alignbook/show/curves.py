@@ -16,8 +16,8 @@ A_ROW = len(figures.MARKS)  # arms in one row of panels: colours are distinct fo
 # logarithmic.
 MOST = 1.5
 NOTE = (
-    "Lines: means over seeds; shades: all seeds. Left: the loss by its trivial level, which knowing "
-    "nothing costs;\nabove the dashed line an arm did not train (‡), unless dev rose five times. Right: "
+    "Lines: means over seeds; shades: all seeds. Left: the loss divided by what a model "
+    "costs that knows nothing;\nabove the dashed line an arm did not train (‡), unless dev rose five times. Right: "
     "RSUM on images of dev;\na run is measured as its best look saw it; one that ends below half of that "
     "did not train either. † still learning."
 )

@@ -308,7 +308,7 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str, places: 
         axis.axvline(1 if ratio else 0, color=INK, lw=0.9, zorder=0.9)
     if lines["paper"].isna().all():
         right.set_axis_off(), right.lines[-1].set_visible(False)
-        right.set_title("the paper prints no numbers", fontweight="normal")
+        right.set_title("the paper prints no number of it", fontweight="normal")
     for name in readings:
         left.scatter([], [], color=SHADES[name], marker=SHAPES[name], s=30, label=name)
     if images:

@@ -19,7 +19,7 @@ GOLD = "inside"  # a column that needs the gold boxes of phrases, which no photo
 
 
 def claims() -> list[dict]:
-    """The papers' claims as their files have them, those left out that our numbers are not asked."""
+    """The papers' claims as their files have them, without those that our numbers are not asked."""
     found = []
     for paper in chapters.PAPERS:
         file = PACKAGE / "papers" / paper / "printed" / "claims.yaml"

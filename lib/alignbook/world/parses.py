@@ -198,7 +198,7 @@ class _Sentence:
         self.rooted = True
 
     def read_there_is(self, i: int) -> None:
-        """There is, here is."""
+        """Read "there is" or "here is"."""
         self.governor = i
         self.attach_root(i)
         self.tagged[i] = ("be", "VERB", self.tags[i])

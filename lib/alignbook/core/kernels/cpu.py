@@ -372,7 +372,7 @@ def _within(tile, groups) -> slice:
 
 
 def _cells(tiles, tall) -> int:
-    """For the largest block."""
+    """How many numbers the largest block takes."""
     return tall * max((tile.rows.stop - tile.rows.start for tile in tiles), default=0)
 
 

@@ -79,8 +79,8 @@ def inputs(book, exhibit: str, arm: str) -> Inputs:
 
 
 def measured(book, exhibit: str, arm: str, run, inputs: Inputs):
-    """The run whose numbers a table shows: of an arm that is made of others that of theirs together,
-    of the same seed; else the trained run itself.
+    """The run whose numbers a table shows: for an arm that combines others, the run that combines
+    theirs for this seed; else the trained run itself.
     """
     parts = EXHIBITS[exhibit].arm(arm).of
     if not parts:

@@ -113,7 +113,7 @@ def setting_lines(metrics: pd.DataFrame) -> pd.DataFrame:
 
 
 def matching(regions, phrases):
-    """Fine-grained matching of an image's and a caption's entities, both ways (ComAlign Eq. 2–4).
+    """Fine-grained matching of an image's and a caption's entities, both ways (ComAlign Eq. 2).
 
     Regions `(C, d)` and phrases `(C′, d)` of one image and one caption.
     """
@@ -126,8 +126,8 @@ def matching(regions, phrases):
     )
     lanes = {}
     for title, axis, over, left, labels, equation in (
-        ("Image to text: each region's best phrase", 1, "C′", "C", of_x, "Eq. 3"),
-        ("Text to image: each phrase's best region", 0, "C", "C′", of_y, "Eq. 4"),
+        ("Image to text: each region's best phrase", 1, "C′", "C", of_x, "Eq. 2"),
+        ("Text to image: each phrase's best region", 0, "C", "C′", of_y, "Eq. 2"),
     ):
         best = cosines.max(axis)
         grid = Grid(

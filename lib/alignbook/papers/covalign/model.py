@@ -157,7 +157,7 @@ def two_way_similarity(regions, words, word_mask=None) -> torch.Tensor:
         Of length 1, as the words.
     words : (B2, L, d) float
     word_mask : (B2, L) bool, optional
-        Which words are real; the others' content never matters. None: all of them.
+        Which words are real; the others' content never matters. None means that all are real.
 
     Returns
     -------

@@ -210,8 +210,8 @@ def costs(measured: pd.DataFrame) -> pd.DataFrame:
     """Seconds of every row and turn, from what `table` returns.
 
     `seconds` is the training by the method's own schedule: its public epochs over the pairs that
-    are there; `an epoch` is what one takes after the warm-up, on the mean. `warm-up`, `training` and `division` are its parts, `correction` a part of training,
-    half of whose steps are early and half late. `at equal steps`: as many warm-up steps
+    are there; `an epoch` is what one takes after the warm-up, on average. `warm-up`, `training` and `division` are its
+    parts, `correction` a part of training, half of whose steps are early and half late. `at equal steps`: as many warm-up steps
     and later ones as NCR's schedule has, divided as often. `overhead` is the percent that division
     and correction add to the same steps with the plain triplet.
     """

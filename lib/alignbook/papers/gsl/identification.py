@@ -104,6 +104,6 @@ def course(posterior, labels, noisy: np.ndarray, delta: float, scores: torch.Ten
 
 
 def _mean(values: np.ndarray) -> float:
-    """Of those that are numbers; NaN for none."""
+    """Mean of the values that are not NaN; NaN if all are."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else float("nan")

@@ -29,7 +29,9 @@ def corrected_labels(images, captions, clean):
             "two clean\npairs each",
             *_likeness(tuple(at), s_t[chosen] / s_i[chosen], names),
         ],
-        "As printed: one anchor against the other": _ratios(tuple(at), s_i[chosen], s_t[chosen]),
+        "As the notes print it: one anchor against the other": _ratios(
+            tuple(at), s_i[chosen], s_t[chosen]
+        ),
     }
     return draw(
         lanes,

@@ -425,8 +425,8 @@ def divide(looks, n: int, config: Config, record) -> tuple[np.ndarray, str]:
 
 
 def bank_of(looks: list, clean: np.ndarray, config: Config) -> Bank | None:
-    """The `clean` `(N,) bool` of all pairs as one network saw them, None where none is or none is
-    wanted.
+    """The bank of the clean pairs, `(N,) bool`, as one network saw them; None if none is clean or no
+    bank is kept.
     """
     rows = spread(np.flatnonzero(clean), BANK)
     if config.anchors != "bank" or not len(rows):

@@ -64,7 +64,7 @@ class Bank(NamedTuple):
 
 
 def spread(rows: np.ndarray, most: int) -> np.ndarray:
-    """At most so many of some rows, evenly spread.
+    """At most `most` of the rows, evenly spaced.
 
     >>> spread(np.arange(5), 3), spread(np.arange(2), 3)
     (array([0, 2, 4]), array([0, 1]))
@@ -213,7 +213,7 @@ def draw(pool: np.ndarray, size: int, key: list, i: int) -> np.ndarray:
 
 
 def soft_margin(labels: torch.Tensor, margin: float) -> torch.Tensor:
-    """α̂ = (10^y − 1) / 9 · α of labels y in [0, 1] [X]: 0 at 0, α at 1.
+    """Eq. 17: α̂ = (10^y − 1) / 9 · α of labels y in [0, 1] [X]: 0 at 0, α at 1.
 
     ValueError for a label outside.
 
@@ -228,8 +228,8 @@ def soft_margin(labels: torch.Tensor, margin: float) -> torch.Tensor:
 
 
 def hardest(look: Look, margin) -> torch.Tensor:
-    """The hinge with the hardest negatives, both directions: `(B,)`. A margin a pair holds in its
-    row for image to text and in its column for text to image."""
+    """The hinge with the hardest negatives, both directions: `(B,)`. A margin per pair applies in
+    its row for image to text and in its column for text to image."""
     return losses.hardest_negative_hinge(
         look.scores, margin, image_ids=look.image_ids, reduction="none"
     )

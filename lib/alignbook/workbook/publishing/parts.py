@@ -54,7 +54,7 @@ def _done(out: Path) -> set[str]:
 
 
 def _wanted(out: Path) -> set[str]:
-    """The notebooks that a results folder's data have, but those whose every exhibit lacks something."""
+    """The notebooks that a results folder's data have, except those all of whose exhibits lack something."""
     said = folders.settings_of(out)
     data, profile = said["data"].partition("=")[0], folders.profile_of(said)
     made = {name: exhibits.NOTEBOOKS[name].exhibits for name in exhibits.resolve([], data)}

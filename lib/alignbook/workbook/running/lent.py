@@ -16,7 +16,7 @@ MEASURED = ("efficiency/*.csv", "benchmarks/*.csv")  # of a results folder
 
 
 def lend(out: Path, reference: Path) -> None:
-    """Lay the times that were published of a results folder ready in it, where there are any."""
+    """Put a results folder's published times ready in it, if there are any."""
     for pattern in ("about.json", *MEASURED):
         for file in reference.glob(pattern):
             ready = out / UNPACKED / file.relative_to(reference)

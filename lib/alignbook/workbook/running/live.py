@@ -43,7 +43,7 @@ def plain(text: str) -> str:
 
 
 def about(seconds: float) -> str:
-    """A time left for reading: rounded, as it is a guess.
+    """The remaining time in words: rounded, as it is a guess.
 
     >>> about(20), about(100), about(1500), about(9000)
     ('under a minute left', 'about 2 min left', 'about 25 min left', 'about 2.5 h left')

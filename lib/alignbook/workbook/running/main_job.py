@@ -258,8 +258,8 @@ def dry_run(
 
 def usual_spread(settings: dict, place: cluster.Place = cluster.HERE) -> str:
     """How arms are spread over jobs where nothing else is asked for: the shorter a training is
-    beside the start of a job, the more of them share one. What was begun goes on as it was. Nothing
-    is trained of published results that were unpacked.
+    beside the start of a job, the more of them share one. What was begun goes on as it was. Published
+    results that were unpacked are not trained again.
     """
     if settings["profile"] == "smoke" or lent.published(folders.results_folder(settings)):
         return "chapter"

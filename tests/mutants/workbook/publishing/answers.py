@@ -3,15 +3,15 @@
 MUTANTS = {
     "test_answers.py": [
         ("every claim's rerun", "        if line.claim == claim:", "        if True:"),
-        (
-            "pictures beside every answer",
-            "if first.query_low < 0 < first.query_high:",
-            "if True:",
-        ),
+        ("pictures beside every answer", "if first.query_low < 0 < first.query_high:", "if True:"),
         ("what is open is told as decided", "if row.verdict in beside.DECIDED:", "if True:"),
         ("every rerun", ' and line["reading again"] != row.verdict', ""),
         ("every length of training", "if steps and not 0.5 <= ", "if steps or not 0.5 <= "),
-        ("a flipped sign passes", "_number(steps) / first.value", "abs(_number(steps) / first.value)"),
+        (
+            "a flipped sign passes",
+            "_number(steps) / first.value",
+            "abs(_number(steps) / first.value)",
+        ),
         ("all that is simpler", "if simple and _number(simple) >= first.value", "if simple"),
         (
             "the sides exchanged",
