@@ -16,15 +16,18 @@ A_ROW = len(figures.MARKS)  # arms in one row of panels: colours are distinct fo
 # logarithmic.
 MOST = 1.5
 NOTE = (
-    "Lines: means over seeds; shades: all seeds. Left: the loss divided by what a model "
-    "costs that knows nothing;\nabove the dashed line an arm did not train (‡), unless dev rose five times. Right: "
-    "RSUM on images of dev;\na run is measured as its best look saw it; one that ends below half of that "
+    "Lines: means over seeds; shades: all seeds. Left: the loss divided by what a model costs that knows "
+    "nothing;\nabove the dashed line an arm did not train (‡), unless dev rose five times. Right: RSUM on "
+    "images of dev;\na run is measured as its best look saw it; one that ends below half of that "
     "did not train either. † still learning."
 )
 OTHER_LOSS = (
     "\nLeft, on a logarithmic scale: where training begins with another loss, the trivial level is "
     "the last one's."
 )
+
+
+WARM_UP = "\nSteps below 0 are a warm-up, with a loss of its own."
 
 
 def show(book, exhibit: str) -> None:
@@ -129,7 +132,8 @@ def draw(points: pd.DataFrame):
             bbox_to_anchor=(1.01, 0.5),
             fontsize=8,
         )
-    figure.supxlabel(NOTE + OTHER_LOSS * other, fontsize=8, color="#555555", x=0.01, ha="left")
+    note = NOTE + OTHER_LOSS * other + WARM_UP * bool((points.step < 0).any())
+    figure.supxlabel(note, fontsize=8, color="#555555", x=0.01, ha="left")
     return figure
 
 

@@ -329,13 +329,14 @@ def noise_figure(lines: pd.DataFrame, note: str):
             )
     places = sorted(lines.noise.unique())
     axis.set_xticks([100 * each for each in places], [f"{100 * each:.0f}" for each in places])
+    axis.set_xlim(100 * places[0] - 6, 100 * places[-1] + 6)
     axis.set_xlabel("captions picked to be given another picture (%)")
     axis.set_ylabel(f"{column} on test")
     axis.legend(
         loc="center left",
         bbox_to_anchor=(1.01, 0.5),
         fontsize=8.5,
-        title="dashed: bounds",
+        title="dashed: bounds" if any(STYLES[name][2] != "-" for name in names) else None,
         title_fontsize=8.5,
     )
     note = tables.with_legend(lines.state.map(tables.MARKS).fillna(""), note)

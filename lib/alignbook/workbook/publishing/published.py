@@ -407,7 +407,8 @@ def _shrink(path: Path, to: Path) -> None:
         if image.width > WIDE:
             size = WIDE, round(image.height * WIDE / image.width)
             image = image.resize(size, Image.Resampling.LANCZOS)
-        few = image.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        colours = 256 if figures.shows_pictures(path) else COLOURS  # a colour bar has many
+        few = image.quantize(colours, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
         few.save(to, optimize=True)  # which keeps the colours of small things
 
 
