@@ -213,9 +213,7 @@ SMOKE = dict(
 LAPTOP = SMOKE | dict(
     chan_images=1200, chan_steps=2400, chan_trial_share=0.5, chan_learning_rate=2e-3, chan_trials=5
 )
-OVERNIGHT = LAPTOP | dict(
-    chan_images=2000, chan_steps=2000, chan_batch=64, chan_dim=128, chan_trials=4
-)
+OVERNIGHT = LAPTOP | dict(chan_images=2000, chan_steps=2000, chan_batch=64, chan_dim=128)
 GPU = LAPTOP | dict(
     chan_images=0,
     chan_steps=6000,
@@ -232,7 +230,7 @@ PAPER = GPU | dict(
 _LEARNT = dict(chan_images=0, chan_all_violations=0.8)
 PHOTOGRAPHS = {
     "laptop": _LEARNT | dict(chan_steps=2000, chan_batch=64, chan_dim=128),
-    "overnight": _LEARNT | dict(chan_trials=5),
+    "overnight": _LEARNT,
     "gpu": dict(chan_all_violations=0.8),
 }
 

