@@ -172,8 +172,9 @@ def test_the_map_says_what_is_computed(tmp_path, monkeypatch):
         "c,chan-T3,undecided,,\nd,chan-T3,not run,,\n"
     )
     (folder / "contrasts.csv").write_text(
-        "claim,contrast,unit,value,low,high,query_low,query_high\nchan-hard-coding,x,AUC,2,1,3,,\n"
-        "gsl-against-ncr,y,points,5,-1,11,0,9\ngsl-against-ncr,z,points,7,1,2,3,4\n"
+        "claim,contrast,unit,value,low,high,query_low,query_high,needed\n"
+        "chan-hard-coding,x,AUC,2,1,3,,,3\n"
+        "gsl-against-ncr,y,points,5,-1,11,0,9,inf\ngsl-against-ncr,z,points,7,1,2,3,4,9\n"
     )
     found = start.computed(tmp_path / "results")
     of = len(exhibits.NOTEBOOKS) - 1  # the map itself counts for nothing
@@ -186,7 +187,8 @@ def test_the_map_says_what_is_computed(tmp_path, monkeypatch):
     first, second = start.in_short(book).splitlines()[2:]  # a line a question
     told = [each.strip() for each in first.split("|")[2:-1]]
     assert told == ["x", "+2.000 AUC", r"\[1.000, 3.000\]", "–", "**reproduced**"]
-    undecided = "**undecided**; not trained: a; about 15 seeds would decide it"
+    undecided = "**undecided**; not trained: a; about 15 seeds would show that any difference is "
+    undecided += "within ±1.08 %"
     told = [each.strip() for each in second.split("|")[2:-1]]
     assert told == ["y", "+5.0 points", r"\[−1.0, 11.0\]", r"\[0.0, 9.0\]", undecided]
     assert "(11_chan_ablations.ipynb)" not in first  # which has not been executed

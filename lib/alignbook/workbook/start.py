@@ -73,7 +73,8 @@ def in_short(book) -> str:
     """
     if not (book.out / "claims.csv").exists():
         return "No verdict so far: notebook 90 has not been run here."
-    claims = pd.read_csv(book.out / "claims.csv", keep_default_na=False).set_index("claim")
+    claims = pd.read_csv(book.out / "claims.csv", keep_default_na=False)
+    claims = claims.set_index("claim", drop=False)
     contrasts = pd.read_csv(book.out / "contrasts.csv").drop_duplicates("claim").set_index("claim")
     lines, elsewhere = [], beside.table(book).set_index("claim")
     own = {"says", f"{book.kind}, {book.profile.name}"}
