@@ -66,7 +66,15 @@ def test_an_answer_in_sentences_by_hand(one):
 
 @pytest.mark.parametrize(
     "long, told",  # the other side has 317 at seed 0
-    [(313.0, ""), (315.5, ""), (316.0, "−1.0"), (318.0, "+1.0"), (311.0, ""), (309.0, "−8.0")],
+    [
+        (313.0, ""),
+        (315.5, ""),
+        (316.0, "−1.0"),
+        (318.0, "+1.0"),
+        (319.0, "+2.0"),
+        (311.0, ""),
+        (309.0, "−8.0"),
+    ],
 )
 def test_four_times_the_steps_are_told_where_they_change_the_picture(one, long, told):
     """Another sign, less than half of −3.0 or more than twice."""

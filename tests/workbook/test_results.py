@@ -270,14 +270,14 @@ def test_the_budget_follows_from_the_profiles():
     laptop = kept[(kept.profile == "laptop") & (kept.data == "world")]
     chapters = chapter_budget().set_index("chapter")
     assert chapters["core-seconds planned"].sum() == laptop.core_seconds.sum()
-    # Looks at 300 images and the longer trainings take more than the 45 minutes they may: it is said.
+    # The longer trainings take more than the 45 minutes they may: it is said.
     over = chapters["core-seconds planned"] > chapters.allowed
     assert (chapters[""] == np.where(over, "over", "")).all()
-    assert [*chapters[over].index] == ["chan", "comalign", "covalign", "gsl"]
-    # By measured seconds a step: 76 minutes on two cores, 29 of them for trials of what was compared
-    # untuned or with three candidates before; and 11 more for seeds where they may decide a claim
-    assert laptop[~laptop.exhibit.str.endswith("-seeds")].core_seconds.sum() <= 9100
-    assert laptop.core_seconds.sum() <= 10_400
+    assert [*chapters[over].index] == ["chan", "covalign", "gsl"]
+    # By measured seconds a step: 55 minutes on two cores, and 8 more for seeds where they may decide a
+    # claim; what is measured alone on the machine, notebooks and smoke come to that.
+    assert laptop[~laptop.exhibit.str.endswith("-seeds")].core_seconds.sum() <= 6600
+    assert laptop.core_seconds.sum() <= 7600
     photographs = kept[(kept.profile == "laptop") & (kept.data == "flickr8k")]
     bought = photographs.exhibit.str.endswith("-seeds")
     # By seconds a step measured beside another training: 153 minutes on two cores after extraction,
@@ -286,8 +286,8 @@ def test_the_budget_follows_from_the_profiles():
     assert photographs[bought].core_seconds.sum() <= 3000
     overnight = kept[kept.profile == "overnight"].groupby("data").core_seconds.sum()
     assert {*overnight.index} == {"world", "flickr8k"}
-    # Ten and twelve hours on two cores, two of them for seeds; ten were asked for.
-    assert overnight["world"] <= 72_000 and overnight["flickr8k"] <= 87_000
+    # Eight and twelve hours on two cores, two of them for seeds; ten were asked for.
+    assert overnight["world"] <= 60_000 and overnight["flickr8k"] <= 87_000
 
 
 def test_planned_runs_by_hand(monkeypatch):

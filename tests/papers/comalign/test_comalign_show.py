@@ -23,7 +23,7 @@ def test_the_picture_of_matching_has_the_librarys_numbers():
     there, back = fine_grained_matching(unit(regions)[None], unit(phrases)[None])
     assert there.item() != back.item()
     assert f"{there.item():.2f}" in drawn and f"{back.item():.2f}" in drawn
-    assert "(B₁, B₂, C, C′)" in drawn and "mean over C′\nEq. 4" in drawn
+    assert "(B₁, B₂, C, C′)" in drawn and "mean over C′\nEq. 2" in drawn
 
 
 def metrics_of(rows) -> pd.DataFrame:

@@ -69,8 +69,8 @@ MUTANTS = {
         ("others do not count", "[aside, *others]", "[aside]"),
         (
             "a part hides the rest",
-            "        if len(own := found[found.exhibit == exhibit]):\n            return own",
-            "        own = found[found.exhibit == exhibit]\n        return own if len(own) else None",
+            "        if len(new := known[~known[ROW].apply(tuple, axis=1).isin(there)]):",
+            "        if len(new := known[~known[ROW].apply(tuple, axis=1).isin(there)]) and not found:",
         ),
         ("paths are published", "Path(place).name", "place"),
     ]
