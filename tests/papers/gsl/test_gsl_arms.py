@@ -91,7 +91,7 @@ def test_methods_differ_in_nothing_but_what_they_are():
         epochs = {part: 4 * plain[part] for part in ("warm_up_epochs", "epochs")}
         assert longer == plain | epochs and epochs["epochs"] == 24
     rates = [each.after for each in arms.trials("ncr", profiles.get("overnight"))]
-    assert rates == pytest.approx([0.03, 0.009, 0.09])
+    assert rates == pytest.approx([0.03, 0.009, 0.09, 0.003, 0.3])
 
 
 def test_runs_are_shared_where_settings_are_the_same():
