@@ -273,11 +273,11 @@ def test_the_budget_follows_from_the_profiles():
     # The longer trainings take more than the 45 minutes they may: it is said.
     over = chapters["core-seconds planned"] > chapters.allowed
     assert (chapters[""] == np.where(over, "over", "")).all()
-    assert [*chapters[over].index] == ["chan", "covalign", "gsl"]
-    # By measured seconds a step: 55 minutes on two cores, and 8 more for seeds where they may decide a
-    # claim; what is measured alone on the machine, notebooks and smoke come to that.
-    assert laptop[~laptop.exhibit.str.endswith("-seeds")].core_seconds.sum() <= 6600
-    assert laptop.core_seconds.sum() <= 7600
+    assert [*chapters[over].index] == ["chan", "comalign", "covalign", "gsl"]
+    # By seconds a step of a slower machine and slower kernels: 76 minutes on two cores, and 11 more for
+    # seeds where they may decide a claim. The last run took 76 with smoke and all seeds.
+    assert laptop[~laptop.exhibit.str.endswith("-seeds")].core_seconds.sum() <= 9100
+    assert laptop.core_seconds.sum() <= 10_400
     photographs = kept[(kept.profile == "laptop") & (kept.data == "flickr8k")]
     bought = photographs.exhibit.str.endswith("-seeds")
     # By seconds a step measured beside another training: 153 minutes on two cores after extraction,
