@@ -27,6 +27,7 @@ where the contrast surely lies within it either way, the arms do not differ by m
 ``printed_columns`` the table's column that is ours where it has another name.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, pairwise
@@ -39,8 +40,10 @@ from alignbook.core.names import PROFILES, TARGETS
 from alignbook.evidence import printed_tables
 
 FLAT, COLLAPSE = 0.5, 5.0  # percent
-KEPT = ("id", "paper", "exhibit", "says", "where", "test", "least")
-KEPT += ("untestable", "print_only", "primary", "alike")
+KEPT = (
+    *("id", "paper", "exhibit", "says", "where", "test", "least"),
+    *("untestable", "print_only", "primary", "alike"),
+)
 UNITS = {"seconds": "s", "diagonal": "cosine", "spread": "sides", "label AUC": "AUC"}  # or points
 # Columns that are measured, and take no training.
 MEASURED = frozenset({"ms/pair", "ms/pair with encoding", "MB", "seconds"})
@@ -184,7 +187,7 @@ def load(*files: Path) -> tuple[Claim, ...]:
     ValueError
         Naming the file, the claim and what is wrong with it.
     """
-    found = {}  # {id: (claim, its file)}
+    found: dict[str, tuple[Claim, Path]] = {}  # {id: (claim, its file)}
     for file in files or printed_tables.files("claims.yaml"):
         for claim in _of(file):
             if claim.id in found:
@@ -227,7 +230,8 @@ def printed_names() -> tuple[dict, dict]:
 
     A row is said as "group | row"; columns are there where they have another name.
     """
-    rows, columns = {}, {}
+    rows: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for file in printed_tables.files("claims.yaml"):
         listed = printed_tables.read(file)
         rows |= listed["printed"]
@@ -436,7 +440,7 @@ def _ratio(exhibit, column, pairs, band):
     return [_pair(exhibit, column, *pair, unit="×", low=band[0], high=band[1]) for pair in pairs]
 
 
-TESTS = {
+TESTS: dict[str, tuple[tuple[str, ...], Callable]] = {
     "greater": (("pairs",), _greater),
     "ordered": (("rows",), _ordered),
     "best": (("rows",), _best),

@@ -22,7 +22,7 @@ class Numbers:
         self.choices = tuning_error.choice_variances(trials)
         self.edges = tuning_error.choices_at_edges(trials)
         self.chosen = tuning_error.chosen(trials)  # {arm: settings}
-        self.values = {}  # {term: {seed: value}}
+        self.values: dict[Term, dict[int, float]] = {}  # by seed
         named = metrics[["exhibit", "row", "column", "seed", "value"]]
         for exhibit, row, column, seed, value in named.itertuples(index=False):
             of_term = self.values.setdefault(Term(exhibit, row, column), {})
@@ -136,7 +136,7 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
     other_side = np.isinf(top) and (longer > bottom) != (mean > bottom) and not np.isnan(longer)
     turned = other_side and np.fmin(*path[-1][1:]) <= LEVEL
     if turned:
-        path = [(n, *(p if np.isnan(p) else 1.0 for p in both)) for n, *both in path]
+        path = [(n, _one(holds), _one(reversed_)) for n, holds, reversed_ in path]
     _, holds, reversed_ = path[-1]
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
     spread = 0.0 if np.ptp(values) == 0 < len(values) - 1 else spread  # not 1e-17
@@ -169,6 +169,11 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
         "needed": np.nan,
         "power": None,
     }
+
+
+def _one(p: float) -> float:
+    """1, which decides nothing; where there was no test it stays NaN."""
+    return p if np.isnan(p) else 1.0
 
 
 def _sides(values, bottom: float, top: float, choice: float) -> tuple[float, float]:

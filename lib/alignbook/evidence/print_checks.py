@@ -11,6 +11,7 @@ whichever makes it right; other ways to reckon are no excuse, but are told in th
 """
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import NamedTuple
 
 import pandas as pd
@@ -70,7 +71,7 @@ class Unchecked(NamedTuple):
 
 def grid(exhibit: str) -> dict[str, dict[str, Printed]]:
     """A table's rows ("group: row" where there are groups), each of numbers by column."""
-    rows = {}
+    rows: dict[str, dict[str, Printed]] = {}
     for cell in printed_tables.table(exhibit).itertuples():
         name = ": ".join(filter(None, (cell.group, cell.row)))
         rows.setdefault(name, {})[cell.column] = printed(cell.printed, cell.decimals)
@@ -209,7 +210,7 @@ def _order(exhibit: str) -> list[Check]:
     lists = [inner for _, _, inner in recalls(exhibit) if len(inner) > 1]
     if not lists:
         return []
-    values = [[0, *(n.value for n in inner), 100] for inner in lists]
+    values = [[Fraction(0), *(n.value for n in inner), Fraction(100)] for inner in lists]
     good, how = [each == sorted(each) for each in values], "R@1 ≤ R@5 ≤ R@10 ≤ 100"
     rows = [every(exhibit, "all rows", "recalls rise with K", good, "lists of recalls", how)]
     if {n.decimals for inner in lists for n in inner} == {1}:

@@ -99,7 +99,7 @@ def words(cells: pd.DataFrame) -> dict[str, dict[tuple[str, str], str]]:
     >>> words(table("covalign-T5"))["variant"]["Varying λ_g", "λ_v=0.5 λ_g=1 λ_c=5"]
     '↓ 2.7'
     """
-    found = {}
+    found: dict = {}
     for cell in cells.itertuples():
         for heading, text in (WORDS[mark] for mark in cell.mark.split() if mark in WORDS):
             found.setdefault(heading, {})[cell.group, cell.row] = text.format(cell.printed)
@@ -114,7 +114,7 @@ def ensembles(cells: pd.DataFrame) -> set[tuple[str, str]]:
 
 def prose() -> dict[str, dict[str, str]]:
     """Figures of running text, captions and algorithms by id: exhibit, where, printed, unit, about."""
-    lines = {}
+    lines: dict[str, dict[str, str]] = {}
     for path in files("prose.csv"):
         with open(path, encoding="utf-8", newline="") as file:
             lines |= {line["id"]: line for line in csv.DictReader(file)}

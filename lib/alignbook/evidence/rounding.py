@@ -24,8 +24,8 @@ class Interval:
     Interval(low=-4, high=-1, open_low=True, open_high=False)
     """
 
-    low: Fraction
-    high: Fraction
+    low: Fraction | float  # infinite, or a fraction
+    high: Fraction | float
     open_low: bool = False
     open_high: bool = False
 

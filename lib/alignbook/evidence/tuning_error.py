@@ -100,7 +100,7 @@ def chosen(trials: pd.DataFrame | None) -> dict[tuple, dict]:
 
 def _choices(trials: pd.DataFrame | None) -> dict[tuple, tuple[list[dict], dict]]:
     """What was tried of each arm, and what is best on dev."""
-    found = {}
+    found: dict[tuple, tuple[list[dict], dict]] = {}
     if trials is None or "config" not in trials:
         return found
     for arm, own in trials.groupby(["exhibit", "row", "target"], sort=False):

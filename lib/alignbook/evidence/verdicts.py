@@ -158,7 +158,8 @@ def examined(chosen, profile: str, numbers: Numbers):
     """
     found: dict[str, Finding] = {}
     families: dict[str, Family] = {}
-    lines, above = [], {}
+    lines: list[dict] = []
+    above: dict[tuple, str] = {}
     for claim in chosen:
         own = []
         for contrast in () if claim.print_only else claim.contrasts:
@@ -173,8 +174,8 @@ def examined(chosen, profile: str, numbers: Numbers):
             if claim.primary and not claim.untestable and not _too_short(profile, claim):
                 family.open = True
         else:
-            same = measured(claim.same, numbers) if claim.same else None
-            family.members.append(Member(claim, own, same))
+            band = measured(claim.same, numbers) if claim.same else None
+            family.members.append(Member(claim, own, band))
     return found, families, lines
 
 
@@ -230,10 +231,10 @@ def _missing(claim: Claim, profile: str, numbers: Numbers) -> str:
     if missing:
         return "missing: " + ", ".join(f"{t.exhibit} {t.row} {t.column}" for t in missing)
     for term in terms:
-        values = numbers.values[term]
-        if broken := [seed for seed in sorted(values) if not np.isfinite(values[seed])]:
+        known = numbers.values[term]
+        if broken := [seed for seed in sorted(known) if not np.isfinite(known[seed])]:
             seed = broken[0]
-            return f"{term.row}, seed {seed}: {term.column} is {values[seed]}"
+            return f"{term.row}, seed {seed}: {term.column} is {known[seed]}"
     if min(len(numbers.seeds(contrast)) for contrast in claim.contrasts) < 2:
         return FEW_SEEDS
     for contrast in claim.contrasts:
@@ -446,4 +447,5 @@ class _Printed:
                 sides.append(total)
             # Digits, not the noise of their sums: 53.62 - 53.62 and 0.1 + 0.2 - 0.3 are zero.
             found.append(round(float(contrast.value(*map(np.float64, sides))), 9))
-        return tuple(found)
+        value, least, largest = found
+        return value, least, largest

@@ -105,7 +105,7 @@ MUTANTS = {
     "test_learnt.py": [
         ("a band is turned", "other_side = np.isinf(top) and", "other_side ="),
         ("what is open is turned", "other_side and np.fmin(*path[-1][1:]) <= LEVEL", "other_side"),
-        ("what is turned is decided", "np.isnan(p) else 1.0 for", "np.isnan(p) else p for"),
+        ("what is turned is decided", "np.isnan(p) else 1.0", "np.isnan(p) else p"),
         ("a control of any seed", "intersection(*map(set, values", "union(*map(set, values"),
         ("the arm for its control", "row=term.row + learnt.LONGER), {})", "row=term.row), {})"),
     ],
