@@ -62,7 +62,7 @@ MUTANTS = {
         ("the same in other papers", "key = claim.paper, contrast.first", "key = contrast.first"),
         ("the same in another unit", "contrast.second, contrast.unit\n", "contrast.second\n"),
         ("the first is its own double", '"" if same == claim.id else same', "same"),
-        ("NaN is left out", "if not np.isfinite(values[seed])]", "if False]"),
+        ("NaN is left out", "if not np.isfinite(known[seed])]", "if False]"),
         (
             "a division by zero is left out",
             "values = numbers.differences(contrast)\n        if not np.isfinite(values).all():",
