@@ -212,7 +212,7 @@ def _chosen_apart(claim: Claim, numbers: Numbers) -> str:
     for name in claim.alike:
         values = {arm[1]: numbers.chosen[arm][name] for arm in arms if arm in numbers.chosen}
         if len({*values.values()}) > 1:
-            said.append(f"{name} {', '.join(f'{v:g} ({row})' for row, v in values.items())}")
+            said.append(f"{name} {', '.join(f'{v} ({row})' for row, v in values.items())}")
     return "; ".join(said)
 
 

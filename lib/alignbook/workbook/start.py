@@ -23,7 +23,7 @@ from alignbook.workbook.running import execute
 MAP = "00_start_here"
 SAID = (*verdicts.JUDGED, learnt.DID_NOT_TRAIN)  # verdicts that are counted
 DOUBTS = ("every seed gave the same", "not trained", "four times the steps", "still learning")
-DOUBTS += ("chosen at the edge",)
+DOUBTS += ("chosen at the edge", "dev chose other settings")
 PACKAGES = ("torch", "numpy", "open_clip_torch", "transformers", "timm", "spacy", "jupyterlab")
 
 
@@ -170,6 +170,8 @@ def doubts(row, contrast=None) -> str:
     '; still learning: chan-T3 max'
     >>> doubts(Row(verdict="undecided", why="not trained: four times the steps raise a", needed=math.nan))
     '; not trained: four times the steps raise a'
+    >>> doubts(Row(verdict="undecided", why="dev chose other settings: a", needed=math.nan))
+    '; dev chose other settings: a'
     """
     if row.verdict not in verdicts.JUDGED:
         return ""
