@@ -108,9 +108,8 @@ def timed_threads(name):
 def exhibit_code(exhibit, part="arms"):
     """Code of what is trained or measured for an exhibit, and of what is chosen and listed."""
     own = chapters.module(exhibit, part)
-    catalogue = [chapters.module(exhibit, "catalogue")] if "papers" in own else []
     clock = ["alignbook.store.stopwatch"] if part == "cost" else []
-    return code_hash(own, *catalogue, *clock, LEARNT, *(f"alignbook.workbook.{name}" for name in (
+    return code_hash(own, *clock, LEARNT, *(f"alignbook.workbook.{name}" for name in (
         "results", "arm_runs", "profiles")))
 
 

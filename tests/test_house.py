@@ -1,6 +1,7 @@
 """The house: rooms, arrows that go one way, sizes, names; and which edit retrains what."""
 
 import ast
+import json
 import re
 import shutil
 import subprocess
@@ -120,11 +121,11 @@ def test_each_field_says_what_it_means_and_what_a_default_is_taken_from():
             assert TAG.search(said), f"{place}: add its tag, docs/README.md has them"
 
 
-def renamed(path: Path) -> list[str]:
+def renamed(text: str) -> list[str]:
     """Imports of what is ours under other names."""
     return [
         f"{node.module}.{each.name} as {each.asname}"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("alignbook")
         for each in node.names
         if each.asname not in (None, each.name)
@@ -136,8 +137,19 @@ KEPT = {"datasets/svo.py", "world/__init__.py"}
 
 
 def test_nothing_is_renamed_by_its_importers():
-    found = {path.relative_to(PACKAGE).as_posix(): renamed(path) for path in FILES}
+    texts = {each: each.read_text(encoding="utf-8") for each in FILES}
+    found = {path.relative_to(PACKAGE).as_posix(): renamed(text) for path, text in texts.items()}
     assert {path for path, names in found.items() if names} == KEPT
+
+
+def test_no_notebook_renames_what_it_imports():
+    """So that a name of a notebook is found in the library."""
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code = ["".join(each["source"]) for each in cells if each["cell_type"] == "code"]
+        lines = "\n".join(code).split("\n")
+        imports = "\n".join(line for line in lines if re.match("from alignbook.* import", line))
+        assert imports and not renamed(imports), path.name
 
 
 ENDINGS = re.compile(r"(s|ed|al|ing|ion|ation|ification|ified)$")

@@ -15,10 +15,11 @@ FILES = {
     "papers/__init__.py": "",
     "papers/own/__init__.py": "",
     "papers/own/model.py": '"""A paper."""\n'
-    "from alignbook.core import losses\nfrom alignbook.papers.own import show\n"
+    "from alignbook.core import losses\n"
     "from alignbook.show import tables\nfrom alignbook.deep.inner import f\n\n\n"
     'def g(x):\n    """Words."""\n    return losses.h(x) + f(x)  # a remark\n',
-    "papers/own/show.py": "from alignbook.datasets import svo\n",
+    "papers/own/show.py": "from alignbook.datasets import svo\n"
+    "from alignbook.papers.own import model\n",
     "papers/other/__init__.py": "",
     "papers/other/model.py": "from alignbook.core import losses\n",
     "core/__init__.py": "",
@@ -112,6 +113,11 @@ def test_follows_imports_but_not_to_presentation(package):
 
 
 MODELS = sorted((fingerprint.PACKAGE / "papers").glob("*/model.py"))
+COMPUTING = [
+    path
+    for path in sorted((fingerprint.PACKAGE / "papers").rglob("*.py"))
+    if "    def compute(self" in path.read_text(encoding="utf-8")
+]
 BACKBONES = sorted((fingerprint.PACKAGE / "backbones").glob("[!_]*.py"))
 
 
@@ -125,6 +131,17 @@ def test_no_reader_of_probes_is_behind_what_trains(path):
     papers = {name.split(".")[2] for name in behind if name.count(".") > 1 and ".papers." in name}
     assert papers <= {path.parent.name}
     assert module.replace("/", ".") in behind
+
+
+@pytest.mark.parametrize("path", COMPUTING, ids=lambda path: "/".join(path.parts[-2:]))
+def test_what_trains_imports_nothing_that_lists_or_shows(path):
+    """So an edit of a chapter's catalogue, tables or figures retrains nothing."""
+    module = path.relative_to(fingerprint.PACKAGE.parent).with_suffix("").as_posix()
+    behind = fingerprint.modules_behind(module.replace("/", "."))
+    own = {name.split(".")[3] for name in behind if ".papers." in name and name.count(".") > 2}
+    shown = {"arms", "catalogue", "cost", "hours", "printed", "settings", "show"}
+    drawn = {"epochs", "found_answers", "found_noise", "label_drawing", "pipeline_drawing", "times"}
+    assert own and not own & (shown | drawn)
 
 
 def test_unknown_module_is_refused(package):

@@ -20,24 +20,18 @@ from alignbook.store import contents
 PACKAGE = Path(__file__).resolve().parents[1]
 KNOWN = ROOT / ".cache" / "code.json"  # hashes asked for while the package looks as it does
 
-# Rooms that show, start or keep results, and never change a number.
+# Rooms that show, start or keep results, and never change a number. Of a paper's room counts what
+# its training imports.
 SHOWING = ("__main__", "errors", "store", "evidence", "show", "workbook", "explorer")
-# The same of a paper's room: which arms there are, and what is shown of them.
-OF_A_PAPER = ("arms", "catalogue", "settings", "printed", "cost", "hours", "show")
-OF_A_PAPER += ("label_drawing", "pipeline_drawing", "found_answers")
 
 
 def trains(module: str) -> bool:
     """Whether a module of the package can change what a run computes; its room says it.
 
-    >>> trains("alignbook.core.losses"), trains("alignbook.papers.gsl.model")
-    (True, True)
-    >>> trains("alignbook.show.tables"), trains("alignbook.papers.gsl.show")
-    (False, False)
+    >>> trains("alignbook.core.losses"), trains("alignbook.show.tables")
+    (True, False)
     """
-    room, *inner = module.split(".")[1:] or [""]
-    if room == "papers":
-        return len(inner) < 2 or inner[1] not in OF_A_PAPER
+    room, *_ = module.split(".")[1:] or [""]
     return bool(room) and room not in SHOWING
 
 

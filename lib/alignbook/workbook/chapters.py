@@ -7,6 +7,7 @@ import ast
 import json
 import re
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +19,7 @@ import alignbook.papers.covalign.settings
 import alignbook.papers.gsl.hours
 import alignbook.papers.gsl.settings
 from alignbook.show.gpu_hours import Training
-from alignbook.store.fingerprint import is_module, trains
+from alignbook.store.fingerprint import is_module
 from alignbook.workbook.exhibits import paper
 
 IMPORT = re.compile(r"^ *from alignbook[\w.]* import (?:\([^)]*\)|[^\n]+)", re.M)
@@ -111,32 +112,16 @@ def settings_of(name: str) -> Settings:
 
 def arms_of(exhibit: str) -> Arms:
     """The arms of an exhibit's paper."""
-    name = paper(exhibit)
-    if name == "chan":
-        from alignbook.papers.chan import arms
-    elif name == "comalign":
-        from alignbook.papers.comalign import arms
-    elif name == "covalign":
-        from alignbook.papers.covalign import arms
-    else:
-        from alignbook.papers.gsl import arms
-    return arms
+    return import_module(module(exhibit, "arms"))
 
 
 def cost_of(exhibit: str) -> Cost:
     """What measures time for an exhibit's paper."""
-    name = paper(exhibit)
-    if name == "chan":
-        from alignbook.papers.chan import cost
-    elif name == "covalign":
-        from alignbook.papers.covalign import cost
-    else:
-        from alignbook.papers.gsl import cost
-    return cost
+    return import_module(module(exhibit, "cost"))
 
 
 def module(exhibit: str, part: str = "arms") -> str:
-    """Full name of that module, for hashes of its code.
+    """Full name of a module of an exhibit's room.
 
     >>> module("gsl-T2", "cost"), module("base-models")
     ('alignbook.papers.gsl.cost', 'alignbook.backbones.transfer')
@@ -151,9 +136,9 @@ def shows(name: str) -> bool:
     What it shows of stored runs; those have keys of their own, and data say what they are.
     """
     _, room, *_ = [*name.split("."), ""]
-    if room in ("show", "evidence", "explorer"):
-        return True
-    return room == "papers" and not trains(name) or name == "alignbook.workbook.results"
+    return (
+        room in ("show", "evidence", "explorer", "papers") or name == "alignbook.workbook.results"
+    )
 
 
 def imported_by(notebook: Path) -> list[str]:

@@ -43,6 +43,7 @@ def wrong(file: Path, rate: float, profile, kind: str) -> str:
     """
     from alignbook.datasets import noise_index
     from alignbook.errors import DataError
+    from alignbook.papers.gsl.arms import other_rate
 
     taken = _training_images(profile, kind)
     try:
@@ -56,21 +57,6 @@ def wrong(file: Path, rate: float, profile, kind: str) -> str:
             f"say --set gsl_images={held} too, or give a file for so many"
         )
     return other_rate(file, noise_index.true_rate(index), rate)
-
-
-def other_rate(file: Path, found: float, rate: float) -> str:
-    """What speaks against the true rate of a noise file, "" if it is what its name says or a little
-    less: some captions that were picked stay in place.
-
-    >>> other_rate(Path("world_0.4.npy"), 0.39, 0.4)
-    ''
-    """
-    if rate - 0.05 <= found <= rate:
-        return ""
-    return (
-        f"{file}: {100 * found:.1f} % of its captions have a wrong image, expected "
-        f"{100 * rate:g} % or a little less, as its name says"
-    )
 
 
 def _images_of(file: Path, taken: int) -> int:
