@@ -151,6 +151,9 @@ def test_sides_of_which_dev_chose_another_temperature_decide_nothing():
         assert told.verdict[0] == "reproduced"
     with pytest.raises(ValueError, match="alike: expected a list"):
         claims.Entry(**entry, alike="temperature").claim()
+    other = claims.Entry(**entry, alike=["warmth"]).claim()
+    with pytest.raises(ValueError, match="alike: no 'warmth' of a; it has: temperature"):
+        verdicts.judge(metrics(), "laptop", [other], trials=made)
 
 
 A, B = np.array([310.0, 306, 311, 305, 308]), np.array([300.0, 299, 302, 297, 300])

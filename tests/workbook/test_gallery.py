@@ -55,7 +55,11 @@ def root(tmp_path):
     for name in ("chan-T3", "chan-T3-training", "01-number-of-pictures"):
         image = tmp_path / f"results/reference/world-laptop/figures/{name}.png"
         Image.new("RGB", (9, 9)).save(image)
-    (tmp_path / "results/reference/world-laptop/tables/chan-T3.md").write_text("| a |\n")
+    tables = tmp_path / "results/reference/world-laptop/tables"
+    (tables / "chan-T3.md").write_text(
+        "**T3**\n\n| a   |   b |\n| :-- | ----: |\n| -1  |     2 |\n"
+    )
+    (tables / "chan-T3-differences.md").write_text("| a |\n")
     (tmp_path / "notebooks").symlink_to(ROOT / "notebooks")
     (tmp_path / "docs").mkdir()
     (tmp_path / "README.md").write_text(f"# a\n\n{gallery.BEGIN}\nold\n{gallery.END}\n\nrest\n")
@@ -144,9 +148,11 @@ def test_page_and_readme_are_written_once(root):
     assert one.found("gsl-against-ncr").startswith("+9.0 points")
     folder = "../results/reference/world-laptop"
     assert f"laptop profile]({folder}/figures/chan-T3.png)\n" in page
-    assert (
-        f": [chan-T3-training]({folder}/figures/chan-T3-training.png), [chan-T3]({folder}" in page
-    )
+    of_curves = f": [chan-T3-training]({folder}/figures/chan-T3-training.png), "
+    assert f"{of_curves}[chan-T3-differences]({folder}/tables/chan-T3-differences.md)." in page
+    summary = "<details><summary>chan-T3 on the synthetic world, laptop profile</summary>"
+    table = "**T3**\n\n|a|b|\n|:--|--:|\n|-1|2|"
+    assert f"\n\n{summary}\n\n{table}\n\n</details>\n\n" in page
     assert f": [01-number-of-pictures]({folder}/figures/01-number-of-pictures.png)." in page
     assert page.index("## 01 ") < page.index("## 11 ") and "## 12 " not in page
     assert "Linux x86_64, 2 cores, 3.0 hours, published at version v1, chan_steps = 5" in page
@@ -278,9 +284,13 @@ def test_figures_that_compare_something_are_shown_and_the_others_linked(root):
     for name in ("gsl-noise", "chan-shapes", "chan-F4", "comalign-F6"):
         shutil.copy(folder / "figures/chan-T3.png", folder / f"figures/{name}.png")
     rows = [("chan-F4", "hard-4"), ("comalign-F6", "comalign"), ("chan-T3", "a"), ("chan-T3", "b")]
+    for name in ("chan-T3-5K", "chan-T3-more", "chan-F4"):  # the last with one arm
+        shutil.copy(folder / "tables/chan-T3.md", folder / f"tables/{name}.md")
     metrics = pd.DataFrame(rows, columns=["exhibit", "row"])
     metrics.assign(column="RSUM", seed=0, value=1.0, protocol="").to_csv(folder / "metrics.csv")
     page = gallery.page(reference_results.references(root / "results/reference"))
     assert re.findall(r"!\[(\S+) on", page) == ["chan-T3", "comalign-F6", "gsl-noise"]
-    linked = {"chan-F4", "chan-shapes", "chan-T3-training", "01-number-of-pictures", "chan-T3"}
+    linked = {"chan-F4", "chan-shapes", "chan-T3-training", "01-number-of-pictures"}
+    linked |= {"chan-T3-differences", "chan-T3-more"}
+    assert re.findall(r"<summary>(\S+) on", page) == ["chan-T3-5K", "chan-T3"]
     assert {*re.findall(r"(?<!!)\[([^] ]+)\]\(\S+laptop/\S+\)", page)} == linked

@@ -6,6 +6,7 @@ the tests see that they are current. Nothing is in them that is not in results/r
 
 import functools
 import math
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,6 +37,8 @@ MARK = {learnt.STILL_LEARNING: "†", learnt.DID_NOT_TRAIN: "‡"}
 TESTABLE = {*VERDICTS} - {NOT_TESTABLE, "on paper only"}
 # Ends of names of figures that are linked alone: of loss and dev, and drawings of a method.
 ASIDE = ("-training", "-shapes", "-codebooks")
+# What follows an exhibit's name in that of its table, where it has several: test set or its size.
+SEVERAL = re.compile(r"-(coco|f30k|1K|5K)$")
 
 
 # --- The answers in README.md ----------------------------------------------------------------------
@@ -226,10 +229,18 @@ def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
 
 
 def _pictures(one: Reference, files: list[Path]) -> list[str]:
-    """A reference's figures of the papers' chapters, and links to its curves, other figures and tables.
+    """A reference's figures of the papers' chapters, the exhibits' own tables, folded, and links to
+    its curves, other figures and tables.
 
     An exhibit is linked if a single one of its arms was made: there is nothing to compare.
     """
+    own = [
+        path
+        for path in files
+        if path.suffix == ".md"
+        and (name := SEVERAL.sub("", path.stem)) in exhibits.EXHIBITS
+        and not _is_alone(one, name)
+    ]
     drawn = [
         path
         for path in files
@@ -239,11 +250,18 @@ def _pictures(one: Reference, files: list[Path]) -> list[str]:
         and not _is_alone(one, parts.exhibit_of(path.stem))
     ]
     said = [f"![{path.stem} on {one.label}]({_link(path)})" for path in drawn]
-    others = [path for path in files if path not in drawn]
+    said += [_folded(path, f"{path.stem} on {one.label}") for path in own]
+    others = [path for path in files if path not in drawn + own]
     if others:
         links = ", ".join(f"[{path.stem}]({_link(path)})" for path in others)
         said.append(f"On {one.label}: {links}.")
     return said
+
+
+def _folded(path: Path, title: str) -> str:
+    """A table as a page shows it when its title is clicked, its columns not aligned."""
+    text = re.sub(r"-{3,}", "--", re.sub(r" *\| *", "|", path.read_text(encoding="utf-8").strip()))
+    return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
 def _is_alone(one: Reference, exhibit: str) -> bool:

@@ -12,6 +12,8 @@ MUTANTS = {
         ("no test set", 'str.extract(r"^(.+) test,', 'str.extract(r"^(.+) dev,'),
         ("curves are drawn", "and not path.stem.endswith(ASIDE)", "and path"),
         ("single arms are drawn", "len(one.arms(exhibit)) == 1 <", "len(one.arms(exhibit)) == 0 <"),
+        ("their tables too", "and not _is_alone(one, name)", ""),
+        ("one table an exhibit", 'SEVERAL.sub("", path.stem)', "path.stem"),
         ("the only arm there is", "== 1 < len(exhibits.EXHIBITS[exhibit].arms)", "== 1"),
         (
             "hours of the first start",
