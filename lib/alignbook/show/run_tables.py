@@ -1,7 +1,5 @@
 """What the notebooks show of an exhibit's runs: effort, trials, verdicts, lines of a figure."""
 
-import json
-
 import numpy as np
 import pandas as pd
 
@@ -160,37 +158,37 @@ def measured_where(book, exhibit: str) -> str:
     return f" Times measured on {where}." if where else ""
 
 
-def trials_table(arms: pd.DataFrame) -> pd.DataFrame:
-    """Settings of every candidate, its mean dev RSUM and standard deviation over tuning seeds; the
-    arm's chosen one is marked, and whether a setting of it is the least or largest that was tried.
+def trials_table(
+    arms: pd.DataFrame, shown: dict[str, str], measured: dict[str, str] | None = None
+) -> pd.DataFrame:
+    """What dev decided between, a line an arm and candidate: mean RSUM on dev and its standard
+    deviation over tuning seeds. The chosen candidate is marked, and whether a setting of it is the
+    least or largest that was tried.
 
-    Learning rate and the share of steps with all violations are there if some trial varies them.
+    Parameters
+    ----------
+    arms : as `results.arms` lists them; those without trials are left out.
+    shown : settings by which candidates differ, and their headings. What none varies is left out.
+    measured : further metrics of a trial whose mean is shown, and their headings.
     """
-    lines = []
+    lines: list[dict] = []
     for arm, group in arms.groupby("arm", sort=False):
         chosen = runs.stored(group[group.role == "report"].key.iloc[0]).config
         trials = [runs.stored(key) for key in group[group.role == "trial"].key]
-        tried = [json.loads(said) for said in dict.fromkeys(json.dumps(t.config) for t in trials)]
-        edge = tuning_error.at_edge(tried, chosen)
-        for c in tried:
-            dev = [run.metrics["dev RSUM"] for run in trials if run.config == c]
-            lines.append(
-                (
-                    arm,
-                    c.get("scale", np.nan),
-                    c["margin"],
-                    c.get("temperature") or np.nan,
-                    c["learning_rate"],
-                    c["all_violations"],
-                    np.mean(dev),
-                    np.std(dev, ddof=1) if len(dev) > 1 else np.nan,
-                    "" if c != chosen else "← at the edge" if edge else "←",
-                )
-            )
-    columns = ["arm", "λ", "margin", "τ", "learning rate", "all violations", "dev RSUM", "sd"]
-    found = pd.DataFrame(lines, columns=[*columns, "chosen"])
-    same = [name for name in ("learning rate", "all violations") if found[name].nunique() < 2]
-    return found.drop(columns=[*same, "sd"] if found.sd.isna().all() else same)
+        edge = tuning_error.at_edge([run.config for run in trials], chosen)
+        tried = [tuple(run.config.get(name) for name in shown) for run in trials]
+        for settings in dict.fromkeys(tried):
+            own = [run.metrics for run, of in zip(trials, tried) if of == settings]
+            found = pd.DataFrame(own).reindex(columns=["dev RSUM", *(measured or {})])
+            line = dict(zip(shown.values(), settings)) | {"arm": arm, "sd": found["dev RSUM"].std()}
+            line |= found.mean().rename(measured).to_dict()
+            is_chosen = settings == tuple(chosen.get(name) for name in shown)
+            lines.append(line | {"chosen": ("← at the edge" if edge else "←") * is_chosen})
+    heads = ["dev RSUM", "sd", *(measured or {}).values(), "chosen"]
+    table = pd.DataFrame(lines, columns=["arm", *shown.values(), *heads])
+    table = table.replace({"τ": {0: np.nan}})  # hard coding has none
+    same = [head for head in shown.values() if len(table) > 1 and table[head].nunique() < 2]
+    return table.drop(columns=[*same, "sd"] if table.sd.isna().all() else same)
 
 
 def verdict_table(verdicts: pd.DataFrame, on_paper: pd.DataFrame) -> pd.DataFrame:

@@ -1,6 +1,17 @@
 """Wrong versions of `alignbook.show.run_tables`."""
 
 MUTANTS = {
+    "test_run_tables.py": [
+        (
+            "chosen by all settings",
+            "is_chosen = settings == tuple(chosen.get(name) for name in shown)",
+            "is_chosen = chosen in [run.config for run in trials]",
+        ),
+        ("of all candidates", "if of == settings]", "]"),
+        ("no edge", "if edge else", "if not edge else"),
+        ("hard coding at τ = 0", '.replace({"τ": {0: np.nan}})', ""),
+        ("a column of one value", "nunique() < 2]", "nunique() < 1]"),
+    ],
     "test_results.py": [
         (
             "forest: a figure for all papers",
@@ -13,5 +24,5 @@ MUTANTS = {
             'column == "RSUM" else',
         ),
         ("forest: a unit's decimals", "claims.DECIMALS.get(unit, 1)]", "1]"),
-    ]
+    ],
 }

@@ -194,27 +194,6 @@ def test_spreads_have_a_dot_a_seed(tmp_path):
 GRID = (2, 2)
 
 
-def test_trials_are_means_over_tuning_seeds(monkeypatch):
-    def run(key):
-        arm, temperature, seed = key.split()
-        metrics = {"dev RSUM": 100 * float(temperature) + int(seed)}
-        metrics |= {"kept a region": 4.0} if arm == "shared" else {}
-        config = {"temperature": float(temperature), "learning_rate": 0.1, "steps": 1}
-        return SimpleNamespace(config=config, metrics=metrics)
-
-    monkeypatch.setattr(runs, "stored", run)
-    keys = [f"shared {temperature} {seed}" for temperature in (0.1, 0.3) for seed in (0, 2)]
-    lines = [("shared", "trial", key) for key in keys] + [("shared", "report", "shared 0.3 9")]
-    lines += [("global", "trial", "global 0.1 1"), ("global", "report", "global 0.1 7")]
-    lines += [("untuned", "report", "shared 0.3 9")]
-    found = show.trial_table(pd.DataFrame(lines, columns=["arm", "role", "key"]))
-    assert found.arm.tolist() == ["shared", "shared", "global"]
-    assert found["dev RSUM"].tolist() == [11.0, 31.0, 11.0]
-    assert found.sd.tolist()[:2] == pytest.approx([2**0.5] * 2) and np.isnan(found.sd[2])
-    assert found.chosen.tolist() == ["", "←", "←"]
-    assert found["patches kept"].tolist()[:2] == [4, 4] and np.isnan(found["patches kept"][2])
-
-
 def test_attention_inside_boxes_is_held_against_even_attention():
     metrics = long(
         [("shared", "inside", seed, 20.0 + seed) for seed in (0, 2)]

@@ -30,6 +30,9 @@ from alignbook.world.scenes import ACTIONS
 KINDS = ("thing", "one of several", "relation", "plural")
 COLUMNS = ["kind", "picture", "caption", "place", "word", "box", "beside"]
 EDGES = ("x0", "y0", "x1", "y1")
+# Settings by which trials differ.
+TRIED = {"scale": "λ", "margin": "margin", "temperature": "τ", "learning_rate": "learning rate"}
+TRIED |= {"all_violations": "all violations"}
 YELLOW, WARM = "#F0E442", "OrRd"  # Okabe and Ito's yellow; darker and warmer the larger
 
 

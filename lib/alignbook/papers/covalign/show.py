@@ -99,27 +99,9 @@ def mask_table(metrics: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
     return pd.DataFrame(found).reset_index(drop=True)
 
 
-TRIED = ("temperature", "learning_rate")
-
-
-def trial_table(listed: pd.DataFrame) -> pd.DataFrame:
-    """What dev decided between, a line an arm and candidate: τ, learning rate, mean dev RSUM and its
-    standard deviation over tuning seeds, patches kept a region; the chosen one is marked. None
-    where there was one candidate.
-    """
-    lines = []
-    for arm, own in listed.groupby("arm", sort=False):
-        chosen = runs.stored(own[own.role == "report"].key.iloc[0]).config
-        trials = [runs.stored(key) for key in own[own.role == "trial"].key]
-        for tried in dict.fromkeys(tuple(run.config[name] for name in TRIED) for run in trials):
-            mine = [run.metrics for run in trials if tried == tuple(run.config[n] for n in TRIED)]
-            dev = pd.Series([each["dev RSUM"] for each in mine])
-            kept = np.mean([each.get("kept a region", np.nan) for each in mine])
-            mark = "←" if tried == tuple(chosen[name] for name in TRIED) else ""
-            lines.append((arm, *tried, dev.mean(), dev.std(), kept, mark))
-    columns = ["arm", "τ", "learning rate", "dev RSUM", "sd", "patches kept", "chosen"]
-    return pd.DataFrame(lines, columns=columns)
-
+# Settings by which trials differ, and what their table shows besides RSUM.
+TRIED = {"temperature": "τ", "learning_rate": "learning rate"}
+KEPT = {"kept a region": "patches kept"}
 
 COSTS = ("ms/step", "MB/step", "ms/pair", "MB")
 
