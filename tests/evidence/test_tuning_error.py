@@ -115,11 +115,11 @@ def test_a_choice_at_the_edge_of_what_was_tried_is_named():
     ]
     made = trials(**{"0": [300, 301], "1": [302, 301], "2": [303, 290]})
     made["config"] = [json.dumps(tried[int(candidate)]) for candidate in made.candidate]
-    found = tuning_error.choices_at_edges(made)
-    assert found == {("X", "a", ""): ["margin 0.02 of 0.02 to 0.1"]}  # 301.5, the best mean
+    found = tuning_error.choices(made)  # 301.5 is the best mean
+    assert found == {("X", "a", ""): (tried[1], ["margin 0.02 of 0.02 to 0.1"])}
     inside = made.assign(dev_rsum=made.dev_rsum.where(made.candidate != "0", 310.0))
-    assert tuning_error.choices_at_edges(inside) == {}
-    assert tuning_error.choices_at_edges(trials(**TRIED)) == {}  # nobody says which settings
+    assert tuning_error.choices(inside) == {("X", "a", ""): (tried[0], [])}
+    assert tuning_error.choices(trials(**TRIED)) == {}  # nobody says which settings
     claim = claims.Entry(**ENTRY, test="greater", pairs=[["a", "b"]]).claim()
     told, _ = verdicts.judge(metrics(), "laptop", [claim], trials=made)
     assert told.why[0].endswith(

@@ -20,5 +20,5 @@ def test_source_is_shown_for_the_screen_and_says_where_it_stands(shell):
     assert set(shown.data) == {"text/html", "text/plain"}
     place, first, *_ = shown.data["text/plain"].splitlines()
     assert place.startswith("# lib/alignbook/show/source.py, line ")
-    assert first == "def of(thing, docstring: bool = False) -> str:"
+    assert first == "def of(thing) -> str:"
     assert "Examples" not in shown.data["text/plain"]

@@ -319,7 +319,7 @@ def test_an_edge_is_one_of_all_that_were_tried():
             "learnt": ["learnt"] * 3 + ["did not train"],
         }
     )
-    found = tuning_error.choices_at_edges(results.trials(made))
-    assert found == {} and tuning_error.at_edge(tried, tried[2]) == []
-    found = tuning_error.choices_at_edges(results.trials(made.assign(learnt="learnt")))
-    assert found == {("chan-T3", "max", ""): ["margin 0.2 of 0.02 to 0.2"]}
+    ((_, found),) = tuning_error.choices(results.trials(made)).values()
+    assert found == [] and tuning_error.at_edge(tried, tried[2]) == []
+    found = tuning_error.choices(results.trials(made.assign(learnt="learnt")))
+    assert found == {("chan-T3", "max", ""): (tried[3], ["margin 0.2 of 0.02 to 0.2"])}

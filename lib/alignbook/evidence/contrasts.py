@@ -20,8 +20,9 @@ class Numbers:
 
     def __init__(self, metrics: pd.DataFrame, images=None, trials: pd.DataFrame | None = None):
         self.choices = tuning_error.choice_variances(trials)
-        self.edges = tuning_error.choices_at_edges(trials)
-        self.chosen = tuning_error.chosen(trials)  # {arm: settings}
+        choices = tuning_error.choices(trials)
+        self.chosen = {arm: settings for arm, (settings, _) in choices.items()}
+        self.edges = {arm: edges for arm, (_, edges) in choices.items() if edges}
         self.values: dict[Term, dict[int, float]] = {}  # by seed
         named = metrics[["exhibit", "row", "column", "seed", "value"]]
         for exhibit, row, column, seed, value in named.itertuples(index=False):
@@ -36,14 +37,8 @@ class Numbers:
         if "learnt" in metrics:
             told = metrics.dropna(subset=["learnt"]).groupby(["exhibit", "row", "column"])["learnt"]
             self.states = {Term(*which): learnt.of_row(states) for which, states in told}
-        self.images = (
-            {}
-            if images is None
-            else {
-                name: group
-                for name, group in images.groupby(["exhibit", "row", "target"], sort=False)
-            }
-        )
+        keys = ["exhibit", "row", "target"]
+        self.images = {} if images is None else dict(iter(images.groupby(keys, sort=False)))
 
     def targets(self, exhibit: str) -> set[str]:
         """The targets that there are numbers of in an exhibit."""

@@ -79,34 +79,20 @@ def at_edge(tried: Sequence[dict], chosen: dict) -> list[str]:
     return found
 
 
-def choices_at_edges(trials: pd.DataFrame | None) -> dict[tuple, list[str]]:
-    """What `at_edge` says of each arm's candidate with the best mean on dev, where it says anything.
+def choices(trials: pd.DataFrame | None) -> dict[tuple, tuple[dict, list[str]]]:
+    """The settings of each arm's candidate with the best mean on dev, and what `at_edge` says of it.
 
     Parameters
     ----------
     trials : exhibit, row, target, candidate, seed, dev_rsum and config, the settings as JSON.
     """
-    return {
-        arm: edges
-        for arm, (tried, chosen) in _choices(trials).items()
-        if (edges := at_edge(tried, chosen))
-    }
-
-
-def chosen(trials: pd.DataFrame | None) -> dict[tuple, dict]:
-    """The settings of each arm's candidate with the best mean on dev; see `choices_at_edges`."""
-    return {arm: best for arm, (_, best) in _choices(trials).items()}
-
-
-def _choices(trials: pd.DataFrame | None) -> dict[tuple, tuple[list[dict], dict]]:
-    """What was tried of each arm, and what is best on dev."""
-    found: dict[tuple, tuple[list[dict], dict]] = {}
+    found: dict[tuple, tuple[dict, list[str]]] = {}
     if trials is None or "config" not in trials:
         return found
     for arm, own in trials.groupby(["exhibit", "row", "target"], sort=False):
         tried = own.drop_duplicates("candidate").set_index("candidate").config.map(json.loads)
-        best = own.groupby("candidate", sort=False).dev_rsum.mean().idxmax()
-        found[arm] = list(tried), tried[best]
+        best = tried[own.groupby("candidate", sort=False).dev_rsum.mean().idxmax()]
+        found[arm] = best, at_edge(list(tried), best)
     return found
 
 

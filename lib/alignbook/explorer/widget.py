@@ -94,10 +94,6 @@ class Explorer(anywidget.AnyWidget):
             for label in (self.left, self.right)
         }
 
-    def words(self) -> list[str]:
-        """The caption's words as they are shown, an exchange included."""
-        return self.shown["words"]
-
     def _move(self) -> None:
         """Compute and send what the traits ask for; what cannot be done is told in `note`."""
         if self._busy or self._asked() == self._good:

@@ -70,7 +70,7 @@ def of_run(run: runs.Run) -> dict[str, np.ndarray]:
     return found
 
 
-def table(arms: pd.DataFrame, kinds=("share", "dev")) -> pd.DataFrame:
+def table(arms: pd.DataFrame) -> pd.DataFrame:
     """The points of the curves of reported runs: arm, seed, state, curve, step, value.
 
     If there are more than `BLOCKS` points, means of blocks are shown, except of "dev". A run that
@@ -84,7 +84,7 @@ def table(arms: pd.DataFrame, kinds=("share", "dev")) -> pd.DataFrame:
         state = learnt.of_run(run)
         for kind, points in of_run(run).items():
             points = points if kind == "dev" else blocks(points)
-            if kind in kinds:
+            if kind in ("share", "dev"):
                 lines += [(row.arm, row.seed, state, kind, *point) for point in points.tolist()]
     return pd.DataFrame(lines, columns=["arm", "seed", "state", "curve", "step", "value"])
 

@@ -1,6 +1,7 @@
 """What notebook 02 shows of a data set: pictures with boxes, words, relations, duplicates, gold."""
 
 import hashlib
+import textwrap
 from collections import Counter
 
 import numpy as np
@@ -34,14 +35,15 @@ def check_splits(dataset) -> None:
         raise ValueError(f"{dataset.folder}: caption {empty[0]} is empty; read the data anew")
 
 
-def picture_sheet(dataset, split: str, n: int):
-    """The first pictures of a split with a caption each, with gold boxes where there are any."""
+def picture_sheet(dataset, split: str, n: int, caption: int = 0, whose: str = ""):
+    """The first pictures of a split, each with its first or another caption, with gold boxes where
+    there are any; `whose` begins their titles.
+    """
     rows = dataset.splits[split][:n]
     boxes = [gold_boxes(dataset, row) for row in rows]
-    captions = [wrapped(dataset.captions[row * dataset.captions_per_image]) for row in rows]
-    return figures.pictures(
-        dataset.images[rows], [f"{split} {i}" for i in range(n)], boxes=boxes, captions=captions
-    )
+    said = [wrapped(dataset.captions[row * dataset.captions_per_image + caption]) for row in rows]
+    titles = [f"{whose}{split} {i}" for i in range(n)]
+    return figures.pictures(dataset.images[rows], titles, boxes=boxes, captions=said)
 
 
 def gold_boxes(dataset, row: int) -> list[tuple]:
@@ -52,11 +54,9 @@ def gold_boxes(dataset, row: int) -> list[tuple]:
     return [(*box, figures.PAPER) for box in mine[["x0", "y0", "x1", "y1"]].itertuples(index=False)]
 
 
-def wrapped(text: str, width: int = 30) -> str:
+def wrapped(text: str, width: int = 30, most: int = 4) -> str:
     """A caption in short lines, to stand below a picture."""
-    import textwrap
-
-    return "\n".join(textwrap.wrap(text, width)[:4])
+    return "\n".join(textwrap.wrap(text, width)[:most])
 
 
 def caption_statistics(dataset):
@@ -91,19 +91,6 @@ def vocabulary_table(dataset, min_count: int, n: int = 12) -> pd.DataFrame:
     unknown = 100 * np.mean([w not in counts.index for w in tests])
     print(f"{len(counts)} words in all; {unknown:.2f} % of the words in test captions are unknown")
     return counts.head(n).rename_axis("word").reset_index(name="in training captions")
-
-
-def domain_sheet(dataset, n: int = 4):
-    """The first test pictures of a domain with their boxes."""
-    rows = dataset.splits["test"][:n]
-    boxes = [gold_boxes(dataset, row) for row in rows]
-    captions = [wrapped(dataset.captions[row * dataset.captions_per_image + 4]) for row in rows]
-    return figures.pictures(
-        dataset.images[rows],
-        [f"domain {dataset.meta['domain']}, test {i}" for i in range(n)],
-        boxes=boxes,
-        captions=captions,
-    )
 
 
 def duplicates_table(dataset) -> pd.DataFrame:

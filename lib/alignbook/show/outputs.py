@@ -7,7 +7,7 @@ import os
 from contextlib import contextmanager
 from pathlib import Path
 
-from alignbook.store import contents, durable
+from alignbook.store import durable
 
 LIST = "ALIGNBOOK_WRITTEN"  # variable of the environment: the file that names are added to
 
@@ -35,11 +35,5 @@ def noted(names: Path):
 def described(names: Path, folder: Path) -> dict[str, dict]:
     """Size and hash of each noted file, by its path in a folder, as `durable.fault` takes them."""
     noted = names.read_text(encoding="utf-8").splitlines() if names.exists() else []
-    files = [path for path in map(Path, sorted(set(noted))) if path.is_relative_to(folder)]
-    return {
-        path.relative_to(folder).as_posix(): {
-            "size": path.stat().st_size,
-            "sha256": contents.hash_of(path),
-        }
-        for path in files
-    }
+    files = (path for path in map(Path, {*noted}) if path.is_relative_to(folder))
+    return durable.described(folder, files)

@@ -123,17 +123,13 @@ def with_the_rest(printed: pd.DataFrame, rows: tuple) -> tuple:
 
 
 def note_of(book, seeds: int = 0) -> str:
-    """What stands by a table or figure of means: the seeds, and what may be compared."""
+    """What stands by a table or figure of means: the seeds, 0 where rows have different numbers of
+    them, and what may be compared.
+    """
+    several = f"Mean of {seeds} seeds, 95 % interval. "
     if not seeds:
-        return note_by_row(book)
-    what = f"Mean of {seeds} seeds, 95 % interval. " if seeds > 1 else "One seed. "
-    return what + comparable(book)
-
-
-def note_by_row(book) -> str:
-    """As `note_of`, where rows have different numbers of seeds."""
-    several = "Means over the seeds a row has, 95 % intervals. "
-    return (several if book.profile.seeds > 1 else "One seed. ") + comparable(book)
+        several = "Means over the seeds a row has, 95 % intervals. "
+    return (several if (seeds or book.profile.seeds) > 1 else "One seed. ") + comparable(book)
 
 
 def comparable(book) -> str:

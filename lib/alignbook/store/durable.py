@@ -14,6 +14,7 @@ import shutil
 import sys
 import time
 import uuid
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -157,15 +158,16 @@ def is_sealed(path: Path) -> bool:
         return file.read() == digest.digest()
 
 
-def described(folder: Path) -> dict[str, dict]:
-    """Size and hash of every file in a folder and those below, by its path in it."""
-    files = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+def described(folder: Path, files: Iterable[Path] | None = None) -> dict[str, dict]:
+    """Size and hash of some files of a folder, or of all and those below, by their path in it."""
+    found = Path(folder).rglob("*") if files is None else files
     return {
         path.relative_to(folder).as_posix(): {
             "size": path.stat().st_size,
             "sha256": contents.hash_of(path),
         }
-        for path in files
+        for path in sorted(found)
+        if path.is_file()
     }
 
 

@@ -4,7 +4,6 @@ Nothing is trained. `metrics` are an exhibit's as `results.gather` returns them,
 as `results.arms` lists them. A spread is `regions.spatial_concentration` in picture's sides.
 """
 
-import textwrap
 from itertools import cycle, islice
 
 import matplotlib.pyplot as plt
@@ -17,6 +16,7 @@ from alignbook.papers.covalign import arms, model, phrases, two_towers
 from alignbook.papers.covalign.catalogue import EXHIBITS, ROWS
 from alignbook.papers.covalign.inputs import parsed_by
 from alignbook.show import figures, tables
+from alignbook.show.datasheet import wrapped
 from alignbook.show.figures import BUTT, INK, MARKS, PAPER
 from alignbook.show.tensor_grids import IMAGE, SHEETS, TEXT, Grid, draw, labelled, unit
 from alignbook.store import runs
@@ -346,7 +346,7 @@ def maps_figure(dataset, maps: pd.DataFrame, note: str):
         line[0].imshow(image, interpolation="nearest")
         _frame(line[0], of_it.box.iloc[0], image.shape[:2])
         line[0].set_title(f"“{of_it.phrase.iloc[0]}”", fontsize=9)
-        said = "\n".join(textwrap.wrap(of_it.caption.iloc[0], 40)[:3])
+        said = wrapped(of_it.caption.iloc[0], 40, 3)
         line[0].set_xlabel(said, fontsize=7.5, loc="left")
         for axis, arm in zip(line[1:], projections):
             own = of_it[of_it.projection == arm]

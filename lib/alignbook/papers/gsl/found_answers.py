@@ -7,8 +7,9 @@ import torch
 
 from alignbook.backbones import region_features
 from alignbook.papers.gsl import noisy_pairs, two_networks
-from alignbook.papers.gsl.show import RIGHT, WRONG, first_run, wrapped
+from alignbook.papers.gsl.show import RIGHT, WRONG, first_run
 from alignbook.show import figures
+from alignbook.show.datasheet import wrapped
 from alignbook.show.figures import INK
 
 
@@ -176,7 +177,7 @@ def captions_figure(found: pd.DataFrame, dataset, note: str):
                 axis.text(
                     0.18,
                     y,
-                    wrapped(each.caption, 52),
+                    wrapped(each.caption, 52, 3),
                     fontsize=8.5,
                     va="top",
                     transform=axis.transAxes,
@@ -243,7 +244,9 @@ def _picture(axis, dataset, row: int, title: str, colour=None) -> None:
     )
     if dataset.images is None:
         said = dataset.captions_of("test")[row * dataset.captions_per_image]
-        axis.text(0.04, 0.95, wrapped(said, 22), fontsize=7.5, va="top", transform=axis.transAxes)
+        axis.text(
+            0.04, 0.95, wrapped(said, 22, 3), fontsize=7.5, va="top", transform=axis.transAxes
+        )
     else:
         axis.imshow(dataset.images[dataset.splits["test"][row]], interpolation="nearest")
     for spine in axis.spines.values():

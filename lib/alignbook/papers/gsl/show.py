@@ -5,7 +5,6 @@ by colour. `listed` is always the runs of an exhibit, as `results.arms` lists th
 """
 
 import json
-import textwrap
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,6 +16,7 @@ from alignbook.evidence.statistics import t_interval
 from alignbook.papers.gsl import noise
 from alignbook.papers.gsl.catalogue import LONGER, method_and_rate
 from alignbook.show import figures, run_tables, tables
+from alignbook.show.datasheet import wrapped
 from alignbook.show.figures import ACCENT, INK, OURS, PAPER
 from alignbook.store import runs
 
@@ -109,7 +109,7 @@ def wrong_pictures(dataset, wrong: pd.DataFrame):
     shown = [*wrong["its picture"], *wrong["attached to"]]
     titles = [f"its own: picture {i}" for i in wrong["its picture"]]
     titles += [f"✗ trained with: picture {i}" for i in wrong["attached to"]]
-    said = [*[""] * len(wrong), *(wrapped(text, 30) for text in wrong.text)]
+    said = [*[""] * len(wrong), *(wrapped(text, most=3) for text in wrong.text)]
     return figures.pictures(
         dataset.images[rows[shown]], titles, columns=len(wrong), width=2.1, captions=said
     )
@@ -462,17 +462,4 @@ def gains_table(
     return found
 
 
-# --- Table 3 and Figure 2: what is found ----------------------------------------------------------
-
-
-# --- Figures 3 and 4: what is retrieved -----------------------------------------------------------
-
-
 RIGHT, WRONG = ("✓", ACCENT), ("✗", PAPER)
-
-
-# --- Shapes of tensors -------------------------------------------------------------------------
-
-
-def wrapped(text: str, width: int) -> str:
-    return "\n".join(textwrap.wrap(text, width)[:3])
