@@ -41,7 +41,7 @@ def test_arms_are_those_of_the_exhibit(exhibit):
     known = exhibits.EXHIBITS[exhibit]
     assert tuple(arms.arms(exhibit, LAPTOP)) == known.names()
     assert any(arm.seeds == "all" for arm in known.arms)
-    with pytest.raises(KeyError, match="no arms for 'chan-T3'"):
+    with pytest.raises(KeyError):
         arms.arms("chan-T3", LAPTOP)
 
 

@@ -45,7 +45,7 @@ def test_arms_are_those_of_the_exhibit(exhibit):
         assert {*known.names()} - {*known.names(kind, profile="laptop")} == later
         assert set(known.names(kind, profile="overnight")) == set(known.names()) > later
     assert known.names("world") == known.names("photographs") == known.names()
-    with pytest.raises(KeyError, match="no arms for 'chan-T3'"):
+    with pytest.raises(KeyError):
         arms.arms("chan-T3", LAPTOP)
 
 

@@ -63,8 +63,6 @@ def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
         "chan-F3": efficiency,
         "chan-F4": codebook_sizes,
     }
-    if exhibit not in makers:
-        raise KeyError(f"CHAN has no arms for {exhibit!r}")
     found = {}
     for name, (candidates, changes) in makers[exhibit](profile).items():
         steps, tried = candidates[0].steps, candidates[: profile.chan_trials]

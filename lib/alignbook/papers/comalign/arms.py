@@ -7,7 +7,7 @@ the world the heads are trained on the other domain, so that the target is never
 from dataclasses import replace
 
 from alignbook.papers.comalign import benchmarks, matched_pairs
-from alignbook.papers.comalign.catalogue import BASES, LONG, PROBED, ROWS_OF_BASES
+from alignbook.papers.comalign.catalogue import BASES, CONTROLS, LONG, PROBED, ROWS_OF_BASES
 from alignbook.papers.comalign.inputs import Inputs, components, probe_components, source
 from alignbook.papers.comalign.model import DIFFERENCES, PRESETS, Config
 from alignbook.store import runs
@@ -53,8 +53,6 @@ def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
         "comalign-F6": weights,
         "comalign-F7": settings,
     }
-    if exhibit not in makers:
-        raise KeyError(f"ComAlign has no arms for {exhibit!r}")
     return makers[exhibit](profile)
 
 
@@ -86,16 +84,7 @@ def retrieval_arms(profile) -> dict:
     control of four times the steps.
     """
     methods = {base: ("", "comalign") for base in BASES}
-    methods["clip"] = (
-        "",
-        "comalign",
-        "fgm",
-        "global",
-        "literal",
-        "appendix",
-        "comalign-gold",
-        "comalign-official",
-    )
+    methods["clip"] += tuple(row.partition("+")[2] for row in CONTROLS)
     tried = {"comalign": profile.comalign_trials}  # the others have one candidate
     found = {
         f"{base}{'+' * bool(method)}{method} → {target}": (

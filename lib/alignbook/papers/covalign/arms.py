@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from alignbook.evidence import learnt
 from alignbook.papers.covalign import catalogue, phrases
+from alignbook.papers.covalign.catalogue import STEPS, WEIGHTS
 from alignbook.papers.covalign.inputs import EndToEnd, Frozen, tokens, towers
 from alignbook.papers.covalign.model import Config
 from alignbook.store import runs
@@ -19,31 +20,6 @@ RATES = (1.0, 0.5, 2.0, 0.25)
 ATTENTIONS = ((1.0, 0.3), (1.0, 0.1), (1.0, 1.0), (0.5, 0.3))
 SGD = 30.0  # the learning rate of SGD in units of Adam's; five times that does not train (pilots)
 BASELINES = ("global", "patches", "queries")  # the global loss alone
-# The whole method with one thing changed (two in the first): steps of the ladder [N], then what
-# neither the supplement nor the notes say.
-STEPS = {
-    "regions": {},
-    "no-losses": dict(lambda_v=0.0, lambda_c=0.0),
-    "no-concentration": dict(lambda_c=0.0),
-    "no-visual": dict(lambda_v=0.0),
-    "unmasked": dict(threshold=0.0),
-    "cross-attention": dict(sampling="cross-attention"),
-    "logits-mask": dict(mask="logits"),
-    "patch-units": dict(coordinates="patches"),
-    "dot-product": dict(logits="dot"),
-}
-# Table 5: λ_v, λ_g, λ_c.
-WEIGHTS = {
-    "concentration-1": (1.0, 1.0, 1.0),
-    "concentration-3": (1.0, 1.0, 3.0),
-    "concentration-5": (1.0, 1.0, 5.0),
-    "concentration-7": (1.0, 1.0, 7.0),
-    "concentration-10": (1.0, 1.0, 10.0),
-    "visual-0.5": (0.5, 1.0, 5.0),
-    "visual-2": (2.0, 1.0, 5.0),
-    "global-0.5": (1.0, 0.5, 5.0),
-    "global-2": (1.0, 2.0, 5.0),
-}
 HALVED = (0.5, 1.0, 2.5)  # those of "global-2": the same to Adam, a smaller step to SGD
 PROJECTIONS = ("shared", "separate", "separate-half", "separate-same")
 LONGER = ("shared", "separate")  # those with a control of four times the steps
@@ -61,8 +37,6 @@ def arms(exhibit: str, profile) -> dict[str, tuple[list, dict]]:
         "covalign-T6": projections,
         "covalign-F5": spreads,
     }
-    if exhibit not in makers:
-        raise KeyError(f"CoV-Align has no arms for {exhibit!r}")
     return makers[exhibit](profile)
 
 
@@ -87,7 +61,8 @@ def trials(profile, factor: float = 1.0, **changes) -> list[Config]:
 def ladder(profile) -> dict:
     """Three baselines, the whole method, what it is without a part, and with its towers trained."""
     found = {name: (trials(profile, matching=name), {}) for name in BASELINES}
-    found |= {name: (trials(profile), change) for name, change in STEPS.items()}
+    steps = {"regions": {}} | STEPS
+    found |= {name: (trials(profile), change) for name, change in steps.items()}
     return found | {"end-to-end": (trials(profile, tokens="end-to-end")[:1], {})}
 
 

@@ -13,23 +13,29 @@ from alignbook.evidence.entries import LATER, PICTURES, Arm, Exhibit, Notebook
 
 # --- Arms ----------------------------------------------------------------------------------------
 
-STEPS = (  # the whole method without a part, or with one otherwise
-    "no-losses",
-    "no-concentration",
-    "no-visual",
-    "unmasked",
-    "cross-attention",
-    "logits-mask",
-    "patch-units",
-    "dot-product",
-)
-WEIGHTS = (  # of the loss
-    *(f"concentration-{n}" for n in (1, 3, 5, 7, 10)),
-    "visual-0.5",
-    "visual-2",
-    "global-0.5",
-    "global-2",
-)
+# The whole method with one thing changed (two in the first): steps of the ladder [N], then what
+# neither the supplement nor the notes say.
+STEPS = {
+    "no-losses": dict(lambda_v=0.0, lambda_c=0.0),
+    "no-concentration": dict(lambda_c=0.0),
+    "no-visual": dict(lambda_v=0.0),
+    "unmasked": dict(threshold=0.0),
+    "cross-attention": dict(sampling="cross-attention"),
+    "logits-mask": dict(mask="logits"),
+    "patch-units": dict(coordinates="patches"),
+    "dot-product": dict(logits="dot"),
+}
+WEIGHTS = {  # λ_v, λ_g, λ_c of the loss, by what is varied and its value
+    "concentration-1": (1.0, 1.0, 1.0),
+    "concentration-3": (1.0, 1.0, 3.0),
+    "concentration-5": (1.0, 1.0, 5.0),
+    "concentration-7": (1.0, 1.0, 7.0),
+    "concentration-10": (1.0, 1.0, 10.0),
+    "visual-0.5": (0.5, 1.0, 5.0),
+    "visual-2": (2.0, 1.0, 5.0),
+    "global-0.5": (1.0, 0.5, 5.0),
+    "global-2": (1.0, 2.0, 5.0),
+}
 SCALES = ("global-2-halved", "sgd", "sgd-global-2", "sgd-global-2-halved")  # of the whole loss
 REGIONS = (4, 8, 12, 16)  # N_q
 # Of the ladder, whose time and memory are measured.
@@ -135,6 +141,8 @@ NOTEBOOKS = {
 # Table 5 prints the names of its groups λ_g and λ_v the other way round.
 _SHARED = "Impact of Shared Projection Matrix"
 _WITH, _NOTES = "With regions", "The notes' other steps"
+# Whose weight Table 5 says that it varies, by the arm.
+_VARIED = {"concentration": "λ_c", "visual": "λ_g", "global": "λ_v"}
 ROWS = {
     "covalign-ladder": (  # None where the notes don't say enough to build it
         ("Baselines", "mean patch and mean word", "global"),
@@ -153,14 +161,8 @@ ROWS = {
         *((_NOTES, f"{step} step", None) for step in ("first", "second", "third")),
     ),
     "covalign-T5": tuple(
-        (f"Varying {group}", f"λ_v={v} λ_g={g} λ_c={c}", arm)
-        for group, v, g, c, arm in (
-            *(("λ_c", 1, 1, n, f"concentration-{n}") for n in (1, 3, 5, 7, 10)),
-            ("λ_g", 0.5, 1, 5, "visual-0.5"),
-            ("λ_g", 2, 1, 5, "visual-2"),
-            ("λ_v", 1, 0.5, 5, "global-0.5"),
-            ("λ_v", 1, 2, 5, "global-2"),
-        )
+        (f"Varying {_VARIED[arm.partition('-')[0]]}", f"λ_v={v:g} λ_g={g:g} λ_c={c:g}", arm)
+        for arm, (v, g, c) in WEIGHTS.items()
     )
     + (
         ("Ours", "λ_v=0.5 λ_g=1 λ_c=2.5", "global-2-halved"),

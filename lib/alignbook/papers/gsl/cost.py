@@ -222,23 +222,17 @@ def costs(measured: pd.DataFrame) -> pd.DataFrame:
         own, ncr = SCHEDULES[row], base.loc[seed]
         # What a late step corrects beyond an early one are the noisy pairs' predictions.
         predicting = own.predicts * (line["late correction"] - line["early correction"])
-        schedules = {
-            "own": (own.warm_up * line["warm-up steps"], own.epochs * line["steps"], own.epochs),
-            "equal": (
-                SCHEDULES["ncr"].warm_up * ncr["warm-up steps"],
-                SCHEDULES["ncr"].epochs * ncr["steps"],
-                SCHEDULES["ncr"].epochs,
-            ),
-        }
-        found = {}
-        for name, (warm, steps, epochs) in schedules.items():
-            parts = {
-                "warm-up": warm * line["warm-up"],
+
+        def parts(of, counted, line=line, predicting=predicting) -> dict[str, float]:
+            """Seconds of the parts of a schedule, with so many steps counted an epoch."""
+            steps = of.epochs * counted["steps"]
+            return {
+                "warm-up": of.warm_up * counted["warm-up steps"] * line["warm-up"],
                 "training": steps * (line["early"] + line["late"] + predicting) / 2,
-                "division": epochs * line["division"] * line["pairs"],
+                "division": of.epochs * line["division"] * line["pairs"],
             }
-            found[name] = parts
-        mine = found["own"]
+
+        mine, equal = parts(own, line), parts(SCHEDULES["ncr"], ncr)
         epochs, steps = own.epochs, line["steps"]
         extra = line["late"] - line["plain"] + line["division"] * line["pairs"] / steps
         lines.append(
@@ -247,7 +241,7 @@ def costs(measured: pd.DataFrame) -> pd.DataFrame:
                 "row": row,
                 "seed": seed,
                 "seconds": sum(mine.values()),
-                "at equal steps": sum(found["equal"].values()),
+                "at equal steps": sum(equal.values()),
                 **mine,
                 "correction": epochs
                 * steps

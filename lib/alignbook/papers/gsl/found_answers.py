@@ -154,34 +154,13 @@ def captions_figure(found: pd.DataFrame, dataset, note: str):
             own = found[(found["query"] == query) & (found.method == method)]
             for i, each in enumerate(own.itertuples()):
                 mark, colour = RIGHT if each.right else WRONG
-                y = 0.9 - i / len(own)
-                axis.text(
-                    0.0,
-                    y,
-                    mark,
-                    color=colour,
-                    fontsize=13,
-                    va="top",
-                    fontweight="bold",
-                    transform=axis.transAxes,
-                )
-                axis.text(
-                    0.06,
-                    y,
-                    f"{each.score:.3f}",
-                    fontsize=8.5,
-                    va="top",
-                    transform=axis.transAxes,
-                    fontweight="bold",
-                )
-                axis.text(
-                    0.18,
-                    y,
-                    wrapped(each.caption, 52, 3),
-                    fontsize=8.5,
-                    va="top",
-                    transform=axis.transAxes,
-                )
+                for x, said, looks in (
+                    (0.0, mark, dict(color=colour, fontsize=13, fontweight="bold")),
+                    (0.06, f"{each.score:.3f}", dict(fontweight="bold")),
+                    (0.18, wrapped(each.caption, 52, 3), {}),
+                ):
+                    how = dict(fontsize=8.5, va="top", transform=axis.transAxes) | looks
+                    axis.text(x, 0.9 - i / len(own), said, **how)
     for axis, method in zip(axes[0, 1:], methods):
         axis.set_title(method)
     figure.text(0.01, 0.005, _marks(note), fontsize=8, color="#555555")
@@ -213,25 +192,11 @@ def images_figure(found: pd.DataFrame, dataset, note: str):
                 axis = figure.add_subplot(grid[r, m * (k + 1) + c])
                 mark, colour = RIGHT if each.right else WRONG
                 _picture(axis, dataset, each.found, f"{mark} {each.score:.3f}", colour)
+                how = dict(fontweight="bold", transform=axis.transAxes)
                 if not m + c:
-                    axis.text(
-                        0,
-                        1.32,
-                        f"“{own.asked.iloc[0]}”",
-                        fontsize=9.5,
-                        fontweight="bold",
-                        transform=axis.transAxes,
-                    )
+                    axis.text(0, 1.32, f"“{own.asked.iloc[0]}”", fontsize=9.5, **how)
                 if not r + c:
-                    axis.text(
-                        0,
-                        1.62,
-                        method,
-                        fontsize=11,
-                        fontweight="bold",
-                        color="#555555",
-                        transform=axis.transAxes,
-                    )
+                    axis.text(0, 1.62, method, fontsize=11, color="#555555", **how)
     figure.text(0.01, 0.005, _marks(note), fontsize=8, color="#555555")
     return figure
 

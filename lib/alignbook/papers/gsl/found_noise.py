@@ -101,31 +101,9 @@ def rules_table(metrics: pd.DataFrame) -> pd.DataFrame:
     lines = []
     for row in (each for each in CHANGES if each in set(metrics.row) - {"gsl"}):
         own = metrics[metrics.row == row].groupby("column")["value"].apply(list)
-        mean, low, high = t_interval(own["label AUC"])
-        lines.append(
-            (
-                row,
-                CHANGES[row],
-                mean,
-                low,
-                high,
-                np.mean(own["mean label, clean"]),
-                np.mean(own.get("mean label, noisy", [np.nan])),
-                len(own["label AUC"]),
-            )
-        )
-    found = pd.DataFrame(
-        lines,
-        columns=[
-            "rule",
-            "what is otherwise",
-            "label AUC",
-            "low",
-            "high",
-            "mean label, clean",
-            "mean label, noisy",
-            "seeds",
-        ],
-    )
-    found["order"] = found.rule != "relabelled"
-    return found.sort_values("order", kind="stable").drop(columns="order").reset_index(drop=True)
+        line = {"rule": row, "what is otherwise": CHANGES[row]}
+        line |= dict(zip(("label AUC", "low", "high"), t_interval(own["label AUC"])))
+        for kind in ("clean", "noisy"):
+            line[f"mean label, {kind}"] = np.mean(own.get(f"mean label, {kind}", [np.nan]))
+        lines.append(line | {"seeds": len(own["label AUC"])})
+    return pd.DataFrame(lines)

@@ -14,7 +14,7 @@ from alignbook.datasets import noise_index
 from alignbook.evidence import learnt
 from alignbook.evidence.statistics import t_interval
 from alignbook.papers.gsl import noise
-from alignbook.papers.gsl.catalogue import LONGER, method_and_rate
+from alignbook.papers.gsl.catalogue import NOISE, method_and_rate
 from alignbook.show import figures, run_tables, tables
 from alignbook.show.datasheet import wrapped
 from alignbook.show.figures import ACCENT, INK, OURS, PAPER
@@ -47,6 +47,7 @@ GAINS = {"GSL": 10.8, "ESC": 3.3, "SPS": 6.2, "BiCro": 8.0, "GSC": 5.8}  # suppl
 # What each arm of gsl-switches and of Figure 2 does differently.
 CHANGES = {
     "gsl": "as we take it",
+    "relabelled": "as we take it",
     "no-eq7": "no Eq. 7: cosines of the vectors themselves",
     "two-anchor-ratio": "Eq. 8–11 compare two anchors with each other, as the notes print it",
     "clamp-shift": "cosines as (1 + cos) / 2, not raised to 0.001",
@@ -60,7 +61,6 @@ CHANGES = {
     "no-regularisers": "no L_intra, no L_inter",
     "own-split": "a network learns on its own division, not on the other's",
     "warm-up-hardest": "hardest negatives from the start (line 1)",
-    "relabelled": "as we take it",
     "true-division": "clean and noisy by the truth",
     "score": "the network's own score, no anchor",
 }
@@ -171,20 +171,13 @@ def noise_lines(metrics: pd.DataFrame, column: str = "RSUM") -> pd.DataFrame:
     """Rows such as "gsl-0.4" as curves: method, noise, the column's mean, low, high, seeds, state.
     Controls of four times the steps are no points of a curve.
     """
-    lines, metrics = [], metrics[~metrics.row.isin(LONGER)]
-    for row, own in metrics[metrics.column == column].groupby("row", sort=False):
-        method, rate = method_and_rate(row)
+    known, lines = metrics[metrics.column == column].groupby("row"), []
+    for row in (each for each in NOISE if each in known.groups):
+        own, (method, rate) = known.get_group(row), method_and_rate(row)
         interval, state = t_interval(own["value"].to_numpy()), learnt.of_row(own["learnt"])
         lines.append((NAMES[method], float(rate), *interval, len(own), state))
     columns = ["method", "noise", column, "low", "high", "seeds", "state"]
-    found = pd.DataFrame(lines, columns=columns)
-    order = found.method.map(list(NAMES.values()).index)
-    return (
-        found.assign(order=order)
-        .sort_values(["order", "noise"])
-        .drop(columns="order")
-        .reset_index(drop=True)
-    )
+    return pd.DataFrame(lines, columns=columns)
 
 
 def notes_table() -> pd.DataFrame:
@@ -241,15 +234,15 @@ def noise_table(lines: pd.DataFrame, reference: pd.DataFrame | None = None) -> p
     mean of the `reference` (see `tables.with_reference`); and at which noise it was not simply learnt.
     """
     column, table = lines.columns[2], []
-    published = {} if reference is None else _by_noise(reference, column)
+    named = {name: method for method, name in NAMES.items()}
+    rows = [f"{named[each.method]}-{each.noise:g}" for each in lines.itertuples()]
+    lines = tables.with_reference(lines.assign(reference=np.nan), rows, reference, column)
     for method, group in lines.groupby("method", sort=False):
         line = {"method": method}
         for each in group.itertuples(index=False):
             line[f"{100 * each.noise:.0f} %"] = getattr(each, column)
             line[f"± {100 * each.noise:.0f} %"] = (each.high - each.low) / 2
-            line[f"reference {100 * each.noise:.0f} %"] = published.get(
-                (method, each.noise), np.nan
-            )
+            line[f"reference {100 * each.noise:.0f} %"] = each.reference
         known = group.set_index("noise")[column]
         line["from 0 to 60 %"] = known.get(0.6, np.nan) - known.get(0.0, np.nan)
         fewest, most = group.seeds.min(), group.seeds.max()
@@ -266,18 +259,8 @@ def noise_table(lines: pd.DataFrame, reference: pd.DataFrame | None = None) -> p
         if found[name].notna().any()
     ]
     found = found[["method", *shown, "from 0 to 60 %", "seeds", "state"]]
-    found.attrs["note"] = reference.attrs.get("note", "") if published else ""
+    found.attrs["note"] = lines.attrs.get("note", "")
     return found
-
-
-def _by_noise(reference: pd.DataFrame, column: str) -> dict[tuple[str, float], float]:
-    """Published means by the method's name and the noise."""
-    own = reference[(reference.column == column) & ~reference.row.isin(LONGER)]
-    rows = map(method_and_rate, own.row)
-    return {
-        (NAMES[method], float(rate)): mean
-        for (method, rate), mean in zip(rows, own["mean"], strict=True)
-    }
 
 
 def _percents(shares) -> str:

@@ -47,20 +47,19 @@ def cost_table(costs: pd.DataFrame, printed: pd.DataFrame, rows: tuple) -> pd.Da
     return pd.DataFrame(lines)
 
 
-PARTS = ("warm-up", "training without correction", "correction", "division")
+PARTS = {  # of an epoch's time, their colours and hatches
+    "warm-up": ("#999999", ""),
+    "training without correction": (OURS, ""),
+    "correction": (PAPER, "////"),
+    "division": (ACCENT, "...."),
+}
 
 
 def time_lines(costs: pd.DataFrame) -> pd.DataFrame:
     """Where the seconds go, mean over turns: method and `PARTS`, which add up to the whole."""
     own = costs.groupby("row", sort=False).mean(numeric_only=True)
-    found = pd.DataFrame(
-        {
-            "warm-up": own["warm-up"],
-            "training without correction": own["training"] - own["correction"],
-            "correction": own["correction"],
-            "division": own["division"],
-        }
-    )
+    own["training without correction"] = own["training"] - own["correction"]
+    found = own[[*PARTS]]
     found.insert(0, "method", [NAMES[row] for row in found.index])
     return found.reset_index(drop=True)
 
@@ -69,15 +68,8 @@ def time_bars(lines: pd.DataFrame, note: str):
     """`time_lines` as stacked bars, each part with its share where there is room."""
     figures.use_style()
     figure, axis = plt.subplots(figsize=(8.6, 0.55 * len(lines) + 1.7))
-    looks = {
-        "warm-up": ("#999999", ""),
-        "training without correction": (OURS, ""),
-        "correction": (PAPER, "////"),
-        "division": (ACCENT, "...."),
-    }
     y, left, whole = -np.arange(len(lines)), np.zeros(len(lines)), lines[list(PARTS)].sum(axis=1)
-    for part in PARTS:
-        colour, hatch = looks[part]
+    for part, (colour, hatch) in PARTS.items():
         wide = lines[part].to_numpy()
         axis.barh(
             y, wide, 0.62, left=left, color=colour, hatch=hatch, edgecolor="white", label=part

@@ -2,7 +2,11 @@
 
 MUTANTS = {
     "test_gsl_show.py": [
-        ("noise lines: with controls", "metrics[~metrics.row.isin(LONGER)]", "metrics"),
+        (
+            "noise lines: with controls",
+            "for each in NOISE if each in known.groups",
+            "for each in known.groups",
+        ),
         ("noise lines: all learnt", 'learnt.of_row(own["learnt"])', "learnt.LEARNT"),
     ]
 }
