@@ -656,7 +656,7 @@ def test_an_arm_has_its_own_trainings_planned(monkeypatch):
     """One of two arms trains what both show; another trains by itself."""
     known = {("chan-T3", "a"): (90.0, 90.0), ("chan-T3", "b-to-c"): (90.0, 0.0)}
     known |= {("chan-T3", "d"): (9.5, 9.5), ("base-models", "world-clip"): (40.0, 40.0)}
-    monkeypatch.setitem(timeleft._tables, ("laptop", "world", "arms"), known)
+    monkeypatch.setattr(timeleft, "_planned_arms", lambda *_: known)
     plan = timeleft.Plan(profiles.get("laptop"), "world", [], "arm", 2, {})
     words = ["arms", "chan-T3", "a", "b → c", "d", "e"]
     besides = timeleft.besides(words)["arm"]
@@ -665,7 +665,7 @@ def test_an_arm_has_its_own_trainings_planned(monkeypatch):
     assert plan.seconds(words) == pytest.approx(99.5 + 4 * besides)
     base = ["arms", "base-models", "world-clip"]  # the job `base` makes it
     assert plan.parts(base) == [timeleft.besides(base)["arm"]]
-    monkeypatch.setitem(timeleft._tables, ("laptop", "world", "arms"), {})
+    monkeypatch.setattr(timeleft, "_planned_arms", lambda *_: {})
     assert plan.parts(words) == [timeleft.OTHERS["arms"] + besides] * 4
 
 

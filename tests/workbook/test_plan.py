@@ -37,7 +37,7 @@ def runs_of(exhibit: str, arm: str, profile) -> dict[tuple, int]:
     if not own.trained:
         return {}
     candidates, changes = chapters.arms_of(exhibit).arms(exhibit, profile)[arm]
-    hours, found = chapters.HOURS[exhibits.paper(exhibit)], []
+    found = []
     tried = len(candidates) > 1 and not own.untuned(profile.name)
     if tried:
         found += [
@@ -49,7 +49,7 @@ def runs_of(exhibit: str, arm: str, profile) -> dict[tuple, int]:
     settings = tuple(map(repr, [*between, *candidates[: len(between)]]))
     reported = range(1 if own.single(profile.name) else profile.seeds)
     found += [(between[0], settings, seed) for seed in reported]
-    runs = {(which, seed): hours.steps(config) for config, which, seed in found}
+    runs = {(which, seed): chapters.steps(exhibit, config) for config, which, seed in found}
     if exhibit.startswith("gsl"):
         from alignbook.papers.gsl import model, rivals
         from alignbook.papers.gsl.warm_up import warm_up_of

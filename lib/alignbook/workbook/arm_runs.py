@@ -79,17 +79,15 @@ def of_arm(
     if not arm.trained:
         return {}
     candidates, changes = chapters.arms_of(exhibit).arms(exhibit, profile)[name]
-    # The world has domains and gold boxes, photographs one place to start from.
-    own = chapters.HOURS[exhibits.paper(exhibit)]
-    place = own.place(exhibit, name) if data == "world" else ""
+    place = chapters.place(exhibit, name, data)
     tried = trials(exhibit, name, profile)
     found = {
         key("trial", repr(config), seed, repr(place)): Training(exhibit, name, TRIAL, number)
         for number, (config, seed) in enumerate(tried)
-        if own.steps(config)
+        if chapters.steps(exhibit, config)
     }
     shown = repr(replace(candidates[0], **changes)), repr(tried)
-    if own.steps(replace(candidates[0], **changes)):
+    if chapters.steps(exhibit, replace(candidates[0], **changes)):
         for seed in seeds(exhibit, name, profile) if reported is None else reported:
             name_of = key("report", *shown, seed, repr(place))
             found[name_of] = Training(exhibit, name, REPORT, seed)

@@ -110,13 +110,11 @@ def _trainings(
     single = EXHIBITS[exhibit].arm(name).single(profile.name)
     reported = list(seeds)[: 1 if single else None]
     tried += [(replace(candidates[0], **changes), seed) for seed in reported]
-    hours = chapters.HOURS[exhibits.paper(exhibit)]
-    # The world has domains and gold boxes, photographs one place to start from.
-    place = hours.place(exhibit, name) if data == "world" else ""
+    place = chapters.place(exhibit, name, data)
     return {
-        (repr(config), seed, place): hours.steps(config)
+        (repr(config), seed, place): steps
         for config, seed in tried
-        if hours.steps(config)
+        if (steps := chapters.steps(exhibit, config))
     }
 
 

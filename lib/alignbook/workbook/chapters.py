@@ -20,7 +20,7 @@ import alignbook.papers.gsl.hours
 import alignbook.papers.gsl.settings
 from alignbook.show.gpu_hours import Training
 from alignbook.store.fingerprint import is_module
-from alignbook.workbook.exhibits import paper
+from alignbook.workbook.exhibits import EXHIBITS, paper
 
 IMPORT = re.compile(r"^ *from alignbook[\w.]* import (?:\([^)]*\)|[^\n]+)", re.M)
 PAPERS = ("chan", "comalign", "covalign", "gsl")
@@ -67,9 +67,12 @@ class Cost(Protocol):
 class Hours(Protocol):
     """What a paper's `hours` offers.
 
-    More where it is needed: `remark(profile)`, what to say of a profile's cost; and for exhibits that
-    are timed `measured(exhibit, arms, profile)`, how many measurements they take, and `MODEL`, the
-    seconds of one in smoke, in the world, and on photographs.
+    More where it is needed: `steps(config)`, the optimiser steps of a run, 0 where nothing is
+    trained, if they are not `config.steps`; `place(exhibit, arm)`, what the world's runs of an arm
+    start from as far as their settings do not say it, if it is not the exhibit's domain;
+    `remark(profile)`, what to say of a profile's cost; and for exhibits that are timed
+    `measured(exhibit, arms, profile)`, how many measurements they take, and `MODEL`, the seconds of
+    one in smoke, in the world, and on photographs.
     """
 
     ALLOWED: int  # core-seconds of training in a laptop run
@@ -79,12 +82,6 @@ class Hours(Protocol):
         self, exhibit: str, arms: Sequence[str], profile: Any, captions: int
     ) -> list[Training]:
         """The trainings of an exhibit with some arms, on a split of so many captions."""
-
-    def steps(self, config: Any) -> int:
-        """The optimiser steps of a run, 0 where nothing is trained."""
-
-    def place(self, exhibit: str, arm: str) -> Any:
-        """What the runs of an arm start from, as far as their settings do not say it."""
 
 
 class Settings(Protocol):
@@ -118,6 +115,22 @@ def arms_of(exhibit: str) -> Arms:
 def cost_of(exhibit: str) -> Cost:
     """What measures time for an exhibit's paper."""
     return import_module(module(exhibit, "cost"))
+
+
+def steps(exhibit: str, config: Any) -> int:
+    """The optimiser steps of a run of an exhibit, 0 where nothing is trained."""
+    own = HOURS[paper(exhibit)]
+    return own.steps(config) if hasattr(own, "steps") else config.steps
+
+
+def place(exhibit: str, arm: str, data: str) -> Any:
+    """What the runs of an arm start from, as far as their settings do not say it: the world has
+    domains and gold boxes, photographs one place alone.
+    """
+    if data != "world":
+        return ""
+    own = HOURS[paper(exhibit)]
+    return own.place(exhibit, arm) if hasattr(own, "place") else EXHIBITS[exhibit].domain
 
 
 def module(exhibit: str, part: str = "arms") -> str:

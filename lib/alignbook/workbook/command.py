@@ -6,12 +6,25 @@ import re
 import signal
 import sys
 from functools import partial
+from importlib import import_module
 
 from alignbook.core.names import PROFILES
 from alignbook.store import home
 from alignbook.workbook import lab, surroundings
 from alignbook.workbook.once import Once
 
+# Other uses than to compute, and what does each of them: a module of this room, and its function.
+OTHERS = {
+    "lab": "lab:lab",
+    "book": "reports.report:main",
+    "compare": "publishing.published:compare_main",
+    "publish": "publishing.published:publish_main",
+    "student": "student:main",
+    "filter": "notebookfilter:main",
+    "tensorboard": "reports.tensorboard:main",
+    "fetch": "fetch:main",
+    "doctor": "doctor:main",
+}
 EPILOG = """\
 targets:
   a chapter (chan), a notebook (11_chan_ablations) or an exhibit (chan-T3); none means everything.
@@ -67,37 +80,9 @@ def do(arguments: list[str]) -> int:
     if arguments[:1] == ["test"]:
         spread = f"-n {workers()} --dist loadgroup --no-loadscope-reorder".split()
         lab.hand_over("pytest", *spread, *arguments[1:])
-    if arguments[:1] == ["lab"]:
-        return lab.lab(arguments[1:])
-    if arguments[:1] == ["doctor"]:
-        from alignbook.workbook import doctor
-
-        return doctor.main()
-    if arguments[:1] == ["fetch"]:
-        from alignbook.workbook import fetch
-
-        return fetch.main(arguments[1:])
-    if arguments[:1] == ["filter"]:
-        from alignbook.workbook import notebookfilter
-
-        return notebookfilter.main(arguments[1:])
-    if arguments[:1] == ["tensorboard"]:
-        from alignbook.workbook.reports import tensorboard
-
-        return tensorboard.main(arguments[1:])
-    if arguments[:1] == ["book"]:
-        from alignbook.workbook.reports import report
-
-        return report.main(arguments[1:])
-    if arguments[:1] in (["compare"], ["publish"]):
-        from alignbook.workbook.publishing import published
-
-        doing = {"compare": published.compare_main, "publish": published.publish_main}
-        return doing[arguments[0]](arguments[1:])
-    if arguments[:1] == ["student"]:
-        from alignbook.workbook import student
-
-        return student.main(arguments[1:])
+    if arguments and arguments[0] in OTHERS:
+        module, _, name = OTHERS[arguments[0]].partition(":")
+        return getattr(import_module(f"alignbook.workbook.{module}"), name)(arguments[1:])
     for name in (signal.SIGTERM, signal.SIGHUP):  # a closed terminal is a Ctrl-C
         signal.signal(name, signal.default_int_handler)
     if arguments[:1] in (["pack"], ["unpack"]):

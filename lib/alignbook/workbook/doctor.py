@@ -28,8 +28,8 @@ class Finding:
     essential: bool = False  # nothing works while it is missing
 
 
-def main() -> int:
-    """Print the table; exit code 0 unless something essential is missing."""
+def main(_=()) -> int:
+    """Print the table, whatever else is asked; exit code 0 unless something essential is missing."""
     findings = [*machine(), *packages(), *devices(), *data_sets()]
     widths = [max(len(getattr(each, name)) for each in findings) for name in ("topic", "what")]
     before = ""

@@ -76,13 +76,3 @@ def work(profile, regions: int, bert: bool) -> Work:
     images = b * regions * d * (FEATURE + 4 * d)
     steps = profile.chan_steps * profile.chan_batch // b
     return Work(steps, 6 * (images + b * WORDS * weights), 6 * pairs)
-
-
-def steps(config) -> int:
-    """The optimiser steps of a run."""
-    return config.steps
-
-
-def place(exhibit: str, arm: str) -> str:
-    """What the runs of an arm start from, as far as their settings do not say it."""
-    return EXHIBITS[exhibit].domain

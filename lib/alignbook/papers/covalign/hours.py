@@ -57,13 +57,3 @@ def remark(profile) -> str:
     side = profile.size
     small = f"pictures of {side} pixels are enlarged to {VIT_SIDE}: better --set size={VIT_SIDE}"
     return small if side < VIT_SIDE else ""
-
-
-def steps(config) -> int:
-    """The optimiser steps of a run."""
-    return config.steps
-
-
-def place(exhibit: str, arm: str) -> str:
-    """What the runs of an arm start from, as far as their settings do not say it."""
-    return ""

@@ -97,8 +97,3 @@ def steps(config) -> int:
     """
     epoch = config.epoch_steps or 1
     return config.warm_up_epochs * epoch + (config.epochs * epoch if config.after else 1)
-
-
-def place(exhibit: str, arm: str) -> str:
-    """What the runs of an arm start from, as far as their settings do not say it."""
-    return EXHIBITS[exhibit].domain

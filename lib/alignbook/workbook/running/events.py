@@ -43,6 +43,12 @@ class LogHandlerSettings(LogHandlerSettingsBase):
 class LogHandler(LogHandlerBase):
     """Appends an event a line, flushed: {"event": "job_info", "time": 1763917080.5, …}."""
 
+    writes_to_stream = False  # Snakemake's own words go on as they are
+    writes_to_file = True  # `baseFilename`
+    has_filter = True  # every event is wanted, however quiet Snakemake shall be
+    has_formatter = True  # JSON
+    needs_rulegraph = False
+
     def __post_init__(self) -> None:
         self.baseFilename = str(self.settings.file)
         self.stream = open(self.baseFilename, "a", buffering=1, encoding="utf-8")
@@ -63,28 +69,3 @@ class LogHandler(LogHandlerBase):
         """Close the file."""
         self.stream.close()
         super().close()
-
-    @property
-    def writes_to_stream(self) -> bool:
-        """No: Snakemake's own words go on as they are."""
-        return False
-
-    @property
-    def writes_to_file(self) -> bool:
-        """Yes, `baseFilename`."""
-        return True
-
-    @property
-    def has_filter(self) -> bool:
-        """Yes: every event is wanted, however quiet Snakemake shall be."""
-        return True
-
-    @property
-    def has_formatter(self) -> bool:
-        """Yes, JSON."""
-        return True
-
-    @property
-    def needs_rulegraph(self) -> bool:
-        """No."""
-        return False

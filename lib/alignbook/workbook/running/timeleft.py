@@ -9,6 +9,7 @@ library only.
 
 import csv
 from dataclasses import dataclass
+from functools import cache
 from math import log
 from pathlib import Path
 from statistics import NormalDist, median
@@ -216,33 +217,29 @@ class Plan:
         return _planned(self.profile.name, self.data)
 
 
-_tables = {}
+@cache
+def _rows(table: str, profile: str, data: str) -> list[dict[str, str]]:
+    """The lines of a plan in data/ on a profile and data."""
+    with open(ROOT / "data" / table, newline="", encoding="utf-8") as file:
+        lines = csv.DictReader(file)
+        return [row for row in lines if (row["profile"], row["data"]) == (profile, data)]
 
 
+@cache
 def _planned(profile: str, data: str) -> dict[str, tuple[float, int, int]]:
-    if (profile, data) not in _tables:
-        with open(ROOT / "data/budget.csv", newline="", encoding="utf-8") as file:
-            _tables[profile, data] = {
-                row["exhibit"]: (float(row["core_seconds"]), int(row["arms"]), int(row["runs"]))
-                for row in csv.DictReader(file)
-                if (row["profile"], row["data"]) == (profile, data)
-            }
-    return _tables[profile, data]
+    return {
+        row["exhibit"]: (float(row["core_seconds"]), int(row["arms"]), int(row["runs"]))
+        for row in _rows("budget.csv", profile, data)
+    }
 
 
+@cache
 def _planned_arms(profile: str, data: str) -> dict[tuple[str, str], tuple[float, float]]:
     """Core-seconds by exhibit and arm: of all its trainings, and of those that no arm before has."""
-    if (profile, data, "arms") not in _tables:
-        with open(ROOT / "data/budget_arms.csv", newline="", encoding="utf-8") as file:
-            _tables[profile, data, "arms"] = {
-                (row["exhibit"], row["arm"]): (
-                    float(row["core_seconds"]),
-                    float(row["new_seconds"]),
-                )
-                for row in csv.DictReader(file)
-                if (row["profile"], row["data"]) == (profile, data)
-            }
-    return _tables[profile, data, "arms"]
+    return {
+        (row["exhibit"], row["arm"]): (float(row["core_seconds"]), float(row["new_seconds"]))
+        for row in _rows("budget_arms.csv", profile, data)
+    }
 
 
 def left(plan: Plan, graph: Graph, now: float) -> float:
