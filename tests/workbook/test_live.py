@@ -669,6 +669,28 @@ def test_an_arm_has_its_own_trainings_planned(monkeypatch):
     assert plan.parts(words) == [timeleft.OTHERS["arms"] + besides] * 4
 
 
+@pytest.mark.parametrize(
+    "shown, new",
+    [
+        (("gsl-F1", "gsl-T2", "gsl-T3"), (100, 10, 0, 20)),
+        ((), (100, 10, 0, 20)),  # all of them
+        (("gsl-T2", "gsl-T3"), (100, 10, 60, 20)),
+        (("gsl-T3",), (100, 10, 60, 70)),
+    ],
+)
+def test_what_others_train_is_new_where_they_are_not_asked_for(monkeypatch, shown, new):
+    lines = [("gsl-F1", "gsl-0", 100, 100, ""), ("gsl-F1", "gsl-0.2", 10, 10, "")]
+    lines += [("gsl-T2", "gsl", 60, 0, "gsl-F1/gsl-0=50;gsl-F1/gsl-0.2=10")]
+    lines += [("gsl-T3", "gsl", 70, 20, "gsl-F1/gsl-0=50")]
+    columns = ("exhibit", "arm", "core_seconds", "new_seconds", "shared")
+    rows = [dict(zip(columns, map(str, line))) for line in lines]
+    monkeypatch.setattr(timeleft, "_rows", lambda *_: rows)
+    timeleft._planned_arms.cache_clear()
+    found = timeleft._planned_arms("overnight", "world", shown)
+    timeleft._planned_arms.cache_clear()
+    assert [found[line[:2]] for line in lines] == [(line[2], n) for line, n in zip(lines, new)]
+
+
 class Ten(timeleft.Plan):
     """Ten seconds an arm."""
 

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 from alignbook import ROOT
 from alignbook.core.protocol import TUNING_SEED
-from alignbook.evidence import claims
 from alignbook.papers.chan import hours as chan_hours
 from alignbook.papers.covalign import hours as covalign_hours
 from alignbook.papers.gsl import hours as gsl_hours
@@ -185,20 +185,10 @@ def test_more_gpus_never_make_it_less_work(made):
 # --- What to run first ---------------------------------------------------------------------------
 
 
-def test_claims_rest_on_the_rows_that_verdicts_take():
-    expected = {
-        claim.id: {(term.exhibit, term.row) for each in claim.contrasts for term in each.terms}
-        for claim in claims.load()
-        if not (claim.untestable or claim.print_only)
-    }
-    found = {each["id"]: {which[:2] for which in first.rows_of(each)} for each in first.claims()}
-    assert found == expected
-
-
 def test_the_cheapest_primary_claim_comes_first_by_hand(monkeypatch):
     needed = {"dear": "ab", "cheap": "b", "same": "b", "fits": "c", "too much": "d"}
     hours = {"a": 30, "b": 10, "c": 2, "d": 4}
-    found = [{"id": name, "primary": name in ("dear", "cheap")} for name in needed]
+    found = [SimpleNamespace(id=name, primary=name in ("dear", "cheap")) for name in needed]
     trainings = {
         name: {
             ("coco", "x", each): Training(each, Work(0, 0, 0, 3600 * hours[each])) for each in own
@@ -206,7 +196,7 @@ def test_the_cheapest_primary_claim_comes_first_by_hand(monkeypatch):
         for name, own in needed.items()
     }
     monkeypatch.setattr(first, "claims", lambda: found)
-    monkeypatch.setattr(first, "needed", lambda claim, made: trainings[claim["id"]])
+    monkeypatch.setattr(first, "needed", lambda claim, made: trainings[claim.id])
     chosen, over = first.first({}, 42)
     told = [(each.claim, each.hours) for each in chosen]
     assert told == [("cheap", 10), ("dear", 30), ("same", 0), ("fits", 2)] and not over
@@ -227,7 +217,7 @@ def test_first_come_primary_claims_within_the_budget(made, budget):
 
 def test_what_is_trained_already_costs_nothing_more(made):
     chosen, _ = first.first(made, 2000)
-    by_claim = {each["id"]: each for each in first.claims()}
+    by_claim = {each.id: each for each in first.claims()}
     known: plan.Trainings = {}
     for each in chosen:
         found = first.needed(by_claim[each.claim], made)
@@ -238,7 +228,7 @@ def test_what_is_trained_already_costs_nothing_more(made):
 
 
 def test_what_is_not_made_on_the_data_is_not_promised(made):
-    by_claim = {each["id"]: each for each in first.claims()}
+    by_claim = {each.id: each for each in first.claims()}
     assert first.needed(by_claim["chan-more-regions"], made) is None  # beyond 36 published regions
     assert first.needed(by_claim["covalign-on-the-thing"], made) is None  # without gold boxes
     assert first.needed(by_claim["chan-hard-coding"], {}) is None

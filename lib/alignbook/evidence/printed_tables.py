@@ -12,11 +12,14 @@ import csv
 import re
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import yaml
 
 from alignbook import PACKAGE
+
+if TYPE_CHECKING:  # where the list of what would run reads claims, nothing heavy is imported
+    import pandas as pd
 
 ROOMS = PACKAGE / "papers"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C it is ten times as fast
@@ -56,7 +59,7 @@ def exhibits() -> list[str]:
     return sorted(path.stem for path in files("*-T*.csv"))
 
 
-def table(exhibit: str) -> pd.DataFrame:
+def table(exhibit: str) -> "pd.DataFrame":
     """The printed table of an exhibit, a line a cell, in the order of the print.
 
     Returns
@@ -89,11 +92,13 @@ def table(exhibit: str) -> pd.DataFrame:
         if tuple(key) in cells:
             raise ValueError(f"{path}, line {i}: {' / '.join(key)} is there already")
         cells[tuple(key)] = (*key, float(number[1]), printed, len(number[2] or ".") - 1, mark)
+    import pandas as pd
+
     found = pd.DataFrame(list(cells.values()), columns=[*HEADER[:4], "printed", "decimals", "mark"])
     return found.assign(decimals=found.groupby("column").decimals.transform("max"))
 
 
-def words(cells: pd.DataFrame) -> dict[str, dict[tuple[str, str], str]]:
+def words(cells: "pd.DataFrame") -> dict[str, dict[tuple[str, str], str]]:
     """What a printed table says of its rows in columns of words: {heading: {(group, row): text}}.
 
     >>> words(table("covalign-T5"))["variant"]["Varying λ_g", "λ_v=0.5 λ_g=1 λ_c=5"]
@@ -106,7 +111,7 @@ def words(cells: pd.DataFrame) -> dict[str, dict[tuple[str, str], str]]:
     return found
 
 
-def ensembles(cells: pd.DataFrame) -> set[tuple[str, str]]:
+def ensembles(cells: "pd.DataFrame") -> set[tuple[str, str]]:
     """(group, row) of the rows with a star: CHAN's Table 1 says that they are of two models."""
     starred = cells[cells.mark.str.contains("ensemble")]
     return {*zip(starred.group, starred.row)}

@@ -6,7 +6,7 @@ has the plan arm by arm.
 """
 
 import json
-from collections import ChainMap
+from collections import ChainMap, Counter
 from dataclasses import replace
 
 import numpy as np
@@ -27,7 +27,7 @@ ALLOWED = {"base": 250} | {paper: each.ALLOWED for paper, each in chapters.HOURS
 FILE = ROOT / "data" / "budget.csv"
 ARMS = ROOT / "data" / "budget_arms.csv"
 COLUMNS = ["profile", "data", "exhibit", "arms", "runs", "steps", "seconds_a_step", "core_seconds"]
-OF_ARMS = ["profile", "data", "exhibit", "arm", "core_seconds", "new_seconds"]
+OF_ARMS = ["profile", "data", "exhibit", "arm", "core_seconds", "new_seconds", "shared"]
 
 
 def planned(profile, data: str) -> pd.DataFrame:
@@ -75,7 +75,8 @@ def of_arms(profile, data: str) -> dict[str, dict[str, tuple[dict, dict]]]:
     """The steps of each training by exhibit and arm: of all that an arm has, and of those alone that
     no arm before it has, in the order in which exhibits' jobs begin.
     """
-    seen, found = set(), {}
+    seen: set[tuple] = set()
+    found: dict[str, dict[str, tuple[dict, dict]]] = {}
     for exhibit in exhibits.begun():
         own = found.setdefault(exhibit, {})
         for name in exhibits.arms(exhibit, data, profile):
@@ -138,8 +139,9 @@ def written(kept: pd.DataFrame) -> pd.DataFrame:
 
 
 def written_by_arm(plan: pd.DataFrame) -> pd.DataFrame:
-    """The plan arm by arm: core-seconds of all trainings that an arm has, and of those that no arm
-    before it has. An exhibit that has nothing new takes its chapter's seconds a step.
+    """The plan arm by arm: core-seconds of all trainings that an arm has, of those that no arm before
+    it has, and of those that others have, by the first of them: "gsl-T3/gsl=90.5;gsl-T1/0.5=9". An
+    exhibit that has nothing new takes its chapter's seconds a step.
 
     Parameters
     ----------
@@ -149,12 +151,19 @@ def written_by_arm(plan: pd.DataFrame) -> pd.DataFrame:
     for (name, data), own in plan.groupby(["profile", "data"], sort=False):
         pace = own.set_index("exhibit")["seconds_a_step"]
         of_chapter = pace.groupby(pace.index.map(exhibits.paper)).median()
+        first: dict[tuple, str] = {}  # by training: the arm that has it first
         for exhibit, arms in of_arms(profiles.get(name, data), data).items():
             seconds = pace.get(exhibit, of_chapter.get(exhibits.paper(exhibit)))
-            for arm, steps in arms.items() if seconds is not None else ():
-                both = [round(seconds * sum(each.values()), 1) for each in steps]
-                if any(both):
-                    lines.append((name, data, exhibit, slug(arm), *both))
+            for arm, (all_, new) in arms.items():
+                first |= dict.fromkeys(new, f"{exhibit}/{slug(arm)}")
+                if seconds is None or not all_:
+                    continue
+                shared: Counter[str] = Counter()
+                for each in all_.keys() - new.keys():
+                    shared[first[each]] += all_[each]
+                told = ";".join(f"{of}={seconds * n:.1f}" for of, n in sorted(shared.items()))
+                both = [round(seconds * sum(each.values()), 1) for each in (all_, new)]
+                lines.append((name, data, exhibit, slug(arm), *both, told))
     return pd.DataFrame(lines, columns=OF_ARMS)
 
 

@@ -1,63 +1,34 @@
-"""What to run first of the papers' own settings: the most claims for some GPU hours.
-
-Nothing heavy is imported: the files of claims are read as they stand.
-"""
+"""What to run first of the papers' own settings: the most claims for some GPU hours."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import yaml
-
-from alignbook import PACKAGE
-from alignbook.core.names import TARGETS, row_and_target
-from alignbook.workbook import chapters, exhibits
+from alignbook.core.names import row_and_target
+from alignbook.evidence.claims import Claim, load
+from alignbook.workbook import exhibits
 from alignbook.workbook.plan import HEAD, Key, Made, Trainings, hours, table, trainings
 
 BUDGET = 100.0  # GPU hours in bf16
 GOLD = "inside"  # a column that needs the gold boxes of phrases, which no photographs here have
 
 
-def claims() -> list[dict]:
-    """The papers' claims as their files have them, without those that our numbers are not asked."""
-    found = []
-    for paper in chapters.PAPERS:
-        file = PACKAGE / "papers" / paper / "printed" / "claims.yaml"
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        found += yaml.load(file.read_text(encoding="utf-8"), loader)["claims"]
-    return [each for each in found if not (each.get("untestable") or each.get("print_only"))]
+def claims() -> list[Claim]:
+    """The papers' claims, without those that our numbers are not asked."""
+    return [each for each in load() if not (each.untestable or each.print_only)]
 
 
-def rows_of(claim: dict) -> set[tuple[str, str, str]]:
-    """Exhibit, row and target ("" for none) of the numbers that a claim rests on.
-
-    >>> sorted(rows_of({"exhibit": "chan-T3", "pairs": [["hard", "chan-T1 / scan"], ["hard", 0.5]]}))
-    [('chan-T1', 'scan', ''), ('chan-T3', 'hard', '')]
-    """
-    found = set()
-    waiting = [claim.get("pairs", ()), claim.get("rows", ())]
-    while waiting:
-        side = waiting.pop(0)
-        if isinstance(side, (list, tuple, dict)):
-            waiting += side
-        elif isinstance(side, str):
-            arm, _, column = side.partition(" @ ")
-            elsewhere, _, row = arm.rpartition(" / ")
-            for each in [column] if column else claim.get("columns", ["RSUM"]):
-                target = each.partition(" ")[0]
-                which = elsewhere or claim["exhibit"], row, target if target in TARGETS else ""
-                found.add(which)
-    return found
-
-
-def needed(claim: dict, made: Mapping[str, Made]) -> Trainings | None:
+def needed(claim: Claim, made: Mapping[str, Made]) -> Trainings | None:
     """The trainings that decide a claim; None if the plan cannot.
 
     Numbers of another target than the plan's data are those of a run on that target's data.
     """
     found: Trainings = {}
-    for exhibit, row, target in sorted(rows_of(claim)):
-        if exhibit not in made or GOLD in claim.get("columns", ()):
+    terms = {term for each in claim.contrasts for term in each.terms}
+    if any(term.column == GOLD for term in terms):
+        return None
+    for exhibit, row, target in sorted({(each.exhibit, each.row, each.target) for each in terms}):
+        if exhibit not in made:
             return None
         data = made[exhibit].data
         if target and data in ("coco", "flickr30k"):
@@ -89,29 +60,23 @@ def first(made: Mapping[str, Made], budget: float = BUDGET) -> tuple[list[First]
 
     Primary claims come before others. What a claim before it has trained adds nothing to a claim.
     """
-    waiting = {each["id"]: (bool(each.get("primary")), needed(each, made)) for each in claims()}
+    waiting = {each.id: (each.primary, needed(each, made)) for each in claims()}
     known: set[Key] = set()
     chosen: list[First] = []
     over: list[First] = []
     for primary in (True, False):
         own = {k: found for k, (kind, found) in waiting.items() if found and kind == primary}
         while own:
-            nearest = min(
-                (
-                    First(name, primary, _hours_but(known, found), _data_of(found))
-                    for name, found in own.items()
-                ),
-                key=lambda each: each.hours,
-            )
-            if sum(each.hours for each in chosen) + nearest.hours > budget:
-                break
-            chosen.append(nearest)
-            known |= own.pop(nearest.claim).keys()
-        if primary:
-            over = [
+            left = [
                 First(name, primary, _hours_but(known, found), _data_of(found))
                 for name, found in own.items()
             ]
+            nearest = min(left, key=lambda each: each.hours)
+            if sum(each.hours for each in chosen) + nearest.hours > budget:
+                over += left if primary else []
+                break
+            chosen.append(nearest)
+            known |= own.pop(nearest.claim).keys()
     return chosen, over
 
 

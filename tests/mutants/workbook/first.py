@@ -10,6 +10,8 @@ MUTANTS = {
             "            known |= own.pop(nearest.claim).keys()",
             "            own.pop(nearest.claim)",
         ),
-        ("a claim of columns without a target", 'target if target in TARGETS else ""', '""'),
+        ("a claim of columns without a target", "each.row, each.target)", 'each.row, "")'),
+        ("gold boxes for all", "any(term.column == GOLD for term in terms)", "False"),
+        ("primary claims of the whole budget", "over += left if primary else []", "over += left"),
     ]
 }

@@ -149,11 +149,7 @@ class Plan:
         return found
 
     def _of_rule(self, rule: str) -> list[list[str]]:
-        shown = dict.fromkeys(
-            name
-            for book in self.notebooks
-            for name in (exhibits.NOTEBOOKS[book].exhibits + exhibits.NOTEBOOKS[book].reads)
-        )
+        shown = self._shown()
         if rule == "notebook":
             return [["notebook", name] for name in self.notebooks]
         if rule == "training":  # which arm's and of which role is not looked up
@@ -188,6 +184,11 @@ class Plan:
             ]
         return [[rule]]
 
+    def _shown(self) -> tuple[str, ...]:
+        """The exhibits of the notebooks that are asked for."""
+        books = [exhibits.NOTEBOOKS[book] for book in self.notebooks]
+        return tuple(dict.fromkeys(name for each in books for name in each.exhibits + each.reads))
+
     def parts(self, words: list[str], alone: bool = False) -> list[float]:
         """Planned seconds of each arm of a job; of those `alone` that train what others may have."""
         kind, *names = words
@@ -195,7 +196,7 @@ class Plan:
         of = [(Path(name).parent.name, Path(name).stem) for name in names]
         if kind == "arms":
             of = [(names[0], slug(name)) for name in names[1:]]
-        each = _planned_arms(self.profile.name, self.data)
+        each = _planned_arms(self.profile.name, self.data, self._shown())
         # What the budget doesn't list, if there is one, trains nothing.
         unknown = (0.0, 0.0) if each else (OTHERS["arms"],) * 2
         made = ("base-models", slug(self.profile.base))  # by the job `base`
@@ -234,12 +235,24 @@ def _planned(profile: str, data: str) -> dict[str, tuple[float, int, int]]:
 
 
 @cache
-def _planned_arms(profile: str, data: str) -> dict[tuple[str, str], tuple[float, float]]:
-    """Core-seconds by exhibit and arm: of all its trainings, and of those that no arm before has."""
-    return {
-        (row["exhibit"], row["arm"]): (float(row["core_seconds"]), float(row["new_seconds"]))
-        for row in _rows("budget_arms.csv", profile, data)
-    }
+def _planned_arms(
+    profile: str, data: str, shown: tuple[str, ...]
+) -> dict[tuple[str, str], tuple[float, float]]:
+    """Core-seconds by exhibit and arm: of all its trainings, and of those that no arm before has.
+
+    Trainings that arms of several exhibits have are new to the first of them that is shown.
+    """
+    found, made = {}, set()
+    for row in _rows("budget_arms.csv", profile, data):
+        exhibit, arm = row["exhibit"], row["arm"]
+        parts = [each.rpartition("=") for each in filter(None, row["shared"].split(";"))]
+        seconds = {first: float(told) for first, _, told in parts}
+        seconds[f"{exhibit}/{arm}"] = float(row["new_seconds"])
+        new = sum(seconds[first] for first in seconds.keys() - made)
+        found[exhibit, arm] = float(row["core_seconds"]), new
+        if not shown or exhibit in shown:
+            made |= seconds.keys()
+    return found
 
 
 def left(plan: Plan, graph: Graph, now: float) -> float:
