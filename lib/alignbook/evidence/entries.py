@@ -123,7 +123,7 @@ class Notebook:
     drawn : further ones that it shows, which have no arms of their own.
     reads : exhibits of other notebooks that it takes numbers from.
     printed : whether it takes the papers' numbers.
-    data : the data sets it is made on where these are not all.
+    data : the data sets it is made on, where its exhibits do not say it and these are not all.
     last : whether it tells what the others came to, and waits for them.
     expected : its own seconds on two cores by profile, without training.
     """

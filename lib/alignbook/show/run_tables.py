@@ -154,6 +154,17 @@ def measured_where(book, exhibit: str) -> str:
     return f" Times measured on {where}." if where else ""
 
 
+def with_costs(metrics: pd.DataFrame, costs: pd.DataFrame) -> pd.DataFrame:
+    """Metrics and, below them, a paper's `cost.costs` in the same form: exhibit, row, column, seed,
+    value.
+
+    Claims about time and memory read both. They stand in efficiency/ alone, as metrics.csv is
+    compared byte by byte between starts.
+    """
+    long = costs.melt(["exhibit", "row", "seed"], var_name="column").dropna(subset="value")
+    return pd.concat([metrics, long], ignore_index=True)
+
+
 def trials_table(
     arms: pd.DataFrame, shown: dict[str, str], measured: dict[str, str] | None = None
 ) -> pd.DataFrame:

@@ -63,6 +63,9 @@ class Cost(Protocol):
     def table(self, book: Any, listed: Any) -> Any:
         """Time and memory of an exhibit's runs, a row each."""
 
+    def costs(self, measured: Any) -> Any:
+        """The columns that claims are about, of what `table` returns."""
+
 
 class Hours(Protocol):
     """What a paper's `hours` offers.

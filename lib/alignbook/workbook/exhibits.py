@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
+from itertools import chain
 
 import alignbook.papers.chan.catalogue
 import alignbook.papers.comalign.catalogue
@@ -206,7 +207,7 @@ def resolve(targets: list[str] | tuple[str, ...], data: str = "world") -> list[s
             chosen.update(matching)
         else:
             raise ValueError(_unknown(target))
-    made_on = {name: each.data or (data,) for name, each in NOTEBOOKS.items()}
+    made_on = {name: _made_on(each) or (data,) for name, each in NOTEBOOKS.items()}
     made = [name for name in NOTEBOOKS if name in chosen and data in made_on[name]]
     if not made:
         where = dict.fromkeys(kind for name in chosen for kind in made_on[name])
@@ -215,6 +216,12 @@ def resolve(targets: list[str] | tuple[str, ...], data: str = "world") -> list[s
             "the world start it without --data"
         )
     return made
+
+
+def _made_on(notebook: Notebook) -> tuple[str, ...]:
+    """The data sets that a notebook is made on, those of its exhibits; () where these are all."""
+    of = [EXHIBITS[name].data for name in notebook.exhibits]
+    return notebook.data or (tuple(dict.fromkeys(chain(*of))) if all(of) else ())
 
 
 def _unknown(target: str) -> str:

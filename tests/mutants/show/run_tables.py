@@ -1,6 +1,9 @@
 """Wrong versions of `alignbook.show.run_tables`."""
 
 MUTANTS = {
+    "test_chan_cost.py": [
+        ("costs are no metrics", "pd.concat([metrics, long], ignore_index=True)", "metrics")
+    ],
     "test_run_tables.py": [
         (
             "chosen by all settings",

@@ -10,6 +10,7 @@ import torch
 from alignbook.evidence import claims, verdicts
 from alignbook.papers.chan import arms as chan_arms
 from alignbook.papers.chan import cost
+from alignbook.show import run_tables
 from alignbook.workbook import profiles
 
 MEASURED = pd.DataFrame(
@@ -63,7 +64,7 @@ def test_the_claims_are_asked_of_the_whole_inference():
     measured["encoding"] /= 100  # 0.0001 ms a pair
     measured.loc[(measured.row == "hard") & (measured.seed == 2), "comparing"] *= 1.0001
     chosen = [c for c in claims.load() if c.id in ("chan-faster", "chan-faster-and-better")]
-    numbers = cost.with_metrics(metrics, measured)
+    numbers = run_tables.with_costs(metrics, cost.costs(measured))
     found, contrasts = verdicts.judge(numbers, "laptop", chosen)
     assert list(found.verdict) == ["reproduced", "reproduced"]
     assert contrasts.value.tolist() == pytest.approx([0.0081 / 0.0021, 21.0], rel=1e-3)
@@ -87,7 +88,9 @@ def test_ten_times_is_asked_of_the_mean_of_sgr_and_saf():
         slow = measured.row.map({"hard": 1, "sgr": times, "saf": 12})
         given = measured.assign(comparing=measured.comparing * slow)
         given.loc[(given.row == "hard") & (given.seed == 2), "comparing"] *= 1.0001
-        found, contrasts = verdicts.judge(cost.with_metrics(metrics, given), "laptop", chosen)
+        found, contrasts = verdicts.judge(
+            run_tables.with_costs(metrics, cost.costs(given)), "laptop", chosen
+        )
         assert contrasts.value.tolist() == pytest.approx([(times + 12) / 2], rel=1e-3)
         verdict[times] = found.verdict[0]
     assert verdict[16] == "reproduced"

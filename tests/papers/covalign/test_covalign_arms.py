@@ -13,6 +13,7 @@ from alignbook.backbones import pipelines
 from alignbook.evidence import claims, verdicts
 from alignbook.papers.covalign import arms, catalogue, cost, hours, inputs, phrases, two_towers
 from alignbook.papers.covalign import model as covalign
+from alignbook.show import run_tables
 from alignbook.store import runs
 from alignbook.workbook import exhibits, profiles, results, workbook
 
@@ -392,7 +393,7 @@ def test_costs_decide_claims_beside_recalls():
         columns=["exhibit", "row", "column", "seed", "value"],
     )
     ours = [claim for claim in claims.load() if claim.id.startswith("covalign-regions")]
-    _, found = verdicts.judge(cost.with_metrics(rsum, measured), "laptop", ours)
+    _, found = verdicts.judge(run_tables.with_costs(rsum, cost.costs(measured)), "laptop", ours)
     found = found.set_index("contrast")
     assert found.loc["regions − patches", "value"] == pytest.approx(2, abs=0.1)
     assert found.loc["patches ÷ regions, ms/pair", "value"] == pytest.approx(3)

@@ -21,6 +21,7 @@ from alignbook.papers.gsl import (
     two_networks,
 )
 from alignbook.papers.gsl import model as gsl
+from alignbook.show import run_tables
 from alignbook.workbook import exhibits, profiles
 
 LAPTOP = profiles.get("laptop")
@@ -370,7 +371,7 @@ def test_seconds_of_a_schedule_by_hand():
     metrics = pd.DataFrame(
         {"exhibit": ["gsl-T2"], "row": ["gsl"], "column": ["RSUM"], "seed": [0], "value": [1.0]}
     )
-    both = cost.with_metrics(metrics, pd.DataFrame(lines))
+    both = run_tables.with_costs(metrics, cost.costs(pd.DataFrame(lines)))
     assert both[both.column == "seconds"].value.tolist() == pytest.approx([440, 870, 600])
 
 

@@ -216,16 +216,6 @@ def costs(measured: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def with_metrics(metrics: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
-    """Metrics and, below them, `costs` in the same form: exhibit, row, column, seed, value.
-
-    Claims about them read both. They stand in efficiency/ alone, as metrics.csv is compared byte by
-    byte between starts.
-    """
-    long = costs(measured).melt(["exhibit", "row", "seed"], var_name="column")
-    return pd.concat([metrics, long], ignore_index=True)
-
-
 def against_rsum(measured: pd.DataFrame, metrics: pd.DataFrame) -> pd.DataFrame:
     """`costs` of every row and turn with the RSUM of the seed of that number, NaN where there is none,
     and as multiples of the row "hard", if there is one: the columns of `TIMES` with " ÷ hard" appended.

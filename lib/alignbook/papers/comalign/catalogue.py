@@ -127,34 +127,22 @@ EXHIBITS = {
 }
 NOTEBOOKS = {
     "20_comalign": Notebook(
-        ("base",),
-        ("comalign-TI",),
-        printed=True,
-        data=PICTURES,
-        expected={"smoke": 6, "laptop": 10},
+        ("base",), ("comalign-TI",), printed=True, expected={"smoke": 6, "laptop": 10}
     ),
     "21_comalign_compositional": Notebook(
-        ("base",),
-        ("comalign-TII",),
-        printed=True,
-        data=PICTURES,
-        expected={"smoke": 2, "laptop": 5},
+        ("base",), ("comalign-TII",), printed=True, expected={"smoke": 2, "laptop": 5}
     ),
     _ABLATIONS: Notebook(
         ("base",),
         ("comalign-TIII", "comalign-TIV", "comalign-TV", "comalign-TVI"),
         printed=True,
-        data=PICTURES,
         expected={"smoke": 5, "laptop": 10},
     ),
     "23_comalign_similarity": Notebook(
-        ("base",),
-        ("comalign-F4", "comalign-F5"),
-        data=("world",),
-        expected={"smoke": 3, "laptop": 5},
+        ("base",), ("comalign-F4", "comalign-F5"), expected={"smoke": 3, "laptop": 5}
     ),
     _WEIGHED: Notebook(
-        ("base",), ("comalign-F6", "comalign-F7"), data=PICTURES, expected={"smoke": 3, "laptop": 5}
+        ("base",), ("comalign-F6", "comalign-F7"), expected={"smoke": 3, "laptop": 5}
     ),
 }
 

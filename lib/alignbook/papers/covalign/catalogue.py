@@ -114,25 +114,15 @@ EXHIBITS = {
     ),
 }
 NOTEBOOKS = {
-    "30_covalign": Notebook(
-        ("base",), ("covalign-ladder",), data=PICTURES, expected={"smoke": 6, "laptop": 10}
-    ),
+    "30_covalign": Notebook(("base",), ("covalign-ladder",), expected={"smoke": 6, "laptop": 10}),
     "31_covalign_loss_weights": Notebook(
-        ("base",),
-        ("covalign-T5",),
-        printed=True,
-        data=PICTURES,
-        expected={"smoke": 3, "laptop": 10},
+        ("base",), ("covalign-T5",), printed=True, expected={"smoke": 3, "laptop": 10}
     ),
     "32_covalign_regions": Notebook(
-        ("base",), ("covalign-T3",), data=PICTURES, expected={"smoke": 2, "laptop": 10}
+        ("base",), ("covalign-T3",), expected={"smoke": 2, "laptop": 10}
     ),
     "33_covalign_projection": Notebook(
-        ("base",),
-        ("covalign-T6", "covalign-F5"),
-        printed=True,
-        data=PICTURES,
-        expected={"smoke": 5, "laptop": 15},
+        ("base",), ("covalign-T6", "covalign-F5"), printed=True, expected={"smoke": 5, "laptop": 15}
     ),
 }
 

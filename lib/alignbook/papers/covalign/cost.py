@@ -136,13 +136,3 @@ def costs(measured: pd.DataFrame) -> pd.DataFrame:
         ratio = found[column] / found.seed.map(patches[column])
         found[f"{column} ÷ patches"] = ratio.where(alike)
     return found.assign(**{"step ÷ towers": m.step / m.towers})
-
-
-def with_metrics(metrics: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
-    """Metrics and, below them, `costs` in the same form: exhibit, row, column, seed, value.
-
-    Claims about them read both. They stand in efficiency/ alone, as metrics.csv is compared byte by
-    byte between starts.
-    """
-    long = costs(measured).melt(["exhibit", "row", "seed"], var_name="column")
-    return pd.concat([metrics, long.dropna(subset=["value"])], ignore_index=True)

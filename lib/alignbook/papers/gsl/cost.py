@@ -252,13 +252,3 @@ def costs(measured: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(lines)
-
-
-def with_metrics(metrics: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
-    """Metrics and, below them, `seconds` in the same form, for the claims about time.
-
-    They stand in efficiency/ alone, as metrics.csv is compared byte by byte between starts.
-    """
-    found = costs(measured)[["exhibit", "row", "seed", "seconds"]]
-    long = found.melt(["exhibit", "row", "seed"], var_name="column")
-    return pd.concat([metrics, long], ignore_index=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from alignbook.evidence import claims, verdicts
+from alignbook.show import run_tables
 from alignbook.workbook import chapters, exhibits, results
 from alignbook.workbook.publishing import parts
 
@@ -35,6 +36,7 @@ def of_folder(
     (profile,) = numbers.profile.unique()
     for name, each in exhibits.EXHIBITS.items():
         if each.timed and (file := out / f"efficiency/{name}.csv").exists():
-            numbers = chapters.cost_of(name).with_metrics(numbers, pd.read_csv(file))
+            costs = chapters.cost_of(name).costs(pd.read_csv(file))
+            numbers = run_tables.with_costs(numbers, costs)
     drawn = None if images is None else pd.read_parquet(images)
     return verdicts.judge(numbers, profile, some, drawn, results.trials(made))

@@ -8,10 +8,5 @@ MUTANTS = {
         ("cost: weights move", "lr=0.0", "lr=0.1"),
         ("cost: all arms", "listed[listed.arm.isin(MEASURED)]", "listed"),
         ("cost: the whole split", "[: model.config.test_images or None]", ""),
-        (
-            "cost: not among the metrics",
-            'pd.concat([metrics, long.dropna(subset=["value"])], ignore_index=True)',
-            "metrics",
-        ),
     ]
 }
