@@ -150,7 +150,7 @@ def test_page_and_readme_are_written_once(root):
     assert f"laptop profile]({folder}/figures/chan-T3.png)\n" in page
     of_curves = f": [chan-T3-training]({folder}/figures/chan-T3-training.png), "
     assert f"{of_curves}[chan-T3-differences]({folder}/tables/chan-T3-differences.md)." in page
-    summary = "<details><summary>chan-T3 on the synthetic world, laptop profile</summary>"
+    summary = "<details><summary>Table: chan-T3 on the synthetic world, laptop profile</summary>"
     table = "**T3**\n\n|a|b|\n|:--|--:|\n|-1|2|"
     assert f"\n\n{summary}\n\n{table}\n\n</details>\n\n" in page
     assert f": [01-number-of-pictures]({folder}/figures/01-number-of-pictures.png)." in page
@@ -292,5 +292,5 @@ def test_figures_that_compare_something_are_shown_and_the_others_linked(root):
     assert re.findall(r"!\[(\S+) on", page) == ["chan-T3", "comalign-F6", "gsl-noise"]
     linked = {"chan-F4", "chan-shapes", "chan-T3-training", "01-number-of-pictures"}
     linked |= {"chan-T3-differences", "chan-T3-more"}
-    assert re.findall(r"<summary>(\S+) on", page) == ["chan-T3-5K", "chan-T3"]
+    assert re.findall(r"<summary>Table: (\S+) on", page) == ["chan-T3-5K", "chan-T3"]
     assert {*re.findall(r"(?<!!)\[([^] ]+)\]\(\S+laptop/\S+\)", page)} == linked

@@ -261,7 +261,7 @@ def _pictures(one: Reference, files: list[Path]) -> list[str]:
 def _folded(path: Path, title: str) -> str:
     """A table as a page shows it when its title is clicked, its columns not aligned."""
     text = re.sub(r"-{3,}", "--", re.sub(r" *\| *", "|", path.read_text(encoding="utf-8").strip()))
-    return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
+    return f"<details><summary>Table: {title}</summary>\n\n{text}\n\n</details>"
 
 
 def _is_alone(one: Reference, exhibit: str) -> bool:
