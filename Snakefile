@@ -13,7 +13,7 @@ from pathlib import Path
 from alignbook import ROOT
 from alignbook.core.names import row_and_target, slug
 from alignbook.store import contents
-from alignbook.store.fingerprint import code_hash, key
+from alignbook.store.fingerprint import code_hash, key, trains
 from alignbook.workbook import arm_runs, asks, chapters, named_files, profiles
 from alignbook.workbook.checks import check
 from alignbook.workbook.exhibits import (
@@ -108,9 +108,14 @@ def timed_threads(name):
 def exhibit_code(exhibit, part="arms"):
     """Code of what is trained or measured for an exhibit, and of what is chosen and listed."""
     own = chapters.module(exhibit, part)
-    clock = ["alignbook.store.stopwatch"] if part == "cost" else []
+    clock, counts = (["alignbook.store.stopwatch"], measures) if part == "cost" else ([], trains)
     return code_hash(own, *clock, LEARNT, *(f"alignbook.workbook.{name}" for name in (
-        "results", "arm_runs", "profiles")))
+        "results", "arm_runs", "profiles")), counts=counts)
+
+
+def measures(module):
+    """Whether a module counts for times: which arms there are moves none of them."""
+    return trains(module) and not module.endswith(".arms")
 
 
 # In the spread "seed", by what they are known by: each training is a job of its own, and arms that

@@ -679,9 +679,8 @@ def test_an_arm_has_its_own_trainings_planned(monkeypatch):
     ],
 )
 def test_what_others_train_is_new_where_they_are_not_asked_for(monkeypatch, shown, new):
-    lines = [("gsl-F1", "gsl-0", 100, 100, ""), ("gsl-F1", "gsl-0.2", 10, 10, "")]
-    lines += [("gsl-T2", "gsl", 60, 0, "gsl-F1/gsl-0=50;gsl-F1/gsl-0.2=10")]
-    lines += [("gsl-T3", "gsl", 70, 20, "gsl-F1/gsl-0=50")]
+    lines = [("gsl-F1", "gsl-0", 100, 100, "1=50"), ("gsl-F1", "gsl-0.2", 10, 10, "2=10")]
+    lines += [("gsl-T2", "gsl", 60, 0, "1=50;2=10"), ("gsl-T3", "gsl", 70, 20, "1=50")]
     columns = ("exhibit", "arm", "core_seconds", "new_seconds", "shared")
     rows = [dict(zip(columns, map(str, line))) for line in lines]
     monkeypatch.setattr(timeleft, "_rows", lambda *_: rows)

@@ -10,6 +10,7 @@ from alignbook.evidence import claims, printed_tables, verdicts
 from alignbook.show import base_models, datasheet, figures, run_tables, tables
 from alignbook.workbook import budget, exhibits, profiles, results
 from alignbook.workbook.budget import budget_table, chapter_budget
+from alignbook.workbook.running import timeleft
 
 
 def metrics(rows=("visual-codebook", "cross-attention"), seeds=3):
@@ -260,8 +261,13 @@ def test_the_budget_follows_from_the_profiles():
     by_arm = pd.read_csv(budget.ARMS).fillna({"shared": ""})
     pd.testing.assert_frame_equal(budget.written_by_arm(kept), by_arm)
     parts = by_arm.shared.str.extractall(r"=(\d+\.\d)")[0].astype(float).groupby(level=0).sum()
-    rest = by_arm.core_seconds - by_arm.new_seconds - parts.reindex(by_arm.index, fill_value=0)
-    assert rest.abs().max() < 1  # each training is new, or shared with who has it first
+    alone = by_arm.core_seconds - parts.reindex(by_arm.index, fill_value=0)
+    assert alone.min() > -1  # what is shared is a part of the whole
+    for (name, data), own in by_arm.groupby(["profile", "data"]):
+        found = timeleft._planned_arms(name, data, ())
+        told = own.set_index(["exhibit", "arm"]).new_seconds
+        new = pd.Series({arm: seconds for arm, (_, seconds) in found.items()})
+        assert (new - told).abs().max() < 1  # where everything is asked for
     which = ["profile", "data", "exhibit"]
     whole = kept.set_index(which).core_seconds
     whole = whole[~whole.index.get_level_values("exhibit").str.endswith("-seeds")]

@@ -123,8 +123,8 @@ def with_the_rest(printed: pd.DataFrame, rows: tuple) -> tuple:
 
 
 def note_of(book, seeds: int = 0) -> str:
-    """What stands by a table or figure of means: the seeds, 0 where rows have different numbers of
-    them, and what may be compared.
+    """What stands by a table or figure of means: of how many seeds they are, and what may be
+    compared. `seeds` is 0 where rows have different numbers of them.
     """
     several = f"Mean of {seeds} seeds, 95 % interval. "
     if not seeds:

@@ -160,14 +160,14 @@ def is_sealed(path: Path) -> bool:
 
 def described(folder: Path, files: Iterable[Path] | None = None) -> dict[str, dict]:
     """Size and hash of some files of a folder, or of all and those below, by their path in it."""
-    found = Path(folder).rglob("*") if files is None else files
+    if files is None:
+        files = (path for path in Path(folder).rglob("*") if path.is_file())
     return {
         path.relative_to(folder).as_posix(): {
             "size": path.stat().st_size,
             "sha256": contents.hash_of(path),
         }
-        for path in sorted(found)
-        if path.is_file()
+        for path in sorted(files)
     }
 
 

@@ -140,7 +140,7 @@ def written(kept: pd.DataFrame) -> pd.DataFrame:
 
 def written_by_arm(plan: pd.DataFrame) -> pd.DataFrame:
     """The plan arm by arm: core-seconds of all trainings that an arm has, of those that no arm before
-    it has, and of those that others have, by the first of them: "gsl-T3/gsl=90.5;gsl-T1/0.5=9". An
+    it has, and of those that it shares, by the number of those that share them, "4=90.5;17=9.0". An
     exhibit that has nothing new takes its chapter's seconds a step.
 
     Parameters
@@ -151,16 +151,23 @@ def written_by_arm(plan: pd.DataFrame) -> pd.DataFrame:
     for (name, data), own in plan.groupby(["profile", "data"], sort=False):
         pace = own.set_index("exhibit")["seconds_a_step"]
         of_chapter = pace.groupby(pace.index.map(exhibits.paper)).median()
-        first: dict[tuple, str] = {}  # by training: the arm that has it first
-        for exhibit, arms in of_arms(profiles.get(name, data), data).items():
+        planned = of_arms(profiles.get(name, data), data)
+        who: dict[tuple, list] = {}  # by training: the arms that have it
+        for exhibit, arms in planned.items():
+            for arm, (all_, _) in arms.items():
+                for each in all_:
+                    who.setdefault(each, []).append((exhibit, arm))
+        several = (tuple(each) for each in who.values() if len(each) > 1)
+        numbers = {each: number for number, each in enumerate(dict.fromkeys(several), 1)}
+        for exhibit, arms in planned.items():
             seconds = pace.get(exhibit, of_chapter.get(exhibits.paper(exhibit)))
             for arm, (all_, new) in arms.items():
-                first |= dict.fromkeys(new, f"{exhibit}/{slug(arm)}")
                 if seconds is None or not all_:
                     continue
-                shared: Counter[str] = Counter()
-                for each in all_.keys() - new.keys():
-                    shared[first[each]] += all_[each]
+                shared: Counter[int] = Counter()
+                for each, steps in all_.items():
+                    if number := numbers.get(tuple(who[each])):
+                        shared[number] += steps
                 told = ";".join(f"{of}={seconds * n:.1f}" for of, n in sorted(shared.items()))
                 both = [round(seconds * sum(each.values()), 1) for each in (all_, new)]
                 lines.append((name, data, exhibit, slug(arm), *both, told))

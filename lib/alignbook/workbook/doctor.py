@@ -29,7 +29,7 @@ class Finding:
 
 
 def main(_=()) -> int:
-    """Print the table, whatever else is asked; exit code 0 unless something essential is missing."""
+    """Print the table, and take no arguments; exit code 0 unless something essential is missing."""
     findings = [*machine(), *packages(), *devices(), *data_sets()]
     widths = [max(len(getattr(each, name)) for each in findings) for name in ("topic", "what")]
     before = ""

@@ -11,6 +11,7 @@ MUTANTS = {
             "is_chosen = chosen in [run.config for run in trials]",
         ),
         ("of all candidates", "if of == settings]", "]"),
+        ("one tuning seed", "if of == settings]", "if of == settings][:1]"),
         ("no edge", "if edge else", "if not edge else"),
         ("hard coding at τ = 0", '.replace({"τ": {0: np.nan}})', ""),
         ("a column of one value", "nunique() < 2]", "nunique() < 1]"),

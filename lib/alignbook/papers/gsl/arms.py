@@ -16,6 +16,7 @@ from alignbook.papers.gsl.catalogue import (
     NOISE,
     SWITCHES,
     method_and_rate,
+    other_rate,
 )
 
 CHOSEN_AT = 0.4
@@ -156,21 +157,6 @@ def noise_of(book, dataset, rate: float):
     if said := other_rate(file, noise_index.true_rate(index, each), rate):
         raise ValueError(said)
     return noisy_pairs.GivenNoise(index)
-
-
-def other_rate(file: Path, found: float, rate: float) -> str:
-    """What speaks against the true rate of a noise file, "" if it is what its name says or a little
-    less: some captions that were picked stay in place.
-
-    >>> other_rate(Path("world_0.4.npy"), 0.39, 0.4)
-    ''
-    """
-    if rate - 0.05 <= found <= rate:
-        return ""
-    return (
-        f"{file}: {100 * found:.1f} % of its captions have a wrong image, expected "
-        f"{100 * rate:g} % or a little less, as its name says"
-    )
 
 
 def measured(book, exhibit: str, arm: str, run, inputs: noisy_pairs.Inputs):

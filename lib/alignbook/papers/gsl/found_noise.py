@@ -106,4 +106,5 @@ def rules_table(metrics: pd.DataFrame) -> pd.DataFrame:
         for kind in ("clean", "noisy"):
             line[f"mean label, {kind}"] = np.mean(own.get(f"mean label, {kind}", [np.nan]))
         lines.append(line | {"seeds": len(own["label AUC"])})
-    return pd.DataFrame(lines)
+    heads = ["label AUC", "low", "high", "mean label, clean", "mean label, noisy", "seeds"]
+    return pd.DataFrame(lines, columns=["rule", "what is otherwise", *heads])

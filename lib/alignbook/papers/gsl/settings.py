@@ -43,7 +43,6 @@ def wrong(file: Path, rate: float, profile, kind: str) -> str:
     """
     from alignbook.datasets import noise_index
     from alignbook.errors import DataError
-    from alignbook.papers.gsl.arms import other_rate
 
     taken = _training_images(profile, kind)
     try:
@@ -56,7 +55,7 @@ def wrong(file: Path, rate: float, profile, kind: str) -> str:
             f"{file}: for {held:,} training images, expected the {taken:,} that the profile takes: "
             f"say --set gsl_images={held} too, or give a file for so many"
         )
-    return other_rate(file, noise_index.true_rate(index), rate)
+    return catalogue.other_rate(file, noise_index.true_rate(index), rate)
 
 
 def _images_of(file: Path, taken: int) -> int:

@@ -200,7 +200,7 @@ def _of_other_code(one: Reference) -> str:
 
 @functools.cache
 def _codes() -> frozenset[str]:
-    """The codes of all modules that train, as runs.csv writes them."""
+    """The codes of all modules that may train, as runs.csv writes them."""
     files = (path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("[!_]*.py"))
     names = (".".join((PACKAGE.name, *path.parts)) for path in files)
     return frozenset(code_hash(name)[:16] for name in names if trains(name))

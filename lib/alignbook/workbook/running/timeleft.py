@@ -242,16 +242,16 @@ def _planned_arms(
 
     Trainings that arms of several exhibits have are new to the first of them that is shown.
     """
-    found, made = {}, set()
+    found: dict[tuple[str, str], tuple[float, float]] = {}
+    made: set[str] = set()  # numbers of those that are shared
     for row in _rows("budget_arms.csv", profile, data):
-        exhibit, arm = row["exhibit"], row["arm"]
-        parts = [each.rpartition("=") for each in filter(None, row["shared"].split(";"))]
-        seconds = {first: float(told) for first, _, told in parts}
-        seconds[f"{exhibit}/{arm}"] = float(row["new_seconds"])
-        new = sum(seconds[first] for first in seconds.keys() - made)
-        found[exhibit, arm] = float(row["core_seconds"]), new
-        if not shown or exhibit in shown:
-            made |= seconds.keys()
+        parts = [each.split("=") for each in filter(None, row["shared"].split(";"))]
+        shared = {number: float(seconds) for number, seconds in parts}
+        all_ = float(row["core_seconds"])
+        done = sum(shared[number] for number in shared.keys() & made)
+        found[row["exhibit"], row["arm"]] = all_, max(0.0, all_ - done)
+        if not shown or row["exhibit"] in shown:
+            made |= shared.keys()
     return found
 
 

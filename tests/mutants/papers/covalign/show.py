@@ -57,11 +57,6 @@ MUTANTS = {
         ("maps: the last phrase", "for each in reversed(found)", "for each in found"),
         ("inside: in units of the box", "mean / even", "mean"),
         (
-            "trials: of one tuning seed",
-            "for each in mine])\n            kept",
-            "for each in mine[:1]])\n            kept",
-        ),
-        (
             "maps: another scale each",
             "vmax=100 * most, alpha=0.65",
             "vmax=100 * own.attention.max(), alpha=0.65",
