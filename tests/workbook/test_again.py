@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from alignbook.workbook.publishing import again, published
-from scipy import special
+from scipy import special, stats
 
 # RSUM of a seed after another, of what the primary claims of GSL and CoV-Align compare, and of what
 # a claim of CHAN does that is not its primary one.
@@ -149,6 +149,25 @@ def test_what_is_said(both):
     assert "1 of 1 primary contrasts read alike. 1 of 1 differ by no more" in again.said(same)
     pd.testing.assert_frame_equal(again.read(kept), found, rtol=1e-5, check_dtype=False)
     assert again.read(out).empty
+
+
+def test_what_was_published_since_stands_beside_what_was_kept(both):
+    """The same numbers in other words: their distance is that of both runs' seeds."""
+    out, kept = both
+    before = again.keep(out, kept)
+    stale = before.assign(value=3.0, seeds=9, reading="undecided", difference=-7.0)
+    stale["low again"], stale["high again"] = stats.t.interval(
+        0.95, 2, before["value again"], np.std([-1.0, 1, 4], ddof=1) / 3**0.5
+    )
+    stale.to_csv(kept / again.FILE, index=False)
+    lines = pd.read_csv(kept / "contrasts.csv")
+    first = np.array([-10.0, -9, -8, -3])
+    low, high = stats.t.interval(0.95, 3, -7.5, first.std(ddof=1) / 2)
+    own = lines.claim == "gsl-against-ncr"
+    lines.assign(low=low * own, high=high * own).to_csv(kept / "contrasts.csv", index=False)
+    found = again.read(kept)
+    assert found[["seeds", "value", "reading"]].to_numpy().tolist() == [[4, -7.5, "contradicted"]]
+    assert found[again.APART].to_numpy() == pytest.approx(before[again.APART].to_numpy(), rel=1e-4)
 
 
 @pytest.mark.parametrize(

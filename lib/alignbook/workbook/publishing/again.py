@@ -69,8 +69,10 @@ def table(out: Path, published: Path) -> pd.DataFrame:
         of the two have nothing in common; where: what computed it. For a contrast that is not among
         the published ones, `READ` and `APART` are NaN.
     """
-    known = pd.read_csv(published / "claims.csv"), pd.read_csv(published / "contrasts.csv")
-    both = [_Numbers(out, judged.of_folder(out, _primary())), _Numbers(published, known)]
+    both = [
+        _Numbers(out, judged.of_folder(out, _primary())),
+        _Numbers(published, _verdicts(published)),
+    ]
     lines = []
     for claim in verdicts.there(_primary(), both[0].numbers):
         for contrast in claim.contrasts:
@@ -90,6 +92,11 @@ def table(out: Path, published: Path) -> pd.DataFrame:
 
 def _primary() -> list[claims.Claim]:
     return [claim for claim in claims.load() if claim.primary]
+
+
+def _verdicts(published: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Claims and contrasts as they are published."""
+    return pd.read_csv(published / "claims.csv"), pd.read_csv(published / "contrasts.csv")
 
 
 class _Numbers:
@@ -118,9 +125,34 @@ def where(out: Path) -> str:
 
 
 def read(published: Path) -> pd.DataFrame:
-    """What was kept beside published results; empty where nothing was."""
+    """What was kept beside published results; empty where nothing was.
+
+    Where other numbers have been published since, these stand there, and how far both lie apart is
+    reckoned from their two intervals: the seeds of what was kept are not at hand.
+    """
     file = published / FILE
-    return pd.read_csv(file) if file.exists() else pd.DataFrame()
+    if not file.exists():
+        return pd.DataFrame()
+    found = pd.read_csv(file)
+    here = _Numbers(published, _verdicts(published))
+    contrasts = {(claim.id, c.label): c for claim in _primary() for c in claim.contrasts}
+    for at, row in found.iterrows():
+        now = here.line(row.claim, contrasts[row.claim, row.contrast])
+        if now and (now["seeds"], f"{now['value']:.6g}") != (row.seeds, f"{row.value:.6g}"):
+            found.loc[at, READ] = found.loc[at, READ].index.map(now)
+            found.loc[at, APART] = _apart(found.loc[at])
+    return found
+
+
+def _apart(row: pd.Series) -> tuple[float, float, float]:
+    """`APART` from two means with their intervals (95 %, Student's t), by Welch's t."""
+    seeds, squares = np.array([row["seeds again"], row.seeds], float), []
+    for n, ends in zip(seeds, ("{} again", "{}")):
+        half = (row[ends.format("high")] - row[ends.format("low")]) / 2
+        squares.append((half / stats.t.ppf(0.975, n - 1)) ** 2)
+    df = sum(squares) ** 2 / sum(each**2 / (n - 1) for each, n in zip(squares, seeds))
+    half, apart = stats.t.ppf(0.975, df) * sum(squares) ** 0.5, row["value again"] - row.value
+    return apart, apart - half, apart + half
 
 
 def said(found: pd.DataFrame) -> str:
