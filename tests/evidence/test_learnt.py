@@ -54,6 +54,12 @@ def test_a_loss_near_its_trivial_level_has_learnt_where_dev_rose_five_times():
     assert learnt.state(0.93, 0.0, 5.1) == learnt.LEARNT
     assert learnt.state(0.93, 0.03, 5.1) == learnt.STILL_LEARNING
     assert learnt.state(0.93, 0.0, float("nan")) == learnt.DID_NOT_TRAIN
+    assert np.isnan(
+        learnt.rise([(0, 8.0), (100, 100.0)])
+    )  # more than tenfold, and little all the same
+    assert learnt.rise([(0, 8.0), (100, 100.8)]) == 12.6
+    idle = run_of(last=3.8, dev=((0, 10.0), (80, 69.0), (100, 69.3)))
+    assert learnt.of_run(idle) == learnt.DID_NOT_TRAIN
     hinge = run_of(last=3.8, dev=((0, 10.0), (80, 300.0), (100, 301.0)))
     assert learnt.of_run(hinge) == learnt.LEARNT
     assert learnt.of_run(run_of(last=3.8)) == learnt.DID_NOT_TRAIN

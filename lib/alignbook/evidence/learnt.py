@@ -14,6 +14,7 @@ SHARE = 0.9  # of the trivial loss, above which nothing was learnt, unless dev t
 # times what dev had before the first step. A loss of hardest negatives stands near its trivial level
 # wherever several captions fit a picture, however well the rest is ranked.
 RISE = 5.0
+LITTLE = 100.0  # of the 600 of RSUM, up to which dev tells nothing of the kind, however it rose
 KEPT = 0.5  # of the best value on dev, below which the last one says that what was learnt was lost
 GAIN = 0.02  # of the value on dev, above which the last fifth of the steps still taught something
 LONGER = "-long"  # ends the name of a control: the arm of that name with four times the steps
@@ -72,7 +73,8 @@ def gain(dev) -> float:
 def rise(dev) -> float:
     """The last value on dev as a multiple of the one before the first step.
 
-    NaN where nobody looked before the first step, or the value then was zero.
+    NaN where nobody looked before the first step, where the value then was zero, or where the last
+    one is `LITTLE`.
 
     Examples
     --------
@@ -80,7 +82,7 @@ def rise(dev) -> float:
     10.0
     """
     dev = np.asarray(dev, float).reshape(-1, 2)
-    if not len(dev) or dev[0, 0] != 0 or not dev[0, 1] > 0:
+    if not len(dev) or dev[0, 0] != 0 or not dev[0, 1] > 0 or not dev[-1, 1] > LITTLE:
         return float("nan")
     return float(dev[-1, 1] / dev[0, 1])
 

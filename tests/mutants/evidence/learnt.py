@@ -16,6 +16,7 @@ MUTANTS = {
         ),
         ("learnt: half the steps are early", "0.8 * dev[-1, 0]", "0.5 * dev[-1, 0]"),
         ("learnt: at the bound", "loss_share > SHARE", "loss_share >= SHARE"),
+        ("learnt: a rise to little", " or not dev[-1, 1] > LITTLE", ""),
         ("learnt: a rise is no matter", " and not dev_rise > RISE", ""),
         ("learnt: by how much dev fell", "dev[-1, 1] / dev[0, 1]", "dev[0, 1] / dev[-1, 1]"),
         ("learnt: what is lost is no matter", "dev_kept < KEPT or ", ""),
