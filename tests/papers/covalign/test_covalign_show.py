@@ -70,6 +70,10 @@ def test_the_ladder_s_differences_are_from_the_whole_method_in_words():
         ("no L_vis, no L_conc", 5.0),
     ]
     assert set(found.minus) == {"the whole method"}
+    early = metrics.assign(learnt=np.where(metrics.row == "no-losses", "learnt", "still learning"))
+    told = show.ladder_differences(early)
+    assert told.row.tolist() == ["mean patch and mean word †", "no L_vis, no L_conc"]
+    assert set(told.minus) == {"the whole method †"}
 
 
 def test_costs_are_means_over_seeds_in_the_ladder_s_order():

@@ -384,6 +384,8 @@ def test_switches_against_the_base_over_common_seeds():
     assert "± label" not in found  # nothing is known of it
     assert found.loc["gsl", "RSUM"] == pytest.approx(410 / 3)
     assert found["seeds in common"].tolist() == [3, 2, 1]
+    idle = metrics.assign(learnt=np.where(metrics.row == "sums", "did not train", "learnt"))
+    assert show.switch_table(idle).arm.tolist() == ["gsl", "no-eq7", "sums ‡"]
 
 
 def test_seeds_in_common_are_those_of_rsum():
@@ -501,6 +503,9 @@ def test_gains_over_ncr():
     reference = reference.assign(column="RSUM")
     beside = show.gains_table(metrics, exhibits.ROWS["gsl-T2"], reference).set_index("method")
     assert beside.loc["GSL", "reference"] == 11.0 and np.isnan(beside.loc["GSC", "reference"])
+    early = metrics.assign(learnt=np.where(metrics.row == "gsl", "still learning", "learnt"))
+    told = show.gains_table(early, exhibits.ROWS["gsl-T2"]).method
+    assert "GSL †" in [*told] and "GSC" in [*told]
 
 
 def test_schedules_are_those_that_are_timed():

@@ -73,7 +73,9 @@ def differences(metrics: pd.DataFrame, column: str, pairs) -> pd.DataFrame:
 def ladder_differences(metrics: pd.DataFrame, column: str = "RSUM") -> pd.DataFrame:
     """`differences` of every other line of the ladder from the whole method, in words."""
     found = differences(metrics, column, [(arm, "regions") for arm in NAMES if arm != "regions"])
-    return found.assign(row=found.row.map(NAMES), minus=found.minus.map(NAMES))
+    marks = tables.marks(metrics)
+    names = {arm: name + marks.get(arm, "") for arm, name in NAMES.items()}
+    return found.assign(row=found.row.map(names), minus=found.minus.map(names))
 
 
 def mask_table(metrics: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:

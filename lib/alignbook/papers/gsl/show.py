@@ -354,9 +354,10 @@ def switch_table(metrics: pd.DataFrame, base: str = "gsl", measures=MEASURES) ->
     The difference is over the seeds that both have, whose number (of the first measure) is the last
     column; ± is half of its 95 % interval.
     """
-    lines = []
+    lines, marks = [], tables.marks(metrics)
     for row in sorted(set(metrics.row), key=list(CHANGES).index):
-        line, mine = {"arm": row, "what is otherwise": CHANGES[row]}, metrics[metrics.row == row]
+        mine, name = metrics[metrics.row == row], row + marks.get(row, "")
+        line = {"arm": name, "what is otherwise": CHANGES[row]}
         for column in measures:
             line[column] = mine[mine.column == column]["value"].mean()
             mean, low, high, n = apart(metrics, column, row, base)
@@ -428,13 +429,13 @@ def gains_table(
     """RSUM gained on NCR: the paper's text, and ours seed by seed with half a 95 % interval; and by
     the means of the `reference`, see `tables.with_reference`.
     """
-    lines = []
+    lines, marks = [], tables.marks(metrics)
     for _, name, arm in rows:
         if arm == "ncr":
             continue
         mean, low, high, n = apart(metrics, "RSUM", arm, "ncr")
         why = "" if n else LATER if arm else NOT_REBUILT
-        lines.append((name, GAINS[name], mean, (high - low) / 2, n, why))
+        lines.append((name + marks.get(arm, ""), GAINS[name], mean, (high - low) / 2, n, why))
     found = pd.DataFrame(lines, columns=["method", "paper", "ours", "±", "seeds", " "])
     arms = [arm for *_, arm in rows if arm != "ncr"]
     found = tables.with_reference(found, arms, reference)
