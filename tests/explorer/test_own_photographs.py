@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from alignbook import ROOT
 from alignbook.backbones import extraction, locked
 from alignbook.backbones.inputs import Inputs
 from alignbook.datasets import picture_folder
@@ -201,6 +202,15 @@ def test_a_store_of_features_that_fits_is_asked_for(mine, trained):
     files = durable.described(trained.seen.folder)
     arrays = sum(files[f"{name}.npy"]["size"] - 128 for name in ("features", "order", "patches"))
     assert arrays == 24 * own_photographs.STORED
+
+
+def test_the_notebook_opens_the_explorer_before_what_the_models_were_tested_on():
+    """These pictures may have gone; the figures below the explorer take them."""
+    cells = json.loads((ROOT / "notebooks/60_explorer.ipynb").read_text(encoding="utf-8"))["cells"]
+    code = ["".join(each["source"]) for each in cells if each["cell_type"] == "code"]
+    (shown,) = (i for i, source in enumerate(code) if "widget.show(" in source)
+    takes = [i for i, source in enumerate(code) if "side_by_side(" in source or "galler" in source]
+    assert takes and min(takes) > shown
 
 
 # --- A gallery without captions -------------------------------------------------------------------

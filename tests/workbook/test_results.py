@@ -524,7 +524,7 @@ def test_variants_stand_where_they_are_printed():
     "kind, pretrained, said",
     [
         ("world", False, "World numbers"),
-        ("coco", True, "Small frozen towers"),  # data as the paper's, but no features of it
+        ("coco", True, "Small pretrained towers"),  # data as the paper's, but no features of it
         ("coco", False, "may be compared"),
         ("f30k_precomp", False, "may be compared"),
         ("flickr8k", False, "Another data set"),

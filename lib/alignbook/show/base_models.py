@@ -26,6 +26,11 @@ PUBLISHED = (
         "a map of frozen features, and an LSTM",
         (18.0, 40.9, 55.0, 12.5, 37.0, 51.5),
     ),
+    (  # Klein et al., as github.com/btaba/text-image-embedding quotes them
+        "CCA of mean vectors (2015)",
+        "canonical correlations of frozen features and of mean word vectors",
+        (22.6, 48.8, 61.2, 19.1, 45.3, 60.4),
+    ),
 )
 
 

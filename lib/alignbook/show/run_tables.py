@@ -137,7 +137,7 @@ def comparable(book) -> str:
     if book.kind == "world":
         return "World numbers are not comparable with the paper's values: compare the order."
     if book.pretrained:
-        return "Small frozen towers in the place of the paper's features: compare the order."
+        return "Small pretrained towers, frozen, in the place of the paper's features: compare the order."
     if book.kind.startswith(("coco", "f30k", "flickr30k")):
         return "Values may be compared where the paper has the same data and split."
     return "Another data set than the paper's: compare the order."

@@ -135,8 +135,8 @@ def _inputs(book, exhibit: str, rate: float) -> noisy_pairs.Inputs:
 def noise_of(book, dataset, rate: float):
     """The index in the profile's folder of such files, or None: then it is drawn.
 
-    Files are named as the rivals publish them, <data set>_<rate>.npy, for all training images or
-    for the first so many that the profile takes. ValueError for one that is missing, of another
+    Files have the form in which rivals publish them, and the name <data set>_<rate>.npy; they are
+    for all training images or for the first so many that the profile takes. ValueError for one that is missing, of another
     length, or of another rate than its name says.
     """
     if book.profile.gsl_noise_index == "drawn" or not rate:
