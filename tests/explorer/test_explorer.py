@@ -330,6 +330,24 @@ def test_what_a_word_can_be_exchanged_for(inputs):
     assert wording.exchanges(found, "star") == []
 
 
+def test_words_of_photographs_are_exchanged_for_what_the_model_holds_near(inputs, monkeypatch):
+    """Other words than those of a row; the forms of the word itself are left out."""
+    inputs[0].objects = None
+    found = small_gallery(inputs)
+    words = ("the", "beach", "beaches", "sea", "red", "shore")
+    near = torch.tensor([[9, 9], [9, 9], [5, 5], [2, 1], [2, 1.01], [1, 1], [1.0, -1], [3, 0]])
+    table = torch.nn.Embedding.from_pretrained(near)
+    model = SimpleNamespace(modules=lambda: iter([torch.nn.Linear(2, 2), table]))
+    found = replace(found, model=model, vocabulary=Vocabulary(words))
+    monkeypatch.setattr(wording, "SAID_MOST", 1)
+    monkeypatch.setattr(wording, "OFFERED", 3)
+    assert wording.exchanges(found, "beach") == ["the", "sea", "shore"]
+    assert wording.exchanges(found, "the") == [] == wording.exchanges(found, "sky")
+    inputs[0].objects = "the world's"
+    monkeypatch.setattr(wording, "_lexicon", lambda gallery: {})
+    assert wording.exchanges(found, "beach") == []
+
+
 def test_the_example_is_the_first_caption_with_a_colour(inputs):
     assert wording.example(small_gallery(inputs)) == (0, ["a", "red", "star"], 1)
     inputs[0].captions[2 * EACH] = "a star"

@@ -7,6 +7,9 @@ import difflib
 from functools import lru_cache
 from typing import NamedTuple
 
+from torch import nn
+from torch.nn import functional
+
 from alignbook.backbones import base
 from alignbook.core.vocabulary import tokenize
 from alignbook.explorer.stored_models import Gallery
@@ -14,6 +17,10 @@ from alignbook.world.captions import NUMBERS, PLURALS
 
 # To begin with where there are no captions: the first of which every word is known.
 STARTS = ("two people and a dog", "a man and a woman", "a dog", "a red star")
+SAID_MOST, OFFERED = (
+    20,
+    10,
+)  # words that nothing is offered for beyond `ALIKE`; words that are offered
 LONGEST = 40  # words that a vocabulary encodes of a caption
 # Words that may stand for each other in captions of photographs; the world has its own lexicon.
 ALIKE = (
@@ -90,8 +97,8 @@ def _lexicon(gallery: Gallery) -> dict:
 def exchanges(gallery: Gallery, word: str) -> list[str]:
     """Words that could stand in a word's place and say something else of the same kind.
 
-    In the world those of the same attribute except synonyms; otherwise of its row in `ALIKE`. All
-    are in the model's vocabulary.
+    In the world those of the same attribute except synonyms; otherwise of its row in `ALIKE`, or
+    those of captions that the model holds nearest. All are in the model's vocabulary.
     """
     if gallery.dataset.objects is not None and word in (told := _lexicon(gallery)):
         kind, meaning = told[word]
@@ -99,8 +106,23 @@ def exchanges(gallery: Gallery, word: str) -> list[str]:
         others = [w for w in others if told[w][1] == w or kind == "shapes"]
     else:
         others = [w for row in ALIKE if word in row for w in row if w != word]
+        if not others and gallery.dataset.objects is None:
+            others = _nearest(gallery, word)
     known = set(gallery.vocabulary.words)
     return [w for w in others if w in known]
+
+
+def _nearest(gallery: Gallery, word: str) -> list[str]:
+    """The words nearest to one by the cosines of the model's word vectors, other forms of it left out;
+    none for the words that are said most, which name nothing.
+    """
+    words = gallery.vocabulary.words
+    if word not in words[SAID_MOST:]:
+        return []
+    table = next(part for part in gallery.model.modules() if isinstance(part, nn.Embedding))
+    vectors = functional.normalize(table.weight.detach()[2:])  # after padding and unknown words
+    order = (vectors @ vectors[words.index(word)]).argsort(descending=True).tolist()
+    return [words[i] for i in order if words[i][:4] != word[:4]][:OFFERED]
 
 
 def exchanged(words: list[str], place: int, other: str) -> list[str]:
