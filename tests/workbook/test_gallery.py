@@ -279,6 +279,16 @@ def test_the_repository_s_gallery_is_of_its_references():
             assert (ROOT / "docs" / link).exists(), link
 
 
+def test_what_no_profile_makes_on_some_data_is_said(root):
+    world, photographs = reference_results.references(root / "results/reference")
+    for one in (world, photographs):
+        one.claims = world.claims.head(1).assign(
+            claim="chan-more-regions", exhibit="chan-F4", verdict="not run", why="missing"
+        )
+    (row,) = gallery._claims(("chan-F4",), [world, photographs]).splitlines()[2:]
+    assert row.endswith("| not run | not made on these data |")
+
+
 def test_figures_that_compare_something_are_shown_and_the_others_linked(root):
     folder = root / "results/reference/world-laptop"
     for name in ("gsl-noise", "chan-shapes", "chan-F4", "comalign-F6"):

@@ -69,21 +69,19 @@ def table(out: Path, published: Path) -> pd.DataFrame:
         of the two have nothing in common; where: what computed it. For a contrast that is not among
         the published ones, `READ` and `APART` are NaN.
     """
-    both = [
-        _Numbers(out, judged.of_folder(out, _primary())),
-        _Numbers(published, _verdicts(published)),
-    ]
+    both = [_Read(judged.of_folder(out, _primary())), _Read(_verdicts(published))]
+    numbers = [Numbers(pd.read_csv(each / "metrics.csv")) for each in (out, published)]
     lines = []
-    for claim in verdicts.there(_primary(), both[0].numbers):
+    for claim in verdicts.there(_primary(), numbers[0]):
         for contrast in claim.contrasts:
-            again, here = (each.line(claim.id, contrast) for each in both)
+            again, here = (each.line(claim.id, contrast.label) for each in both)
             if again is None:
                 continue
             line = {"claim": claim.id, "contrast": contrast.label, "unit": contrast.unit}
             line |= dict.fromkeys([*READ, *APART], np.nan) | (here or {})
             line |= {f"{name} again": value for name, value in again.items()}
             if here is not None:
-                values = [each.numbers.differences(contrast)[1] for each in both]
+                values = [each.differences(contrast)[1] for each in numbers]
                 apart = stats.ttest_ind(*values, equal_var=False).confidence_interval()
                 line |= zip(APART, (values[0].mean() - values[1].mean(), *apart), strict=True)
             lines.append(line | {"where": where(out)})
@@ -99,17 +97,16 @@ def _verdicts(published: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return pd.read_csv(published / "claims.csv"), pd.read_csv(published / "contrasts.csv")
 
 
-class _Numbers:
-    """The numbers of a folder, and how its primary contrasts read."""
+class _Read:
+    """How the primary contrasts of a folder read, by its claims and contrasts."""
 
-    def __init__(self, folder: Path, known: tuple[pd.DataFrame, pd.DataFrame]):
-        self.numbers = Numbers(pd.read_csv(folder / "metrics.csv"))
+    def __init__(self, known: tuple[pd.DataFrame, pd.DataFrame]):
         self.verdicts, self.contrasts = known[0].set_index("claim").verdict, known[1]
 
-    def line(self, claim: str, contrast) -> dict | None:
+    def line(self, claim: str, contrast: str) -> dict | None:
         """What `READ` names of a contrast; None where it was not measured."""
         own = self.contrasts[
-            (self.contrasts.claim == claim) & (self.contrasts.contrast == contrast.label)
+            (self.contrasts.claim == claim) & (self.contrasts.contrast == contrast)
         ]
         if not len(own):
             return None
@@ -134,10 +131,9 @@ def read(published: Path) -> pd.DataFrame:
     if not file.exists():
         return pd.DataFrame()
     found = pd.read_csv(file)
-    here = _Numbers(published, _verdicts(published))
-    contrasts = {(claim.id, c.label): c for claim in _primary() for c in claim.contrasts}
+    here = _Read(_verdicts(published))
     for at, row in found.iterrows():
-        now = here.line(row.claim, contrasts[row.claim, row.contrast])
+        now = here.line(row.claim, row.contrast)
         if now and (now["seeds"], f"{now['value']:.6g}") != (row.seeds, f"{row.value:.6g}"):
             found.loc[at, READ] = found.loc[at, READ].index.map(now)
             found.loc[at, APART] = _apart(found.loc[at])

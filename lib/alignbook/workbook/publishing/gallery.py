@@ -14,7 +14,9 @@ from pathlib import Path
 import pandas as pd
 
 from alignbook import PACKAGE, ROOT
+from alignbook.core.names import row_and_target
 from alignbook.evidence import learnt
+from alignbook.evidence.claims import load
 from alignbook.evidence.printed_tables import PAPERS
 from alignbook.evidence.verdicts import NOT_RUN, NOT_TESTABLE, VERDICTS
 from alignbook.store import durable
@@ -215,6 +217,8 @@ def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
             said = start.verdict_of(row)
             if row.verdict in beside.DECIDED:
                 said = f"**{said}**"
+            elif row.verdict == NOT_RUN and row.claim in _of_other_data(one.about["data"]):
+                said = "not made on these data"
             elif row.verdict == NOT_RUN and value:
                 said = "not run whole"
             if value and one.cost.get(row.claim, 0) >= 1:
@@ -226,6 +230,21 @@ def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
     head = ["claim", *(one.label for one in found)]
     rows = [[says, *(line.get(one.label, "–") for one in found)] for says, line in lines.items()]
     return table(head, rows)
+
+
+@functools.cache
+def _of_other_data(kind: str) -> frozenset[str]:
+    """The claims that rest on an arm which no profile has on a kind of data."""
+    made = {
+        (exhibit, row_and_target(arm)[0])
+        for exhibit in exhibits.EXHIBITS
+        for arm in exhibits.arms(exhibit, kind)
+    }
+    return frozenset(
+        claim.id
+        for claim in load()
+        if any((t.exhibit, t.row) not in made for each in claim.contrasts for t in each.terms)
+    )
 
 
 def _pictures(one: Reference, files: list[Path]) -> list[str]:

@@ -2,7 +2,7 @@
 
 MUTANTS = {
     "test_again.py": [
-        ("the other way round", "[1] for each in both]", "[1] for each in both[::-1]]"),
+        ("the other way round", "[1] for each in numbers]", "[1] for each in numbers[::-1]]"),
         ("one spread for both", "equal_var=False", "equal_var=True"),
         ("every claim counts", "in claims.load() if claim.primary]", "in claims.load()]"),
         ("another claim's line", "(self.contrasts.claim == claim) & ", ""),

@@ -14,6 +14,7 @@ MUTANTS = {
         ("single arms are drawn", "len(one.arms(exhibit)) == 1 <", "len(one.arms(exhibit)) == 0 <"),
         ("their tables too", "and not _is_alone(one, name)", ""),
         ("one table an exhibit", 'SEVERAL.sub("", path.stem)', "path.stem"),
+        ("made wherever it is asked", "(t.exhibit, t.row) not in made", "t not in made"),
         ("the only arm there is", "== 1 < len(exhibits.EXHIBITS[exhibit].arms)", "== 1"),
         (
             "hours of the first start",
