@@ -36,7 +36,7 @@ def one(tmp_path):
         said |= {k: changed[k] for k in changed if k in said}
         changed = {k: v for k, v in changed.items() if k in LINE or k == "value"}
         pd.DataFrame([said]).to_csv(folder / "claims.csv", index=False)
-        line = LINE | {"claim": claim, "value": -2.0} | changed
+        line = LINE | {"claim": claim, "contrast": "a − d", "value": -2.0} | changed
         pd.DataFrame([line]).to_csv(folder / "contrasts.csv", index=False)
         numbers = NUMBERS if numbers is None else numbers
         numbers.to_csv(folder / "metrics.csv", index=False)

@@ -44,7 +44,7 @@ def root(tmp_path):
         lines = [(key, "points", *x) for key, each in known.items() for x in each[2:]]
         columns = ["claim", "unit", "value", "low", "high", "seeds", "p"]
         lines = pd.DataFrame(lines, columns=columns).assign(
-            query_low=NAN, query_high=NAN, needed=NAN
+            contrast="", reading="open", query_low=NAN, query_high=NAN, needed=NAN
         )
         lines.to_csv(folder / "contrasts.csv", index=False)
     timed = pd.DataFrame(
