@@ -17,8 +17,8 @@ A_ROW = len(figures.MARKS)  # arms in one row of panels: colours are distinct fo
 MOST = 1.5
 NOTE = (
     "Lines: means over seeds; shades: all seeds. Left: the loss divided by what a model costs that knows "
-    "nothing;\nabove the dashed line an arm did not train (‡), unless dev rose five times. Right: RSUM on "
-    "images of dev;\na run is measured as its best look saw it; one that ends below half of that "
+    "nothing;\nabove the dashed line an arm did not train (‡), unless dev rose five times and above 100. "
+    "Right: RSUM on images of dev;\na run is measured as its best look saw it; one that ends below half of that "
     "did not train either. † still learning."
 )
 OTHER_LOSS = (

@@ -22,8 +22,8 @@ SAYS = """\
 
 For every exhibit the arms that were trained for it. Left: the loss as a share of its trivial level, the
 loss of a model whose scores are all equal; each point is the mean of a block of steps. Above 0.9 at the
-end an arm did not train (‡), unless dev rose to five times what it was. Right: RSUM (the sum of six
-recalls, %) on dev, its first 300 images at most, for CHAN 1,000, after each fifth of the steps; GSL and its
+end an arm did not train (‡), unless dev rose to five times what it was and above 100. Right: RSUM (the
+sum of six recalls, %) on dev, its first 300 images at most, for CHAN 1,000, after each fifth of the steps; GSL and its
 rivals are measured after each epoch, on the dev images that the epoch is chosen by. An arm that ends
 below half of its best did not train either; one whose last fifth of steps adds more than 2 % is still
 learning (†). Steps before 0 are those of a warm-up, which is

@@ -34,7 +34,11 @@ MUTANTS = {
             "",
         ),
         ("left: who shares runs trains them too", "unknown)[not alone])", "unknown)[alone])"),
-        ("left: who is not asked for trains", "if not shown or exhibit in shown:", "if True:"),
+        (
+            "left: who is not asked for trains",
+            'if not shown or row["exhibit"] in shown:',
+            "if True:",
+        ),
         ("left: the base model is made twice", "0.0 if one == made else ", ""),
         ("left: towers of any base", 'if p.base == "photo-pretrained" else 0.0', ""),
         (
