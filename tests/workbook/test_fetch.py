@@ -563,6 +563,9 @@ def test_nothing_is_fetched_by_any_other_command():
     users = [
         path
         for path in (ROOT / "lib").rglob("*.py")
-        if "workbook import fetch" in path.read_text() or "downloads.bring" in path.read_text()
+        if any(
+            use in path.read_text()
+            for use in ("workbook import fetch", '"fetch:main"', "downloads.bring")
+        )
     ]
     assert sorted(path.name for path in users) == ["command.py", "fetch.py"]
