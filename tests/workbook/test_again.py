@@ -166,6 +166,9 @@ def test_what_was_published_since_stands_beside_what_was_kept(both):
     own = lines.claim == "gsl-against-ncr"
     lines.assign(low=low * own, high=high * own).to_csv(kept / "contrasts.csv", index=False)
     found = again.read(kept)
+    told = pd.read_csv(kept / "contrasts.csv").replace("reversed", "open")
+    told.to_csv(kept / "contrasts.csv", index=False)  # the same numbers, another verdict
+    assert again.read(kept).reading.tolist() == ["undecided"]
     assert found[["seeds", "value", "reading"]].to_numpy().tolist() == [[4, -7.5, "contradicted"]]
     assert found[again.APART].to_numpy() == pytest.approx(before[again.APART].to_numpy(), rel=1e-4)
 

@@ -17,10 +17,8 @@ from alignbook.world.captions import NUMBERS, PLURALS
 
 # To begin with where there are no captions: the first of which every word is known.
 STARTS = ("two people and a dog", "a man and a woman", "a dog", "a red star")
-SAID_MOST, OFFERED = (
-    20,
-    10,
-)  # words that nothing is offered for beyond `ALIKE`; words that are offered
+SAID_MOST = 20  # words that captions have most often: of these those of `ALIKE` alone are exchanged
+OFFERED = 10  # words near to another that are offered in its place
 LONGEST = 40  # words that a vocabulary encodes of a caption
 # Words that may stand for each other in captions of photographs; the world has its own lexicon.
 ALIKE = (

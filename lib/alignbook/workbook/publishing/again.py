@@ -133,10 +133,10 @@ def read(published: Path) -> pd.DataFrame:
     found = pd.read_csv(file)
     here = _Read(_verdicts(published))
     for at, row in found.iterrows():
-        now = here.line(row.claim, row.contrast)
-        if now and (now["seeds"], f"{now['value']:.6g}") != (row.seeds, f"{row.value:.6g}"):
-            found.loc[at, READ] = found.loc[at, READ].index.map(now)
-            found.loc[at, APART] = _apart(found.loc[at])
+        if now := here.line(row.claim, row.contrast):
+            found.loc[at, READ] = [now[name] for name in READ]
+            if (now["seeds"], f"{now['value']:.6g}") != (row.seeds, f"{row.value:.6g}"):
+                found.loc[at, APART] = _apart(found.loc[at])
     return found
 
 

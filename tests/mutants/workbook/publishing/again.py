@@ -15,7 +15,11 @@ MUTANTS = {
         ),
         ("only what is published", "if again is None:", "if again is None or here is None:"),
         ("of all targets", "* (target in TARGETS)", "* 0"),
-        ("what was published then", "if now and (now", "if not now and (now"),
+        (
+            "what was published then",
+            '(now["seeds"], f"{now[\'value\']:.6g}") != (row',
+            "() != (row",
+        ),
         ("apart by the smaller one", "** 2 / sum(each**2", "** 2 / max(each**2"),
         ("nothing is enough", "    if found.empty:", "    if False:"),
     ]
