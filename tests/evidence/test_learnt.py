@@ -171,8 +171,9 @@ def test_no_claim_rests_on_what_did_not_train(state):
     if state == learnt.DID_NOT_TRAIN:
         assert (verdict, why) == (state, "rests on what did not train: chan-T3 cross-attention")
     else:
-        assert verdict == "reproduced"
-        assert ("still learning: chan-T3 cross-attention" in why) == (state != learnt.LEARNT)
+        assert verdict == ("reproduced" if state == learnt.LEARNT else "trend only")
+        told = ("; still learning: chan-T3 cross-attention", "; what is behind was still learning")
+        assert [each in why for each in told] == [state != learnt.LEARNT] * 2
 
 
 def test_times_are_not_held_to_have_learnt():
@@ -187,7 +188,7 @@ def test_times_are_not_held_to_have_learnt():
     ids = ("chan-faster", "chan-faster-and-better")
     chosen = [claim for claim in load() if claim.id in ids]
     found, _ = verdicts.judge(pd.DataFrame(lines, columns=columns), "laptop", chosen)
-    assert [*found.verdict] == ["reproduced", "reproduced"]
+    assert [*found.verdict] == ["reproduced", "undecided"]
     assert ["still learning" in why for why in found.why] == [False, True]
 
 
@@ -296,7 +297,9 @@ def two_arms(gaps, *controls) -> pd.DataFrame:
 def of_hard_coding(metrics) -> tuple[str, str, dict]:
     """Verdict and reason of CHAN's primary claim, and the seeds that are wanted for it."""
     (claim,) = (each for each in load() if each.id == "chan-hard-coding")
-    found, _ = verdicts.judge(metrics, "laptop", [claim])
+    found, contrasts = verdicts.judge(metrics, "laptop", [claim])
+    if "not counted" in found.why[0]:  # seeds are not what it lacks
+        assert contrasts[["needed", "detectable"]].isna().all(axis=None)
     return found.verdict[0], found.why[0], looking.wanted(metrics, "laptop", [claim])
 
 
@@ -311,7 +314,7 @@ def test_no_verdict_points_where_more_steps_do_not(sign, decided):
     assert verdict == "undecided"
     told = ("10.0 to −2.0", "−10.0 to 2.0")[sign < 0]
     assert why.endswith(
-        f"; four times the steps turn visual-codebook − cross-attention from {told}"
+        f"; four times the steps move visual-codebook − cross-attention from {told}"
     )
     assert wanted == {("chan-T3", name): 3 for name in TURNING}
     more = [(name, seed, value) for name, _, value in against for seed in range(3)]
@@ -324,14 +327,66 @@ def test_no_verdict_points_where_more_steps_do_not(sign, decided):
         [*against, *((hard, seed, c + 2 * sign) for seed in (1, 2)), (soft, 1, c), (soft, 2, c)],
     ):
         verdict, why, wanted = of_hard_coding(two_arms(gaps, *harmless))
-        assert (verdict, wanted) == (decided, {}) and "turn" not in why, harmless
+        assert (verdict, wanted) == (decided, {}) and "move" not in why, harmless
+
+
+@pytest.mark.parametrize("sign, decided", [(1, "reproduced"), (-1, "contradicted")])
+def test_nothing_is_decided_while_what_is_behind_still_learns(sign, decided):
+    """Eight seeds find 10 ± 0.3. The arm that is behind may catch up, unless controls leave half of it."""
+    gaps = [sign * (10 + each / 10) for each in (-3, -2, -1, 0, 0, 1, 2, 3)]
+    ahead, behind = ("visual-codebook", "cross-attention")[::sign]
+
+    def with_state(row, *controls):
+        metrics = two_arms(gaps, *controls)
+        metrics.loc[metrics.row == row, "learnt"] = learnt.STILL_LEARNING
+        return of_hard_coding(metrics)
+
+    def controls(gap, seeds=1):
+        values = zip(TURNING, (250.0 + gap, 250.0))
+        return [(name, seed, value) for name, value in values for seed in range(seeds)]
+
+    assert with_state(ahead)[0] == decided
+    verdict, why, wanted = with_state(behind)
+    assert (verdict, wanted) == (
+        "undecided",
+        {},
+    ) and "but not counted; " in why  # no control to train
+    assert "; what is behind was still learning: visual-codebook − cross-attention" in why
+    verdict, why, wanted = with_state(behind, *controls(sign * 4.9))
+    assert verdict == "undecided" and ("to 4.9", "to −4.9")[sign < 0] in why
+    assert "what is behind" not in why and wanted == {("chan-T3", name): 3 for name in TURNING}
+    assert with_state(behind, *controls(sign * 4.9, seeds=3))[2] == {}
+    assert with_state(behind, *controls(sign * 5.1))[0] == decided
+    assert with_state(ahead, *controls(sign * 0.1))[0] == decided  # as before: the same side
+
+
+def test_a_slope_may_be_lost_by_the_arms_that_pull_it_the_other_way():
+    """Few regions weigh less than nothing in a slope that rises, so they would flatten it."""
+    (claim,) = (each for each in load() if each.id == "chan-more-regions")
+    (contrast,) = claim.contrasts
+    least, most = (
+        pick(contrast.terms, key=lambda t: dict(contrast.first.terms)[t]) for pick in (min, max)
+    )
+    for late, when_above in ((least, True), (most, False)):
+        metrics = pd.DataFrame(
+            [
+                (t.exhibit, t.row, t.column, 0, 1.0, learnt.LEARNT)
+                for t in contrast.terms
+                if t != late
+            ]
+            + [(late.exhibit, late.row, late.column, 0, 1.0, learnt.STILL_LEARNING)],
+            columns=["exhibit", "row", "column", "seed", "value", "learnt"],
+        )
+        numbers = verdicts.Numbers(metrics)
+        assert numbers.catching_up(contrast, True) == when_above
+        assert numbers.catching_up(contrast, False) != when_above
 
 
 def test_what_is_open_takes_more_seeds_though_more_steps_point_elsewhere():
     """Three seeds say little of the side; it may still turn out to be that of the control."""
     control = [(TURNING[0], 0, 254.0), (TURNING[1], 0, 250.0)]
     verdict, why, wanted = of_hard_coding(two_arms([-6.0, 0.5, -1.0], *control))
-    assert verdict == "undecided" and "turn" not in why
+    assert verdict == "undecided" and "move" not in why
     assert wanted == {("chan-T3", row): 5 for row in ("visual-codebook", "cross-attention")}
 
 
@@ -351,7 +406,7 @@ def test_a_claim_tells_what_turned_of_its_own():
     metrics = two_arms([10.0, 10.1, 9.9], *other, *control)
     ids = ("chan-hard-coding", "chan-hard-at-ninth")
     found, _ = verdicts.judge(metrics, "laptop", [each for each in load() if each.id in ids])
-    assert ["turn" in why for why in found.set_index("claim").why[[*ids]]] == [True, False]
+    assert ["move" in why for why in found.set_index("claim").why[[*ids]]] == [True, False]
 
 
 def judged(lines) -> tuple[str, str]:

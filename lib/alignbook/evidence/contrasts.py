@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from alignbook.core.names import COLUMNS
-from alignbook.evidence import learnt, looks, statistics, tuning_error
+from alignbook.evidence import claims, learnt, looks, statistics, tuning_error
 from alignbook.evidence.claims import Claim, Contrast, Term
 
 LEVEL = 0.05
@@ -69,6 +69,16 @@ class Numbers:
             return np.nan, told
         return float(np.mean(contrast.value(*_both_sides(contrast, seeds, values)))), told
 
+    def catching_up(self, contrast: Contrast, above: bool) -> bool:
+        """Whether an arm was still learning that lowers a contrast's distance from its bound if it rises:
+        one of the second side where the contrast lies above the bound, otherwise one of the first.
+        """
+        if contrast.columns <= claims.MEASURED:
+            return False
+        weights = [*contrast.first.terms, *((term, -w) for term, w in contrast.second.terms)]
+        threats = [term for term, weight in weights if (weight < 0) == above]
+        return any(self.states.get(term) == learnt.STILL_LEARNING for term in threats)
+
     def choice_variance(self, contrast: Contrast, seeds: list) -> float:
         """What the arms' choices on dev add to the squared standard error of a contrast."""
         first, second = (float(side.mean()) for side in _both_sides(contrast, seeds, self.values))
@@ -109,8 +119,8 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
 
     The interval is that of all seeds. p is the least over the looks, each at its share of the level
     (`looks`); `path` has both sides' p after each. What the choice on dev adds is in all of them.
-    If seeds would decide a contrast and four times the steps turn it, to the other side of the one
-    bound it has, its p is 1. If all seeds count the same, it is 0 (`COUNTED`).
+    If seeds would decide a contrast and its arms may not have learnt enough for it (`_may_turn`), its
+    p is 1. If all seeds count the same, it is 0 (`COUNTED`).
     """
     if not all(term in numbers.values for term in contrast.terms):
         return None
@@ -128,9 +138,8 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
     if (share := numbers.per_image(contrast, seeds)) is not None:
         query = statistics.image_bootstrap(share)
     longer, controls = numbers.longer(contrast)
-    other_side = np.isinf(top) and (longer > bottom) != (mean > bottom) and not np.isnan(longer)
-    turned = other_side and np.fmin(*path[-1][1:]) <= LEVEL
-    if turned:
+    early = bool(np.fmin(*path[-1][1:]) <= LEVEL) and _may_turn(contrast, numbers, mean, longer)
+    if early:
         path = [(n, _one(holds), _one(reversed_)) for n, holds, reversed_ in path]
     _, holds, reversed_ = path[-1]
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
@@ -151,7 +160,8 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
         "from_low": mean - bottom,
         "from_high": top - mean,
         "path": path,
-        "turned": contrast.shown(longer) if turned else np.nan,
+        "early": early,
+        "longer": contrast.shown(longer),
         "controls": controls,
         "p_holds": holds,
         "p_reversed": reversed_,
@@ -164,6 +174,21 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
         "needed": np.nan,
         "power": None,
     }
+
+
+def _may_turn(contrast: Contrast, numbers: Numbers, mean: float, longer: float) -> bool:
+    """Whether more steps may carry a contrast to the other side of the one bound it has.
+
+    They may where the controls of four times the steps lie there, or where the arm that is behind was
+    still learning and no controls leave at least half of the distance.
+    """
+    bottom, top = contrast.bounds()
+    if not np.isinf(top):
+        return False
+    here, there = mean - bottom, longer - bottom
+    if not np.isnan(there) and (there > 0) != (here > 0):
+        return True
+    return numbers.catching_up(contrast, here > 0) and not abs(there) >= abs(here) / 2
 
 
 def _one(p: float) -> float:
@@ -193,8 +218,8 @@ def foresee(claim: Claim, lines: list[dict], level: float) -> None:
     """
     to_hold, to_reverse = level / (len(lines) - claim.need + 1), level / claim.need
     for line in lines:
-        if not line["spread"] > 0 and not line["exact"]:
-            continue
+        if line["early"] or not line["spread"] > 0 and not line["exact"]:
+            continue  # seeds are not what it lacks, or nobody knows
         spent, choice = to_hold * looks.share(line["seeds"]), line["choice"]
         if np.isinf(line["from_high"]):
             least = statistics.detectable(line["spread"], line["seeds"], spent, extra=choice)

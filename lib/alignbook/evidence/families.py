@@ -180,9 +180,10 @@ def verdict(claim: Claim, lines: list[dict], decided: str) -> tuple[str, str]:
         return "trend only", _count(holds, n, "hold") + same + also
     if still := [line["contrast"] for line in lines if np.isnan(line["p"])]:
         return "undecided", f"every seed gave the same {still[0]}: no spread to judge by" + also
-    return "undecided", _count(right, n, "point the right way") + (
-        f", {holds} significantly" if holds else ", none significantly"
-    ) + also
+    found = f"{holds or 'none'} significantly"
+    if any(line["early"] for line in lines):  # its p is 1 whatever the seeds say
+        found = "but not counted" if n == 1 else f"{holds or 'none'} counted"
+    return "undecided", f"{_count(right, n, 'point the right way')}, {found}{also}"
 
 
 def _names(contrasts: list[str]) -> str:

@@ -84,8 +84,8 @@ def _family(family: Family, most: int) -> dict[str, Standing]:
         level = LEVEL * (PRIMARY if primary else share / max(len(open_), 1))
         if own.took:
             said[member.claim.id] = Standing(f"decided after {own.took} seeds")
-        elif any(np.isfinite(line["turned"]) for line in member.lines):
-            said[member.claim.id] = _turned(member, most)
+        elif any(line["early"] for line in member.lines):
+            said[member.claim.id] = _early(member, most)
         elif seeds >= most:
             said[member.claim.id] = Standing(f"{seeds} seeds taken")
         elif not all(line["spread"] > 0 or line["exact"] for line in member.lines):
@@ -99,16 +99,16 @@ def _family(family: Family, most: int) -> dict[str, Standing]:
     return said
 
 
-def _turned(member: Member, most: int) -> Standing:
-    """A claim with contrasts that four times the steps turn: those controls take a first look."""
+def _early(member: Member, most: int) -> Standing:
+    """A claim with contrasts that more steps may turn: their controls, if any, take a first look."""
     first = looks.following(1, most) if most > 1 else 0
     few = {
         (term.exhibit, term.row + learnt.LONGER)
         for line in member.lines
         for term, seeds in line["controls"].items()
-        if np.isfinite(line["turned"]) and seeds < first
+        if line["early"] and np.isfinite(line["longer"]) and seeds < first
     }
-    return Standing("turned by four times the steps", first if few else 0, frozenset(few))
+    return Standing("more steps may turn it", first if few else 0, frozenset(few))
 
 
 def _arms(claim: Claim) -> frozenset[tuple[str, str]]:

@@ -262,13 +262,16 @@ def _noted(claim: Claim, numbers: Numbers, found: Finding, lines: list[dict]) ->
     """
     if found.verdict not in JUDGED or claim.measured:
         return found
+    own = [line for line in lines if line["claim"] == claim.id and line["early"]]
     turned = [
-        f"{line['contrast']} from {_shown(line, 'value')} to {_shown(line, 'turned')}"
-        for line in lines
-        if line["claim"] == claim.id and np.isfinite(line["turned"])
+        f"{line['contrast']} from {_shown(line, 'value')} to {_shown(line, 'longer')}"
+        for line in own
+        if np.isfinite(line["longer"])
     ]
+    behind = [line["contrast"] for line in own if np.isnan(line["longer"])]
     early = _of_state(claim, numbers, learnt.STILL_LEARNING)
-    said = f"; four times the steps turn {', '.join(turned)}" * bool(turned)
+    said = f"; four times the steps move {', '.join(turned)}" * bool(turned)
+    said += f"; what is behind was still learning: {', '.join(behind)}" * bool(behind)
     lowered = _moved(claim, numbers, -1)
     said += f"; four times the steps lower {', '.join(lowered)}" * bool(lowered)
     said += f"; still learning: {', '.join(early)}" * bool(early)

@@ -6,7 +6,11 @@ MUTANTS = {
     ],
     "test_learnt.py": [
         ("no control is asked for", "first if few else 0, frozenset(few)", "0, frozenset(few)"),
-        ("controls are asked for again", 'line["turned"]) and seeds < first', 'line["turned"])'),
+        (
+            "controls are asked for again",
+            'line["early"] and np.isfinite(line["longer"]) and seeds < first',
+            'line["early"] and np.isfinite(line["longer"])',
+        ),
     ],
     "test_sequential.py": [
         ("what is decided goes on", "if own.took:", "if False:"),

@@ -39,7 +39,11 @@ MUTANTS = {
             "if found:",
         ),
         ("what turned is not told", "* bool(turned)", "* False"),
-        ("what turned in other claims", 'line["claim"] == claim.id and np', "np"),
+        (
+            "what turned in other claims",
+            'if line["claim"] == claim.id and line["early"]',
+            'if line["early"]',
+        ),
     ],
     "test_verdicts.py": [
         ("targets: not said", '; on {alone} alone"', '"'),

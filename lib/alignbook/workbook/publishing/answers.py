@@ -101,7 +101,7 @@ def _against(one: Reference, claim: str, row, first) -> Iterator[str]:
         if line.claim == claim and line["reading again"] != row.verdict:
             yield _rerun(one, claim)
     steps = longer(one, claim)
-    if steps and not 0.5 <= _number(steps) / first.value <= 2:
+    if steps and start.EARLY[0] not in row.why and not 0.5 <= _number(steps) / first.value <= 2:
         yield f"{steps} with four times the steps"
     simple = instead(one, claim)
     if simple and _number(simple) >= first.value:

@@ -6,7 +6,11 @@ MUTANTS = {
         ("pictures beside every answer", "if first.query_low < 0 < first.query_high:", "if True:"),
         ("what is open is told as decided", "if row.verdict in beside.DECIDED:", "if True:"),
         ("every rerun", ' and line["reading again"] != row.verdict', ""),
-        ("every length of training", "if steps and not 0.5 <= ", "if steps or not 0.5 <= "),
+        (
+            "every length of training",
+            "if steps and start.EARLY[0] not in row.why and not 0.5",
+            "if steps or not 0.5",
+        ),
         (
             "a flipped sign passes",
             "_number(steps) / first.value",
