@@ -96,6 +96,20 @@ def test_the_largest_profile_speaks_for_its_data(root):
     assert answers.largest([small, large], "chan-hard-coding") == [small]
     large.claims, large.contrasts = small.claims.copy(), small.contrasts
     assert answers.largest([small, large], "chan-hard-coding") == [large]
+    # what had not learnt does not speak, unless nothing else does
+    for state, why in (
+        ("did not train", "rests on what did not train: a"),
+        ("undecided", "not trained: four times the steps raise a by 10 %"),
+        ("undecided", "it points the right way, but not counted; four times the steps move a − b"),
+        (
+            "undecided",
+            "it points the right way, but not counted; what is behind was still learning: a",
+        ),
+    ):
+        large.claims.loc[large.claims.claim == "chan-hard-coding", ["verdict", "why"]] = state, why
+        assert answers.largest([small, large], "chan-hard-coding") == [small]
+        assert answers.largest([large], "chan-hard-coding") == [large]
+    large.claims = small.claims.copy()
     large.claims["verdict"] = ["undecided", "reproduced", "not testable here"]
     said = "Decided on some data: {} of 3 claims that can be tested here."
     assert gallery._decided([small, large]) == said.format(1)  # comalign-clip

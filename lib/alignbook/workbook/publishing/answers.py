@@ -73,8 +73,19 @@ def in_sentences(found: list[Reference]) -> str:
 
 
 def largest(found: list[Reference], claim: str) -> list[Reference]:
-    """Of each data set the largest profile that measured a claim."""
-    return [*{one.about["data"]: one for one in found if one.found(claim)}.values()]
+    """Of each data set the largest profile that measured a claim on arms that had learnt enough for it;
+    where none had, the largest.
+    """
+    measured = [one for one in found if one.found(claim)]
+    kept = {one.about["data"]: one for one in measured}
+    return [*(kept | {one.about["data"]: one for one in measured if _learnt(one, claim)}).values()]
+
+
+def _learnt(one: Reference, claim: str) -> bool:
+    """Whether a claim's arms had learnt enough to be asked."""
+    (row,) = one.claims[one.claims.claim == claim].itertuples()
+    early = (verdicts.NOT_TRAINED, *start.EARLY)
+    return row.verdict != learnt.DID_NOT_TRAIN and not any(each in row.why for each in early)
 
 
 def _told(one: Reference, claim: str) -> str:

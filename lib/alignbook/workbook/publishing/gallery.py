@@ -100,14 +100,14 @@ def _counted(found: list[Reference]) -> str:
 
 
 def _decided(found: list[Reference]) -> str:
-    """How many claims are decided on some data, by the largest profile that judged them there."""
+    """How many claims are decided on some data, by the profile that speaks for it (`answers.largest`)."""
     testable, decided = set(), set()
     for claim in dict.fromkeys(each for one in found for each in one.claims.claim):
-        said = [_verdict(one, claim) for one in found]
-        if {*said} & TESTABLE:
+        said = {one.folder: _verdict(one, claim) for one in found}
+        if {*said.values()} & TESTABLE:
             testable.add(claim)
-        largest = {one.about["data"]: said for one, said in zip(found, said) if said in start.SAID}
-        if {*largest.values()} & {*beside.DECIDED}:
+        judged = [one for one in found if said[one.folder] in start.SAID]
+        if {said[one.folder] for one in answers.largest(judged, claim)} & {*beside.DECIDED}:
             decided.add(claim)
     return (
         f"Decided on some data: {len(decided)} of {len(testable)} claims that can be tested here."

@@ -37,8 +37,15 @@ MUTANTS = {
     "test_gallery.py": [
         (
             "the smallest speaks",
-            "for one in found if one.found(claim)}.values()",
-            "for one in found[::-1] if one.found(claim)}.values()",
-        )
+            "measured = [one for one in found if",
+            "measured = [one for one in found[::-1] if",
+        ),
+        (
+            "what had not learnt speaks",
+            "for one in measured if _learnt(one, claim)}",
+            "for one in measured}",
+        ),
+        ("who speaks alone is silent", "*(kept | {", "*({"),
+        ("what did not train speaks", "row.verdict != learnt.DID_NOT_TRAIN and", ""),
     ],
 }
