@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from alignbook.evidence import learnt, verdicts
 from alignbook.evidence.claims import load
+from alignbook.workbook import exhibits
 
 
 def test_the_share_is_of_the_last_tenth_of_the_steps():
@@ -397,6 +398,53 @@ def test_a_band_is_no_side_that_more_steps_could_turn():
         control = [(TURNING[0], 0, 250.0 + above), (TURNING[1], 0, 250.0)]
         for metrics in (two_arms(gaps), two_arms(gaps, *control)):
             assert of_hard_coding(metrics)[0] == "no difference"
+
+
+def of_four_layers(long: float, whole=True):
+    """What is said of ComAlign's claim on four layers, which has no control of its own, beside Table I's
+    method at 300 and its control; without it if not `whole`.
+    """
+    (claim,) = (each for each in load() if each.id == "comalign-four-layers")
+    terms = dict.fromkeys(t for contrast in claim.contrasts for t in contrast.terms)
+    lines = [
+        (t.exhibit, t.row, t.column, seed, 30.0 + seed / 10 - 9 * ("4" in t.row))
+        for t in terms
+        for seed in range(3)
+    ]
+    lines += [("comalign-TI", "clip+comalign", "coco RSUM", s, 300.0) for s in range(2 * whole)]
+    lines += [("comalign-TI", "clip+comalign-long", "coco RSUM", 0, long)]
+    metrics = pd.DataFrame(lines, columns=["exhibit", "row", "column", "seed", "value"])
+    found, _ = verdicts.judge(metrics, "overnight", [claim])
+    return found.verdict[0], found.why[0], looking.wanted(metrics, "overnight", [claim])
+
+
+def test_the_control_of_an_arm_that_is_trained_alike_speaks_for_others():
+    """Table VI's heads are Table I's but for their layers: what more steps give these, they give those."""
+    verdict, why, wanted = of_four_layers(330.0)
+    said = "not trained: four times the steps raise comalign-TI clip+comalign → coco by 10 %"
+    assert (verdict, why) == ("undecided", f"{said}, which is trained alike") and wanted == {}
+    for fine in (of_four_layers(314.0), of_four_layers(330.0, whole=False)):
+        assert fine[0] == "reproduced" and "steps" not in fine[1]
+    assert "lower" not in of_four_layers(200.0)[1]  # that is told of a claim's own arms
+
+
+def test_what_is_trained_alike_is_there_and_has_a_control():
+    """And times, to which weights matter little, ask no control."""
+    alike = {arm for claim in load() for arm in claim.trained_as}
+    assert len(alike) == 6
+    listed = {
+        (name, arm.split(" → ")[0])
+        for name, each in exhibits.EXHIBITS.items()
+        for arm in each.names()
+    }
+    assert alike | {(of, row + learnt.LONGER) for of, row in alike} <= listed
+    (timed,) = (each for each in load() if each.id == "covalign-regions-cheaper")
+    lines = [(t.exhibit, t.row, t.column, 0, 1.0) for c in timed.contrasts for t in c.terms]
+    lines += [
+        ("covalign-T6", f"shared{end}", "RSUM", 0, v) for end, v in (("", 1.0), ("-long", 9.0))
+    ]
+    numbers = pd.DataFrame(lines, columns=["exhibit", "row", "column", "seed", "value"])
+    assert timed.trained_as and not verdicts._moved(timed, verdicts.Numbers(numbers), 1)
 
 
 def test_a_claim_tells_what_turned_of_its_own():

@@ -23,6 +23,9 @@ paper stands or falls. It is tested first and by itself (see `verdicts`). If it 
 name a band, ``no_difference`` in percent of the mean of both sides or ``no_difference_points``:
 where the contrast surely lies within it either way, the arms do not differ by more.
 
+``trained_as`` names, for an exhibit, arms of another one (exhibit / row) that are trained as its own are, on
+the same data and as long, and that have a control of four times the steps (see `verdicts`).
+
 ``printed`` gives for each exhibit the row of the paper's table ("group | row") that is our arm's,
 ``printed_columns`` the table's column that is ours where it has another name.
 """
@@ -143,7 +146,8 @@ class Claim:
     ``need`` of the contrasts have to hold. ``untestable`` says why we cannot decide it; a claim
     that is ``print_only`` is about the paper's own table and is not asked of our numbers. ``same``
     of a ``primary`` claim is its contrast, claimed to lie in the band of no difference. ``alike`` are
-    the settings that dev has to choose alike for both sides.
+    the settings that dev has to choose alike for both sides. ``trained_as`` are exhibits and rows whose
+    control of four times the steps speaks for the claim's arms too.
     """
 
     id: str
@@ -160,6 +164,7 @@ class Claim:
     primary: bool = False
     alike: tuple[str, ...] = ()
     same: Contrast | None = None
+    trained_as: tuple[tuple[str, str], ...] = ()
 
     @property
     def measured(self) -> bool:
@@ -201,14 +206,17 @@ def load(*files: Path) -> tuple[Claim, ...]:
 def _of(file: Path) -> list[Claim]:
     """The claims of one file, whose folder lies in its paper's room."""
     try:
-        listed = list(printed_tables.read(file)["claims"])
+        whole = printed_tables.read(file)
+        listed, trained_as = list(whole["claims"]), whole.get("trained_as", {})
     except (yaml.YAMLError, TypeError, KeyError) as error:
         raise ValueError(f"{_path(file)}: no list of claims: {error}") from None
     found = []
     for i, entry in enumerate(listed, 1):
         name = entry.get("id", f"claim {i}") if isinstance(entry, dict) else f"claim {i}"
         try:
-            found.append(Entry(paper=file.parts[-3], **entry).claim())
+            claim = Entry(paper=file.parts[-3], **entry).claim()
+            arms = (arm.split(" / ", 1) for arm in trained_as.get(claim.exhibit, []))
+            found.append(replace(claim, trained_as=tuple((of, row) for of, row in arms)))
         except (TypeError, ValueError, KeyError, AttributeError) as error:
             raise ValueError(f"{_path(file)}, {name}: {error}") from None
     first = [claim.id for claim in found if claim.primary]

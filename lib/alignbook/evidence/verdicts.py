@@ -26,7 +26,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from alignbook.core.names import PROFILES
+from alignbook.core.names import PROFILES, TARGETS
 from alignbook.evidence import claims, learnt, printed_tables, tuning_error
 from alignbook.evidence.claims import Claim, Contrast, Term
 from alignbook.evidence.contrasts import RECALLS, Numbers, measured
@@ -296,10 +296,14 @@ def _moved(claim: Claim, numbers: Numbers, sign: int) -> list[str]:
     steps a seed has little in common with itself, and the mean is known better.
     """
     found = {}
+    own = {(term.exhibit, term.row) for contrast in claim.contrasts for term in contrast.terms}
     for term, target, short, long in _controls(claim, numbers):
+        alike = (term.exhibit, term.row) not in own
         if sign * (long.mean() - short.mean()) > learnt.MOVED * abs(short.mean()):
             row = f"{term.exhibit} {term.row}" + f" → {target}" * bool(target)
-            found[row] = f"{row} by {100 * abs(long.mean() / short.mean() - 1):.0f} %"
+            said = f"{row} by {100 * abs(long.mean() / short.mean() - 1):.0f} %"
+            if sign > 0 or not alike:  # of others it matters only that these had not learnt
+                found[row] = said + ", which is trained alike" * alike
     return list(found.values())
 
 
@@ -321,9 +325,15 @@ def doubtful(claim: Claim, numbers: Numbers) -> dict[tuple[str, str], int]:
 
 def _controls(claim: Claim, numbers: Numbers):
     """For each of a claim's terms that has a control of four times the steps: the term, the target
-    its column names, and the values of both over their seeds.
+    its column names, and the values of both over their seeds. The same for arms that are trained alike,
+    unless the claim is about time and memory only.
     """
-    for term in dict.fromkeys(term for contrast in claim.contrasts for term in contrast.terms):
+    terms = [term for contrast in claim.contrasts for term in contrast.terms]
+    if not claim.measured:
+        alike = {(term.exhibit, term.row) for term in numbers.values} & {*claim.trained_as}
+        totals = ("RSUM", *(f"{target} RSUM" for target in TARGETS))
+        terms += [Term(*arm, total) for arm in sorted(alike) for total in totals]
+    for term in (term for term in dict.fromkeys(terms) if term in numbers.values):
         target = term.target
         whole = replace(term, column=f"{target} RSUM".strip())
         whole = whole if whole in numbers.values else term

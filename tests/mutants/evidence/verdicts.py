@@ -34,6 +34,18 @@ MUTANTS = {
         ("what more steps lower passes unsaid", "* bool(lowered)", "* 0"),
         ("times are to have learnt", "or claim.measured:", "or not found:"),
         (
+            "nothing is trained alike",
+            "alike = {(term.exhibit, term.row) for term in numbers.values} &",
+            "alike = set() &",
+        ),
+        ("times ask what is trained alike", "    if not claim.measured:\n", "    if True:\n"),
+        ("what is alike is lowered", "if sign > 0 or not alike:", "if True:"),
+        (
+            "a target's RSUM is none",
+            'f"{target} RSUM" for target in TARGETS',
+            "target for target in TARGETS",
+        ),
+        (
             "early arms pass unsaid",
             "if found.verdict not in JUDGED or claim.measured:",
             "if found:",
