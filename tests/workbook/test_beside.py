@@ -104,14 +104,17 @@ def test_all_alike_is_said_without_a_list(results):
     assert told.endswith("1 claim, 1 alike.") and "Not alike" not in told
 
 
-def test_no_claim_decided_on_both_is_said_with_how_many_are_on_each(results):
+def test_what_one_data_set_alone_decides_is_said(results):
     out = results(
-        world_laptop={"a": "reproduced", "b": "undecided"}, flickr8k_laptop={"a": "undecided"}
+        world_laptop={"a": "reproduced", "b": "undecided", "c": "contradicted"},
+        flickr8k_laptop={"a": "undecided", "b": "undecided"},
     )
     told = beside.said(beside.table(book(out, "flickr8k")))
     assert told == (
-        "No claim is decided on both flickr8k, laptop (0 decided) and world, laptop (1 decided)."
+        "No claim is decided on both flickr8k, laptop and world, laptop. Decided on world, laptop alone: "
+        "a (reproduced; undecided on flickr8k, laptop), c (contradicted; not judged on flickr8k, laptop)."
     )
+    assert "Decided on world, laptop alone: a" in beside.said(beside.table(book(out)))
 
 
 def test_a_folder_of_another_name_has_its_own_verdicts(results):

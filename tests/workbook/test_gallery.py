@@ -68,19 +68,22 @@ def root(tmp_path):
 
 def test_verdicts_are_counted_and_the_data_held_against_each_other(root):
     found = reference_results.references(root / "results/reference")
-    head, _, *lines, _, both = gallery._counted(found).splitlines()
+    head, _, *lines, _, both, _, apart = gallery._counted(found).splitlines()
     assert head == "| verdict | the synthetic world, laptop profile |"
     assert both == "Decided on some data: 1 of 3 claims that can be tested here."
     assert lines == ["| reproduced | 1 |", "| undecided | 1 |"]  # "not run" is no verdict
+    assert apart.endswith("world alone: chan-hard-coding (reproduced; not judged on Flickr8k).")
     found[1].claims = found[0].claims.replace("reproduced", "contradicted")
+    found[1].contrasts = found[0].contrasts
     head, _, *lines, _, both, _, said = gallery._counted(found).splitlines()
-    world, photographs = "the synthetic world, laptop profile", "Flickr8k, laptop profile"
-    assert head == f"| verdict | {world} | {photographs} |"
+    world, photographs = "the synthetic world", "Flickr8k"
+    assert head == f"| verdict | {world}, laptop profile | {photographs}, laptop profile |"
     assert lines == ["| reproduced | 1 | 0 |", "| undecided | 1 | 1 |", "| contradicted | 0 | 1 |"]
     assert said == (
         f"Decided on both {world} and {photographs}: 1 claim, 0 alike. Not alike: chan-hard-coding "
         f"(reproduced on {world}, contradicted on {photographs})."
     )
+    assert gallery._counted(found[:1]).endswith("that can be tested here.")  # there is one data set
 
 
 def test_the_largest_profile_speaks_for_its_data(root):

@@ -107,31 +107,42 @@ def together(known: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def said(verdict: pd.DataFrame) -> str:
-    """What a `table` comes to, in sentences: how many agree, and each claim that does not.
+    """What a `table` comes to, in sentences: how many agree, each claim that does not, and what one of
+    two data sets alone decides.
 
-    >>> said(pd.DataFrame({"claim": ["a", "b"], "says": ["", ""], "world": ["reproduced"] * 2,
-    ...                    "photographs": ["reproduced", "contradicted"]}))
-    'Decided on both world and photographs: 2 claims, 1 alike. Not alike: b (reproduced on world, contradicted on photographs).'
+    >>> told = {"claim": ["a", "b"], "says": "", "world": "reproduced"}
+    >>> said(pd.DataFrame(told | {"photographs": ["contradicted", "undecided"]})).split(". ")[1:]
+    ['Not alike: a (reproduced on world, contradicted on photographs)', 'Decided on world alone: b (reproduced; undecided on photographs).']
     """
     data = list(verdict.columns[2:])
     if len(data) < 2:
         return "Other data than these were not judged here."
-    sentences = []
-    for other in data[1:]:
-        both = verdict[verdict[[data[0], other]].isin(DECIDED).all(axis=1)]
-        apart = both[both[data[0]] != both[other]]
-        if not len(both):
-            one, two = (int(verdict[name].isin(DECIDED).sum()) for name in (data[0], other))
-            sentences.append(
-                f"No claim is decided on both {data[0]} ({one} decided) and {other} ({two} decided)."
-            )
-            continue
-        count = f"{len(both)} claim{'s' * (len(both) > 1)}"
-        told = f"Decided on both {data[0]} and {other}: {count}, "
-        told += f"{len(both) - len(apart)} alike."
+    return " ".join(_pair(verdict, data[0], other) for other in data[1:])
+
+
+def _pair(verdict: pd.DataFrame, one: str, two: str) -> str:
+    """What two data sets come to: columns of a `table`."""
+    decided = verdict[[one, two]].isin(DECIDED)
+    both = verdict[decided.all(axis=1)]
+    apart = both[both[one] != both[two]]
+    told = f"No claim is decided on both {one} and {two}."
+    if len(both):
+        count = f"{len(both)} claim{'s' * (len(both) > 1)}, {len(both) - len(apart)} alike"
+        told = f"Decided on both {one} and {two}: {count}."
+    each = [
+        f"{line.claim} ({line[one]} on {one}, {line[two]} on {two})" for _, line in apart.iterrows()
+    ]
+    told += f" Not alike: {'; '.join(each)}." * bool(each)
+    for here, there in ((one, two), (two, one)):
+        alone = verdict[decided[here] & ~decided[there]]
         each = [
-            f"{line.claim} ({line[data[0]]} on {data[0]}, {line[other]} on {other})"
-            for _, line in apart.iterrows()
+            f"{line.claim} ({line[here]}; {_open(line[there])} on {there})"
+            for _, line in alone.iterrows()
         ]
-        sentences.append(told + f" Not alike: {'; '.join(each)}." * bool(each))
-    return " ".join(sentences)
+        told += f" Decided on {here} alone: {', '.join(each)}." * bool(each)
+    return told
+
+
+def _open(verdict: str) -> str:
+    """A verdict that decides nothing, for reading."""
+    return "not judged" if verdict == "–" else verdict

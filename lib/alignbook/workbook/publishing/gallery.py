@@ -90,28 +90,36 @@ def page(found: list[Reference], notebooks: Path = ROOT / "notebooks") -> str:
 
 
 def _counted(found: list[Reference]) -> str:
-    """How many claims came to which verdict, and where two references say otherwise."""
-    judged = {one.label: one.claims for one in found if len(one.claims)}
-    counts = {label: claims.verdict.value_counts() for label, claims in judged.items()}
+    """How many claims came to which verdict, on some data and on which, and where data disagree."""
+    counts = {one.label: one.claims.verdict.value_counts() for one in found if len(one.claims)}
     names = [name for name in start.SAID if any(name in each for each in counts.values())]
     rows = [[name, *(str(each.get(name, 0)) for each in counts.values())] for name in names]
-    said = beside.said(beside.together(judged)) if len(judged) > 1 else ""
-    return "\n\n".join(filter(None, [table(["verdict", *judged], rows), _decided(found), said]))
+    speak = _by_data(found)
+    held = beside.said(beside.together(speak)) if len(speak) > 1 else ""
+    return "\n\n".join([table(["verdict", *counts], rows), *filter(None, (_decided(found), held))])
+
+
+def _by_data(found: list[Reference]) -> dict[str, pd.DataFrame]:
+    """Each data set's verdicts, by its name, each of the profile that speaks for it (`answers.largest`)."""
+    speak = {}
+    for data in dict.fromkeys(one.data for one in found):
+        own = [one for one in found if one.data == data]
+        lines = []
+        for claim in dict.fromkeys(each for one in own for each in one.claims.claim):
+            judged = [one for one in own if _verdict(one, claim) in start.SAID]
+            for one in answers.largest(judged, claim):
+                lines.append(one.claims[one.claims.claim == claim])
+        speak[data] = pd.concat(lines) if lines else own[0].claims[:0]
+    return speak
 
 
 def _decided(found: list[Reference]) -> str:
-    """How many claims are decided on some data, by the profile that speaks for it (`answers.largest`)."""
-    testable, decided = set(), set()
-    for claim in dict.fromkeys(each for one in found for each in one.claims.claim):
-        said = {one.folder: _verdict(one, claim) for one in found}
-        if {*said.values()} & TESTABLE:
-            testable.add(claim)
-        judged = [one for one in found if said[one.folder] in start.SAID]
-        if {said[one.folder] for one in answers.largest(judged, claim)} & {*beside.DECIDED}:
-            decided.add(claim)
-    return (
-        f"Decided on some data: {len(decided)} of {len(testable)} claims that can be tested here."
-    )
+    """How many claims are decided on some data."""
+    speak = pd.concat(_by_data(found).values())
+    decided = speak[speak.verdict.isin(beside.DECIDED)].claim.nunique()
+    listed = pd.concat([one.claims for one in found])
+    testable = listed[listed.verdict.isin(TESTABLE)].claim.nunique()
+    return f"Decided on some data: {decided} of {testable} claims that can be tested here."
 
 
 def _verdict(one: Reference, claim: str) -> str:

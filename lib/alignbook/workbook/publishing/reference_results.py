@@ -32,10 +32,14 @@ class Reference:
         self.hours = {} if known is None else budget.to_decide(asked, known)
 
     @property
+    def data(self) -> str:
+        """Its data, for reading."""
+        return NAMES.get(self.about["data"], self.about["data"])
+
+    @property
     def label(self) -> str:
         """Its data and profile, for reading."""
-        data = self.about["data"]
-        return f"{NAMES.get(data, data)}, {self.about['profile']} profile"
+        return f"{self.data}, {self.about['profile']} profile"
 
     @cached_property
     def metrics(self) -> pd.DataFrame:

@@ -2,11 +2,11 @@
 
 MUTANTS = {
     "test_gallery.py": [
-        ("what can't be had is testable", "if {*said.values()} & TESTABLE:", "if said:"),
+        ("what can't be had is testable", "listed[listed.verdict.isin(TESTABLE)]", "listed"),
         (
             "what the laptop said before",
-            "for one in answers.largest(judged, claim)}",
-            "for one in judged}",
+            "for one in answers.largest(judged, claim):",
+            "for one in judged:",
         ),
         ("the marks exchanged", 'learnt.STILL_LEARNING: "†"', 'learnt.LEARNT: "†"'),
         ("no test set", 'str.extract(r"^(.+) test,', 'str.extract(r"^(.+) dev,'),
