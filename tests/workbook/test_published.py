@@ -16,7 +16,7 @@ from alignbook.evidence import learnt
 from alignbook.show import curves, figures, tables
 from alignbook.store import runs
 from alignbook.workbook import chapters, exhibits, results
-from alignbook.workbook.publishing import judged, parts, published
+from alignbook.workbook.publishing import compared, judged, parts, published
 from PIL import Image, PngImagePlugin
 
 FOLDERS = sorted(published.REFERENCE.glob("[!.]*/"))
@@ -30,7 +30,7 @@ def metrics(values: dict, n: int = 1000) -> pd.DataFrame:
         for row, seeds in values.items()
         for seed, value in enumerate(seeds)
     ]
-    return pd.DataFrame(lines, columns=[*published.ROW, "metric", "seed", "value", "n"])
+    return pd.DataFrame(lines, columns=[*compared.ROW, "metric", "seed", "value", "n"])
 
 
 def test_a_folder_without_numbers_is_named(tmp_path):
@@ -43,7 +43,7 @@ def test_a_folder_without_numbers_is_named(tmp_path):
 def test_the_interval_of_a_rerun_by_hand():
     """Three seeds of mean 2 and s = 1 there: one seed here lies within 2 ± 4.30 · √(1/3 + 1)."""
     there = metrics({"sum": [1.0, 2.0, 3.0]})
-    (line,) = published.compare(metrics({"sum": [2.0]}), there).itertuples()
+    (line,) = compared.compare(metrics({"sum": [2.0]}), there).itertuples()
     half = T * math.sqrt(1 / 3 + 1)
     assert (line.low, line.high) == pytest.approx((2 - half, 2 + half), abs=1e-4)
     for value, outside in (
@@ -51,15 +51,15 @@ def test_the_interval_of_a_rerun_by_hand():
         (2 + half + 0.01, True),
         (2 - half - 0.01, True),
     ):
-        assert published.compare(metrics({"sum": [value]}), there).outside.item() is outside
-    (line,) = published.compare(metrics({"sum": [2.0, 2.0, 2.0]}), there).itertuples()
+        assert compared.compare(metrics({"sum": [value]}), there).outside.item() is outside
+    (line,) = compared.compare(metrics({"sum": [2.0, 2.0, 2.0]}), there).itertuples()
     assert line.high == pytest.approx(2 + T * math.sqrt(2 / 3), abs=1e-4)
 
 
 def test_more_numbers_have_wider_intervals():
-    one = published.compare(metrics({"a": [0.0]}), metrics({"a": [1.0, 2.0, 3.0]}))
+    one = compared.compare(metrics({"a": [0.0]}), metrics({"a": [1.0, 2.0, 3.0]}))
     many = {name: [1.0, 2.0, 3.0] for name in "abcde"}
-    five = published.compare(metrics({name: [0.0] for name in "abcde"}), metrics(many))
+    five = compared.compare(metrics({name: [0.0] for name in "abcde"}), metrics(many))
     assert (five.high > one.high.item()).all()
 
 
@@ -75,12 +75,12 @@ def test_a_query_is_no_difference_and_two_are():
         same = metrics({"base": [there] * 3}, n=600).assign(column=column)
         for value, outside in ((one, False), (two, True)):
             ours = metrics({"base": [value]}, n=600).assign(column=column)
-            assert published.compare(ours, same).outside.item() is outside
+            assert compared.compare(ours, same).outside.item() is outside
 
 
 def test_what_one_side_lacks_or_knows_of_one_seed_is_not_compared():
     there = metrics({"a": [1.0, 2.0], "once": [1.0], "theirs": [1.0, 2.0]})
-    found = published.compare(metrics({"a": [1.0], "once": [9.0], "ours": [9.0]}), there)
+    found = compared.compare(metrics({"a": [1.0], "once": [9.0], "ours": [9.0]}), there)
     assert list(found.row) == ["a"]
 
 
@@ -310,11 +310,11 @@ def test_the_command_lists_what_lies_outside(tmp_path, capsys):
         folder.mkdir()
         found = {"sum": [1.0 + value, 2.0, 3.0], "max": [50 + 30 * value, 50.1, 50.2]}
         metrics(found).to_csv(folder / "metrics.csv", index=False)
-    assert published.compare_main([str(here), "--reference", str(there)]) == 1
+    assert compared.compare_main([str(here), "--reference", str(there)]) == 1
     said = capsys.readouterr().out
     assert "max" in said and "sum" not in said and "1 of 2 numbers lie outside" in said
-    assert published.compare_main([str(there), "--reference", str(there)]) == 0
-    assert published.compare_main([str(there), "--reference", str(tmp_path / "none")]) == 2
+    assert compared.compare_main([str(there), "--reference", str(there)]) == 0
+    assert compared.compare_main([str(there), "--reference", str(tmp_path / "none")]) == 2
     assert "metrics.csv: not there" in capsys.readouterr().err
     for folder, codes in ((here, "abx"), (there, "abc")):
         told = [("chan-T3", "sum", "report", seed, code) for seed, code in enumerate(codes)]
@@ -325,14 +325,32 @@ def test_the_command_lists_what_lies_outside(tmp_path, capsys):
         said = [each.replace("_", " ") for each in verdicts_.split()]
         told = pd.DataFrame({"claim": ["first", "second", "third"], "verdict": said})
         told.to_csv(folder / "claims.csv", index=False)
-    assert published.compare_main([str(here), "--reference", str(there)]) == 1
+    assert compared.compare_main([str(here), "--reference", str(there)]) == 1
     told = capsys.readouterr().out
     assert "1 of 3 runs are of other code than the reference's, which is of version v7" in told
     assert "another verdict here: 1 of the claims" in told and "second" not in told
     assert "first undecided reproduced" in " ".join(told.split())
+    same = ["--reference", str(there)]
+    assert compared.compare_main([str(there), *same]) == 0  # verdicts differ from nothing here
+    assert "one seed" not in capsys.readouterr().out
+    lines = pd.read_csv(there / "metrics.csv")
+    lines.drop(lines.index[lines.row == "max"][1:]).to_csv(there / "metrics.csv", index=False)
+    assert compared.compare_main([str(here), *same]) == 0
+    assert "0 of 1 numbers lie outside" in (told := capsys.readouterr().out)
+    assert "; 1 more have one seed there" in told
     (there / "metrics.csv").write_text("a,b\n1,2\n")
-    assert published.compare_main([str(here), "--reference", str(there)]) == 2
+    assert compared.compare_main([str(here), *same]) == 2
     assert "without" in capsys.readouterr().err
+
+
+def test_results_without_a_reference_of_their_name_are_told_which_there_are(
+    tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "reference/world-laptop").mkdir(parents=True)
+    monkeypatch.setattr(compared, "REFERENCE", tmp_path / "reference")
+    assert compared.compare_main([str(tmp_path / "world-smoke")]) == 2
+    told = capsys.readouterr().err
+    assert "world-smoke: nothing is published under this name; there are: world-laptop." in told
 
 
 def test_the_reference_of_an_exhibit_is_that_of_its_profile(tmp_path, monkeypatch):

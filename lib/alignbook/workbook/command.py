@@ -17,7 +17,7 @@ from alignbook.workbook.once import Once
 OTHERS = {
     "lab": "lab:lab",
     "book": "reports.report:main",
-    "compare": "publishing.published:compare_main",
+    "compare": "publishing.compared:compare_main",
     "publish": "publishing.published:publish_main",
     "student": "student:main",
     "filter": "notebookfilter:main",

@@ -1,8 +1,8 @@
 """Reference results: what was computed once at length, for people who have not run anything.
 
 ``./run_all.sh publish`` puts the numbers of a results folder, its tables and figures into
-``results/reference/<its name>/``, which belongs to the repository. ``./run_all.sh compare`` sets the
-numbers of a results folder beside them. Photographs, their captions and weights stay where they are.
+``results/reference/<its name>/``, which belongs to the repository. Photographs, their captions and
+weights stay where they are.
 """
 
 import argparse
@@ -15,27 +15,29 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from scipy import special
 
 from alignbook import ROOT
-from alignbook.evidence.verdicts import JUDGED
 from alignbook.show import figures
 from alignbook.store import durable, verbatim
 from alignbook.workbook import folders
-from alignbook.workbook.once import Once
-from alignbook.workbook.publishing import again, beside, gallery, judged, kept_parts, parts
+from alignbook.workbook.publishing import (
+    again,
+    beside,
+    compared,
+    gallery,
+    judged,
+    kept_parts,
+    parts,
+)
+from alignbook.workbook.publishing.reference_results import REFERENCE
 from alignbook.workbook.running.lent import MEASURED
 
-REFERENCE = ROOT / "results/reference"
 NUMBERS = ("metrics", "summary", "timings", "runs")  # CSV files of a folder
 VERDICTS = ("claims", "contrasts")  # of a whole one
-ROW = ["exhibit", "row", "column"]
 PACKED = ("runs", "curves")  # long ones that nobody reads by eye: a tenth of their size
 MOST = 6_000_000  # bytes of all that is published of a data set
 WIDE, COLOURS = 800, 128  # pixels of a figure, and its palette
-LEVEL = 0.05  # share of reruns that are called different though nothing is
 WORDS = 5  # one after another: so much of a caption is not published
 
 
@@ -49,8 +51,8 @@ def numbers(book, exhibit: str) -> pd.DataFrame | None:
     for folder in beside.published(book.kind, book.profile.name, REFERENCE):
         known = pd.read_csv(folder / "summary.csv")
         known = known[known.exhibit == exhibit]
-        there = pd.concat(found)[ROW].apply(tuple, axis=1) if found else []
-        if len(new := known[~known[ROW].apply(tuple, axis=1).isin(there)]):
+        there = pd.concat(found)[compared.ROW].apply(tuple, axis=1) if found else []
+        if len(new := known[~known[compared.ROW].apply(tuple, axis=1).isin(there)]):
             found.append(new)
             profiles.append(folder.name.rpartition("-")[2])
     if not found:
@@ -75,144 +77,11 @@ def said(book) -> str:
         return f"Tables and figures show the {link}, of {whose}, beside ours."
     if book.out.name != folder.name:
         return ""
-    found = compare(_metrics(book.out), _metrics(folder))
+    found = compared.compare(compared.metrics(book.out), compared.metrics(folder))
     return (
         f"Of {len(found)} numbers that the {link} has with several seeds too, "
         f"{found.outside.sum()} lie outside of where a rerun would lie (`./run_all.sh compare`)."
     )
-
-
-# --- Compare -------------------------------------------------------------------------------------
-
-
-def compare(ours: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
-    """Our numbers beside the reference's: where would the mean of so many seeds lie?
-
-    Parameters
-    ----------
-    ours, reference : metrics.csv, as `results.gather` returns it.
-
-    Returns
-    -------
-    DataFrame
-        exhibit, row, column, seeds and mean of both, low and high, outside: a row for each number
-        that both have and the reference has with at least two seeds. The bounds are those of a
-        prediction interval, mean ± t · s · √(1/m + 1/n) for m seeds there and n here, at 5 % for
-        all numbers together (Bonferroni), and at least a query of the test set wide: rounding on
-        another machine may exchange two neighbours.
-    """
-    here = _means(ours).add_suffix(" here")
-    both = _means(reference).add_suffix(" there").join(here, how="inner")
-    both = both[both["seeds there"] > 1]
-    m, n = both["seeds there"], both["seeds here"]
-    t = special.stdtrit(m - 1, 1 - LEVEL / max(1, len(both)) / 2)
-    half = np.maximum(t * both["sd there"] * np.sqrt(1 / m + 1 / n), _of_a_query(both))
-    low, high = both["mean there"] - half, both["mean there"] + half
-    outside = (both["mean here"] < low) | (both["mean here"] > high)
-    found = both[["seeds there", "mean there", "seeds here", "mean here"]]
-    return found.assign(low=low, high=high, outside=outside).reset_index()
-
-
-def other_verdicts(ours: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
-    """Claims that were judged in both, as claims.csv has them, and not alike: claim, there, here."""
-    here, there = (each.set_index("claim").verdict for each in (ours, reference))
-    both = pd.DataFrame({"there": there, "here": here}).loc[lambda x: x.isin(JUDGED).all(axis=1)]
-    return both[both.there != both.here].reset_index()
-
-
-def of_other_code(ours: pd.DataFrame, reference: pd.DataFrame) -> pd.Series:
-    """For each run that both lists have, as runs.csv does, whether other code computed it there."""
-    which = ["exhibit", "row", "role", "seed"]
-    here = ours.drop_duplicates(which).set_index(which)["code"]
-    there = reference.drop_duplicates(which).set_index(which)["code"]
-    both = here.index.intersection(there.index)
-    return here[both] != there[both]
-
-
-def _of_a_query(both: pd.DataFrame) -> np.ndarray:
-    """What one query more changes: a recall in percent by 100 / n, a share by 1 / n. The n of RSUM
-    counts images and captions; images are a sixth of them, and one changes RSUM the most.
-    """
-    sums = both.index.get_level_values("column").str.endswith("RSUM")
-    shares = both["mean there"].abs() <= 1
-    return np.where(sums, 600, np.where(shares, 1, 100)) / both["n there"]
-
-
-def _means(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Seeds, mean, standard deviation and queries of each number."""
-    groups = metrics.groupby(ROW, sort=False)
-    found = groups["value"].agg(seeds="count", mean="mean", sd="std")
-    return found.assign(sd=found.sd.fillna(0.0), n=groups["n"].first())
-
-
-def compare_main(arguments: list[str]) -> int:
-    """``compare [FOLDER] [--reference DIR]``: 0 if nothing lies outside, 1 if something does, 2 for
-    bad input.
-    """
-    parser = argparse.ArgumentParser(
-        prog="run_all.sh compare",
-        description="Set the numbers of a results folder beside the reference's, and list those "
-        "that lie outside of where a rerun would lie, and claims with another verdict.",
-    )
-    parser.add_argument("folder", nargs="?", type=Path, help="default: the newest results")
-    parser.add_argument(
-        "--reference", action=Once, type=Path, help="default: results/reference/<its name>"
-    )
-    asked = parser.parse_args(arguments)
-    try:
-        out = asked.folder or folders.newest(ROOT / "results")
-        there = asked.reference or REFERENCE / out.resolve().name
-        found = compare(*(_metrics(folder) for folder in (out, there)))
-        apart, verdicts = _code(out, there), _verdicts(out, there)
-    except (ValueError, OSError) as error:
-        print(f"run_all.sh: {verbatim.message(error)}", file=sys.stderr)
-        return 2
-    outside = found[found.outside]
-    columns = [*ROW, "mean there", "low", "high", "mean here"]
-    if len(outside):
-        print(outside[columns].round(2).to_string(index=False))
-    if len(verdicts):
-        print(verdicts.to_string(index=False))
-        print(f"another verdict here: {len(verdicts)} of the claims")
-    print(
-        f"{len(outside)} of {len(found)} numbers lie outside of where a rerun would lie "
-        f"({LEVEL:.0%} for all of them together){apart}"
-    )
-    return int(len(outside) > 0)
-
-
-def _verdicts(out: Path, there: Path) -> pd.DataFrame:
-    """`other_verdicts` of two folders; none where one has not judged."""
-    files = [folder / "claims.csv" for folder in (out, there)]
-    if not all(file.exists() for file in files):
-        return pd.DataFrame()
-    return other_verdicts(*(pd.read_csv(file, keep_default_na=False) for file in files))
-
-
-def _code(out: Path, there: Path) -> str:
-    """How many runs are of other code than the reference's, in words; "" where that is not known."""
-    files = [parts.table(folder, "runs") for folder in (out, there)]
-    if not all(file.exists() for file in files):
-        return ""
-    apart = of_other_code(*map(pd.read_csv, files))
-    if not apart.any():
-        return ""
-    about = there / "about.json"
-    version = json.loads(about.read_text())["version"] if about.exists() else "another one"
-    return (
-        f"; {apart.sum()} of {len(apart)} runs are of other code than the reference's, which is of "
-        f"version {version}"
-    )
-
-
-def _metrics(folder: Path) -> pd.DataFrame:
-    file = folder / "metrics.csv"
-    if not file.is_file():
-        raise ValueError(f"{file}: not there; expected the numbers of a results folder")
-    found = pd.read_csv(file)
-    if lacking := {*ROW, "seed", "value", "n"} - {*found}:
-        raise ValueError(f"{file}: without {', '.join(sorted(lacking))}; expected a metrics.csv")
-    return found
 
 
 # --- Publish -------------------------------------------------------------------------------------
