@@ -84,6 +84,19 @@ def test_four_times_the_steps_are_told_where_they_change_the_picture(one, long, 
     assert line.endswith(f" ({told} with four times the steps)." if told else "5 seeds.")
 
 
+def test_what_more_steps_move_is_told_once(one):
+    """The table has it in words, the sentence as what four times the steps leave."""
+    moved = {
+        "verdict": "undecided",
+        "why": "but not counted; four times the steps move a from −2.0 to −7.0",
+    }
+    (line, *_) = answers.in_sentences([one(**moved)]).splitlines()
+    assert line.endswith(
+        "**undecided**, −2.0 points [−4.0, −1.0], 5 seeds (−7.0 with four times the steps)."
+    )
+    assert "; four times the steps move a from −2.0 to −7.0 |" in answers.in_table([one(**moved)])
+
+
 def test_what_is_simpler_is_told_where_it_does_as_well(one):
     """The base model: −53.5 of the paper's side by hand."""
     assert "instead" not in answers.in_sentences([one()])

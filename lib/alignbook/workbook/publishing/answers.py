@@ -106,13 +106,13 @@ def _against(one: Reference, claim: str, row, first) -> Iterator[str]:
             yield f"over test pictures {_interval(first.query_low, first.query_high)}"
         yield "an arm was still learning" * ("; still learning" in row.why)
         yield "a setting is at the edge of what was tried" * ("; chosen at the edge" in row.why)
-    else:
-        yield start.lacks(row, first)
+    elif not (lacks := start.lacks(row, first)).startswith(start.EARLY[0]):  # said below
+        yield lacks
     for _, line in again.read(one.folder).iterrows():
         if line.claim == claim and line["reading again"] != row.verdict:
             yield _rerun(one, claim)
     steps = longer(one, claim)
-    if steps and start.EARLY[0] not in row.why and not 0.5 <= _number(steps) / first.value <= 2:
+    if steps and not 0.5 <= _number(steps) / first.value <= 2:
         yield f"{steps} with four times the steps"
     simple = instead(one, claim)
     if simple and _number(simple) >= first.value:

@@ -5,12 +5,13 @@ MUTANTS = {
         ("every claim's rerun", "        if line.claim == claim:", "        if True:"),
         ("pictures beside every answer", "if first.query_low < 0 < first.query_high:", "if True:"),
         ("what is open is told as decided", "if row.verdict in beside.DECIDED:", "if True:"),
-        ("every rerun", ' and line["reading again"] != row.verdict', ""),
         (
-            "every length of training",
-            "if steps and start.EARLY[0] not in row.why and not 0.5",
-            "if steps or not 0.5",
+            "what more steps move is said twice",
+            "(lacks := start.lacks(row, first)).startswith(start.EARLY[0])",
+            "not (lacks := start.lacks(row, first))",
         ),
+        ("every rerun", ' and line["reading again"] != row.verdict', ""),
+        ("every length of training", "if steps and not 0.5", "if steps or not 0.5"),
         (
             "a flipped sign passes",
             "_number(steps) / first.value",
