@@ -32,8 +32,8 @@ WAIT = 300_000  # milliseconds, on a machine with other work to do
 
 
 @contextlib.contextmanager
-def lab(copy: Copy, home: Path):
-    """`./run_all.sh lab` of a workbook; the address it opens, token included."""
+def lab(copy: Copy, home: Path, *more: str):
+    """`./run_all.sh lab` of a workbook; the address it opens, and its token."""
     folders = {f"JUPYTER_{name}_DIR": str(home / name) for name in ("CONFIG", "DATA", "RUNTIME")}
     folders |= {"IPYTHONDIR": str(home / "ipython"), "OMP_NUM_THREADS": "1"}
     server = copy.start(
@@ -42,6 +42,7 @@ def lab(copy: Copy, home: Path):
         "--allow-root",
         "--MappingKernelManager.kernel_info_timeout=600",
         "--LabApp.expose_app_in_browser=True",
+        *more,
         **folders,
     )
     try:
