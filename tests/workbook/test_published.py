@@ -353,6 +353,27 @@ def test_results_without_a_reference_of_their_name_are_told_which_there_are(
     assert "world-smoke: nothing is published under this name; there are: world-laptop." in told
 
 
+def test_the_reference_s_verdicts_are_those_of_the_profile_or_of_a_larger_one(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(published, "REFERENCE", tmp_path)
+    book = SimpleNamespace(kind="world", profile=SimpleNamespace(name="laptop"), out=tmp_path / "-")
+    assert published.verdicts(book) == {}
+    for name, told in (
+        ("world-laptop", {"a": "undecided", "b": "not run", "c": "not run"}),
+        ("world-overnight", {"a": "reproduced", "b": "contradicted", "c": "not run"}),
+        ("flickr8k-laptop", {"c": "reproduced"}),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "summary.csv").write_text("")
+        assert published.verdicts(book) is not None  # numbers without verdicts
+        lines = pd.DataFrame({"claim": told.keys(), "verdict": told.values()})
+        lines.to_csv(tmp_path / name / "claims.csv", index=False)
+    assert published.verdicts(book) == {"a": "undecided", "b": "contradicted"}
+    book.profile.name = "smoke"
+    assert published.verdicts(book) == {"a": "reproduced", "b": "contradicted"}
+
+
 def test_the_reference_of_an_exhibit_is_that_of_its_profile(tmp_path, monkeypatch):
     """And in smoke of the largest."""
     monkeypatch.setattr(published, "REFERENCE", tmp_path)

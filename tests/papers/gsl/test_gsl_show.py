@@ -386,6 +386,15 @@ def test_switches_against_the_base_over_common_seeds():
     assert found["seeds in common"].tolist() == [3, 2, 1]
     idle = metrics.assign(learnt=np.where(metrics.row == "sums", "did not train", "learnt"))
     assert show.switch_table(idle).arm.tolist() == ["gsl", "no-eq7", "sums ‡"]
+    known = pd.DataFrame([("sums", "RSUM", 120.0), ("sums", "label AUC", 0.8)])
+    known.columns = ["row", "column", "mean"]
+    beside = show.switch_table(idle, reference=known)
+    assert list(beside)[-1] == "reference" and beside.reference.isna().tolist() == [
+        True,
+        True,
+        False,
+    ]
+    assert beside.reference[2] == 120.0
 
 
 def test_seeds_in_common_are_those_of_rsum():
@@ -579,6 +588,10 @@ def test_rules_of_labels():
     assert found.rule.tolist() == ["relabelled", "score"]
     assert found.loc[0, ["label AUC", "low"]].tolist() == pytest.approx(t_interval([0.7, 0.9])[:2])
     assert found.loc[1, ["mean label, clean", "mean label, noisy"]].tolist() == [0.8, 0.2]
+    known = pd.DataFrame([("score", "label AUC", 0.65), ("score", "RSUM", 99.0)])
+    known.columns = ["row", "column", "mean"]
+    beside = found_noise.rules_table(metrics, known).reference
+    assert np.isnan(beside[0]) and beside[1] == 0.65
     own = found_noise.label_auc_table(metrics.assign(n=40))
     assert own[["method", "label AUC", "labelled", "seeds"]].values.tolist() == [
         ["GSL", 0.9, 40, 1]

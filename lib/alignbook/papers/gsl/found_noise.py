@@ -7,7 +7,7 @@ import pandas as pd
 from alignbook.evidence.statistics import t_interval
 from alignbook.papers.gsl import noise
 from alignbook.papers.gsl.show import CHANGES, NAMES
-from alignbook.show import figures
+from alignbook.show import figures, tables
 from alignbook.show.figures import OURS, PAPER
 
 
@@ -95,9 +95,10 @@ def label_auc_table(metrics: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["method", "label AUC", "low", "high", "labelled", "seeds"])
 
 
-def rules_table(metrics: pd.DataFrame) -> pd.DataFrame:
+def rules_table(metrics: pd.DataFrame, reference: pd.DataFrame | None = None) -> pd.DataFrame:
     """Label AUC of the rules that were tried on GSL's finished networks, with 95 % intervals, and
-    the mean label of clean and of noisy pairs."""
+    the mean label of clean and of noisy pairs; and the AUC's `reference`, see `tables.with_reference`.
+    """
     lines = []
     for row in (each for each in CHANGES if each in set(metrics.row) - {"gsl"}):
         own = metrics[metrics.row == row].groupby("column")["value"].apply(list)
@@ -107,4 +108,5 @@ def rules_table(metrics: pd.DataFrame) -> pd.DataFrame:
             line[f"mean label, {kind}"] = np.mean(own.get(f"mean label, {kind}", [np.nan]))
         lines.append(line | {"seeds": len(own["label AUC"])})
     heads = ["label AUC", "low", "high", "mean label, clean", "mean label, noisy", "seeds"]
-    return pd.DataFrame(lines, columns=["rule", "what is otherwise", *heads])
+    found = pd.DataFrame(lines, columns=["rule", "what is otherwise", *heads])
+    return tables.with_reference(found, list(found.rule), reference, "label AUC")

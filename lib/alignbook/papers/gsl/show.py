@@ -348,14 +348,20 @@ def apart(metrics: pd.DataFrame, column: str, row: str, base: str) -> tuple:
     return (*t_interval(both), len(both)) if len(both) else (np.nan, np.nan, np.nan, 0)
 
 
-def switch_table(metrics: pd.DataFrame, base: str = "gsl", measures=MEASURES) -> pd.DataFrame:
+def switch_table(
+    metrics: pd.DataFrame,
+    base: str = "gsl",
+    measures=MEASURES,
+    reference: pd.DataFrame | None = None,
+) -> pd.DataFrame:
     """Every arm, what it does differently, and each measure with its difference from `base`.
 
-    The difference is over the seeds that both have, whose number (of the first measure) is the last
-    column; ± is half of its 95 % interval.
+    The difference is over the seeds that both have, whose number (of the first measure) comes after
+    them; ± is half of its 95 % interval. Last is RSUM's `reference`, see `tables.with_reference`.
     """
     lines, marks = [], tables.marks(metrics)
-    for row in sorted(set(metrics.row), key=list(CHANGES).index):
+    rows = sorted(set(metrics.row), key=list(CHANGES).index)
+    for row in rows:
         mine, name = metrics[metrics.row == row], row + marks.get(row, "")
         line = {"arm": name, "what is otherwise": CHANGES[row]}
         for column in measures:
@@ -369,7 +375,7 @@ def switch_table(metrics: pd.DataFrame, base: str = "gsl", measures=MEASURES) ->
     found = pd.DataFrame(lines)
     found = found[[*(c for c in found if c != "seeds in common"), "seeds in common"]]
     unknown = [c for c in found if c.startswith("±") and found[c].isna().all()]
-    return found.drop(columns=unknown)
+    return tables.with_reference(found.drop(columns=unknown), rows, reference)
 
 
 def complaints(listed: pd.DataFrame) -> pd.DataFrame:

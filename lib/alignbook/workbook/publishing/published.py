@@ -20,7 +20,7 @@ import pandas as pd
 from alignbook import ROOT
 from alignbook.show import figures
 from alignbook.store import durable, verbatim
-from alignbook.workbook import folders
+from alignbook.workbook import folders, start
 from alignbook.workbook.publishing import (
     again,
     beside,
@@ -60,6 +60,20 @@ def numbers(book, exhibit: str) -> pd.DataFrame | None:
     together = pd.concat(found, ignore_index=True)
     together.attrs["note"] = f"Reference: published, {', or else '.join(profiles)} profile."
     return together
+
+
+def verdicts(book) -> dict[str, str]:
+    """What the published results on a workbook's data say of each claim, by its id: those of its profile
+    or else of a larger one, for smoke of the largest, as long as they judged it.
+    """
+    found: dict[str, str] = {}
+    for folder in beside.published(book.kind, book.profile.name, REFERENCE):
+        if not (file := folder / "claims.csv").exists():
+            continue
+        told = pd.read_csv(file, keep_default_na=False)
+        said = told[told.verdict.isin(start.SAID)]
+        found = dict(zip(said.claim, said.verdict)) | found
+    return found
 
 
 def said(book) -> str:

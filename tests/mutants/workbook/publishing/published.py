@@ -3,6 +3,16 @@
 MUTANTS = {
     "test_published.py": [
         (
+            "the longer profile's verdict first",
+            "dict(zip(said.claim, said.verdict)) | found",
+            "found | dict(zip(said.claim, said.verdict))",
+        ),
+        (
+            "not run is a verdict of the reference",
+            "said = told[told.verdict.isin(start.SAID)]",
+            "said = told",
+        ),
+        (
             "other chapters' files",
             "paths if part is None or parts.is_shown(path.stem, part))",
             "paths)",
