@@ -40,7 +40,7 @@ TESTABLE = {*VERDICTS} - {NOT_TESTABLE, "on paper only"}
 # Ends of names of figures that are linked alone: of loss and dev, and drawings of a method.
 ASIDE = ("-training", "-shapes", "-codebooks")
 # What follows an exhibit's name in that of its table, where it has several: test set or its size.
-SEVERAL = re.compile(r"-(coco|f30k|1K|5K)$")
+SEVERAL = re.compile(r"-(coco|f30k|1K|5K|F5|rules)$")
 
 
 # --- The answers in README.md ----------------------------------------------------------------------
@@ -256,18 +256,11 @@ def _of_other_data(kind: str) -> frozenset[str]:
 
 
 def _pictures(one: Reference, files: list[Path]) -> list[str]:
-    """A reference's figures of the papers' chapters, the exhibits' own tables, folded, and links to
-    its curves, other figures and tables.
+    """A reference's figures of the papers' chapters, the tables of exhibits and of what is drawn, folded,
+    and links to its curves, other figures and tables.
 
     An exhibit is linked if a single one of its arms was made: there is nothing to compare.
     """
-    own = [
-        path
-        for path in files
-        if path.suffix == ".md"
-        and (name := SEVERAL.sub("", path.stem)) in exhibits.EXHIBITS
-        and not _is_alone(one, name)
-    ]
     drawn = [
         path
         for path in files
@@ -275,6 +268,14 @@ def _pictures(one: Reference, files: list[Path]) -> list[str]:
         and path.stem.startswith(tuple(PAPERS))
         and not path.stem.endswith(ASIDE)
         and not _is_alone(one, parts.exhibit_of(path.stem))
+    ]
+    of_figures = {path.stem for path in drawn}  # a figure's numbers
+    own = [
+        path
+        for path in files
+        if path.suffix == ".md"
+        and ((name := SEVERAL.sub("", path.stem)) in exhibits.EXHIBITS or path.stem in of_figures)
+        and not _is_alone(one, name)
     ]
     said = [f"![{path.stem} on {one.label}]({_link(path)})" for path in drawn]
     said += [_folded(path, f"{path.stem} on {one.label}") for path in own]
