@@ -42,6 +42,11 @@ def test_gains_are_over_the_one_base_model_seed_by_seed():
         ["clip gain", 1, 8.0],
     ]
     assert len(found) == len(rows) + 2
+    published = metrics_of(rows).rename(columns={"value": "mean"})
+    published.attrs["note"] = "Published."
+    known = show.with_gains(published, "mean")
+    assert known[known.row == "clip gain"]["mean"].tolist() == [5.0, 8.0]
+    assert known.attrs == {"note": "Published."}
 
 
 def test_table_1_has_gains_the_rival_and_an_interval_where_a_claim_rests():

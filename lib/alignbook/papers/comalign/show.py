@@ -66,22 +66,25 @@ def long_form(found: dict[str, pd.DataFrame]) -> pd.DataFrame:
     )
 
 
-def with_gains(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Metrics of Table I or II with rows such as "clip gain": what ComAlign adds, seed by seed.
+def with_gains(metrics: pd.DataFrame, value: str = "value") -> pd.DataFrame:
+    """Metrics of Table I or II with rows such as "clip gain": what ComAlign adds, seed by seed; of a
+    summary (`value` "mean") that of the means.
 
     A base model is one run, of which every seed shows the same. A model of which either row was not
     made has no such row.
     """
     gains = [metrics]
     for base in BASES:
-        before = metrics[metrics.row == base].groupby(["exhibit", "column"])["value"].mean()
+        before = metrics[metrics.row == base].groupby(["exhibit", "column"])[value].mean()
         after = metrics[metrics.row == f"{base}+comalign"]
         after = after.join(before.rename("before"), on=["exhibit", "column"]).dropna(
             subset="before"
         )
-        gain = after.assign(row=f"{base} gain", value=after["value"] - after["before"])
+        gain = after.assign(row=f"{base} gain", **{value: after[value] - after["before"]})
         gains.append(gain.drop(columns="before"))
-    return pd.concat([each for each in gains if len(each)], ignore_index=True)
+    found = pd.concat([each for each in gains if len(each)], ignore_index=True)
+    found.attrs = metrics.attrs
+    return found
 
 
 def weight_lines(metrics: pd.DataFrame) -> pd.DataFrame:
