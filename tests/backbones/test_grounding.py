@@ -76,6 +76,7 @@ GATE = {  # in percent, and the domains that are asked; the last is three times 
 }
 # Notebook 03 names the miss: B's things are turned by up to 28 degrees, W's by 14.
 KNOWN = {("B", "bare noun finds its box")}
+FLOOR = 57.0  # below which it is no longer that miss: 58.2 are published
 
 
 def short_of_the_gate(found: dict) -> set[tuple[str, str]]:
@@ -99,6 +100,7 @@ def test_the_laptops_base_embeds_components():
     model, vocabulary = base.load(runs.stored(key))
     found = {d: grounding.components(model, vocabulary, book.dataset(d), "dev") for d in "AB"}
     assert short_of_the_gate(found) <= KNOWN
+    assert found["B"]["bare noun finds its box"] >= FLOOR
 
 
 def test_the_published_base_embeds_components():
@@ -112,6 +114,7 @@ def test_the_published_base_embeds_components():
     found = {row[0]: dict(zip(head[1:], map(float, row[1:]), strict=True)) for row in rows}
     assert found.keys() == {"A", "B"}
     assert short_of_the_gate(found) <= KNOWN
+    assert found["B"]["bare noun finds its box"] >= FLOOR
 
 
 def test_the_gate_by_hand():

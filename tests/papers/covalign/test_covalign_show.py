@@ -193,6 +193,8 @@ def test_spreads_have_a_dot_a_seed(tmp_path):
     dots = [c.get_offsets()[:, 0].tolist() for c in axis.collections if len(c.get_offsets()) == 3]
     assert dots == [pytest.approx([0.2, 0.21, 0.22])]
     assert figure.texts[0].get_text() == "Small dots: seeds. a note"
+    early = metrics.assign(learnt=np.where(metrics.row == "separate", "still learning", "learnt"))
+    assert show.spread_lines(early, rows).projection.tolist() == ["one map", "two maps †"]
 
 
 GRID = (2, 2)
@@ -211,6 +213,8 @@ def test_attention_inside_boxes_is_held_against_even_attention():
     assert found["inside (%)"].tolist() == [21.0, 14.0]
     assert found["times even"].tolist() == [3.0, 2.0]
     assert not len(show.inside_table(metrics[metrics.column == "spread"], rows))
+    idle = metrics.assign(learnt=np.where(metrics.row == "shared", "did not train", "learnt"))
+    assert show.inside_table(idle, rows).projection.tolist() == ["one ‡", "two"]
 
 
 @pytest.fixture

@@ -191,12 +191,14 @@ def even_spread(grid: tuple[int, int]) -> float:
 
 
 def spread_lines(metrics: pd.DataFrame, rows: tuple) -> pd.DataFrame:
-    """Spread of every arm: projection (its row among the triples), arm, mean, low, high, values."""
-    lines = []
+    """Spread of every arm: projection (its row among the triples, with the mark of what did not simply
+    learn), arm, mean, low, high, values.
+    """
+    lines, marks = [], tables.marks(metrics)
     for _, label, arm in rows:
         values = metrics[(metrics.row == arm) & (metrics.column == "spread")]["value"].to_list()
         if values:
-            lines.append((label, arm, *t_interval(values), values))
+            lines.append((label + marks.get(arm, ""), arm, *t_interval(values), values))
     return pd.DataFrame(lines, columns=["projection", "arm", "mean", "low", "high", "values"])
 
 
@@ -205,16 +207,17 @@ def inside_table(metrics: pd.DataFrame, rows: tuple) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame: projection, mean over seeds with its 95 % interval, seeds; "even", what attention
-    that is the same everywhere has in the boxes, and "times even". None without gold boxes.
+    DataFrame: projection with its mark, mean over seeds with its 95 % interval, seeds; "even", what
+    attention that is the same everywhere has in the boxes, and "times even". None without gold boxes.
     """
-    lines = []
+    lines, marks = [], tables.marks(metrics)
     for _, label, arm in rows:
         own = metrics[metrics.row == arm].set_index("column")["value"]
         if "inside" in own.index:
             values, even = np.atleast_1d(own["inside"]), float(np.mean(own["box"]))
             mean, low, high = t_interval(values)
-            lines.append((label, mean, low, high, len(values), even, mean / even))
+            name = label + marks.get(arm, "")
+            lines.append((name, mean, low, high, len(values), even, mean / even))
     columns = ["projection", "inside (%)", "low", "high", "seeds", "even (%)", "times even"]
     return pd.DataFrame(lines, columns=columns)
 
