@@ -104,17 +104,19 @@ def test_all_alike_is_said_without_a_list(results):
     assert told.endswith("1 claim, 1 alike.") and "Not alike" not in told
 
 
-def test_what_one_data_set_alone_decides_is_said(results):
+def test_what_one_data_set_decides_and_the_other_does_not_is_said(results):
     out = results(
         world_laptop={"a": "reproduced", "b": "undecided", "c": "contradicted"},
         flickr8k_laptop={"a": "undecided", "b": "undecided"},
     )
     told = beside.said(beside.table(book(out, "flickr8k")))
     assert told == (
-        "No claim is decided on both flickr8k, laptop and world, laptop. Decided on world, laptop alone: "
-        "a (reproduced; undecided on flickr8k, laptop), c (contradicted; not judged on flickr8k, laptop)."
+        "No claim is decided on both flickr8k, laptop and world, laptop. Decided on world, laptop and not "
+        "on flickr8k, laptop: a (reproduced; there undecided), c (contradicted; there not judged)."
     )
-    assert "Decided on world, laptop alone: a" in beside.said(beside.table(book(out)))
+    assert "Decided on world, laptop and not on flickr8k, laptop: a" in beside.said(
+        beside.table(book(out))
+    )
 
 
 def test_a_folder_of_another_name_has_its_own_verdicts(results):

@@ -72,7 +72,7 @@ def test_verdicts_are_counted_and_the_data_held_against_each_other(root):
     assert head == "| verdict | the synthetic world, laptop profile |"
     assert both == "Decided on some data: 1 of 3 claims that can be tested here."
     assert lines == ["| reproduced | 1 |", "| undecided | 1 |"]  # "not run" is no verdict
-    assert apart.endswith("world alone: chan-hard-coding (reproduced; not judged on Flickr8k).")
+    assert apart.endswith("and not on Flickr8k: chan-hard-coding (reproduced; there not judged).")
     found[1].claims = found[0].claims.replace("reproduced", "contradicted")
     found[1].contrasts = found[0].contrasts
     head, _, *lines, _, both, _, said = gallery._counted(found).splitlines()
@@ -106,7 +106,7 @@ def test_the_largest_profile_speaks_for_its_data(root):
         ("undecided", "it points the right way, but not counted; four times the steps move a − b"),
         (
             "undecided",
-            "it points the right way, but not counted; what is behind was still learning: a",
+            "it points the right way, but not counted; what may turn it was still learning: a",
         ),
     ):
         large.claims.loc[large.claims.claim == "chan-hard-coding", ["verdict", "why"]] = state, why

@@ -56,27 +56,30 @@ class Numbers:
         return seeds, np.round(np.broadcast_to(contrast.value(*sides), len(seeds)), 9)
 
     def longer(self, contrast: Contrast) -> tuple[float, dict[Term, int]]:
-        """The contrast's mean, on the scale of its tests, where each arm's control of four times the
-        steps stands for it; and the seeds of each. NaN where an arm has none, or they share no seed.
-        """
-        values = {
-            term: self.values.get(replace(term, row=term.row + learnt.LONGER), {})
-            for term in contrast.terms
-        }
-        seeds = sorted(set.intersection(*map(set, values.values()))) if values else []
-        told = {term: len(known) for term, known in values.items()}
-        if not seeds:
-            return np.nan, told
-        return float(np.mean(contrast.value(*_both_sides(contrast, seeds, values)))), told
+        """The contrast of the means of each arm's control of four times the steps, on the scale of its
+        tests; and the seeds of each. NaN where an arm has none, or one that did not train.
 
-    def catching_up(self, contrast: Contrast, above: bool) -> bool:
-        """Whether an arm was still learning that lowers a contrast's distance from its bound if it rises:
-        one of the second side where the contrast lies above the bound, otherwise one of the first.
+        Seeds are not paired: after so many steps one has little in common with itself.
+        """
+        controls = {term: replace(term, row=term.row + learnt.LONGER) for term in contrast.terms}
+        values = {term: self.values.get(each, {}) for term, each in controls.items()}
+        told = {term: len(known) for term, known in values.items()}
+        idle = learnt.DID_NOT_TRAIN in map(self.states.get, controls.values())
+        if idle or not all(told.values()) or not told:
+            return np.nan, told
+        means = {term: {0: float(np.mean([*known.values()]))} for term, known in values.items()}
+        return float(np.mean(contrast.value(*_both_sides(contrast, [0], means)))), told
+
+    def may_close(self, contrast: Contrast, above: bool) -> bool:
+        """Whether an arm was still learning that lessens a contrast's distance from its bound if it rises:
+        above the bound one with a negative weight, otherwise one with a positive. What is no recall may
+        go either way, whichever arm it is of.
         """
         if contrast.columns <= claims.MEASURED:
             return False
         weights = [*contrast.first.terms, *((term, -w) for term, w in contrast.second.terms)]
-        threats = [term for term, weight in weights if (weight < 0) == above]
+        either = contrast.unit in claims.UNITS.values()
+        threats = [t for t, weight in weights if either or (weight < 0 if above else weight > 0)]
         return any(self.states.get(term) == learnt.STILL_LEARNING for term in threats)
 
     def choice_variance(self, contrast: Contrast, seeds: list) -> float:
@@ -138,7 +141,8 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
     if (share := numbers.per_image(contrast, seeds)) is not None:
         query = statistics.image_bootstrap(share)
     longer, controls = numbers.longer(contrast)
-    early = bool(np.fmin(*path[-1][1:]) <= LEVEL) and _may_turn(contrast, numbers, mean, longer)
+    may_turn = _may_turn(contrast, numbers, mean, longer)
+    early = may_turn and bool(np.fmin(*path[-1][1:]) <= LEVEL)
     if early:
         path = [(n, _one(holds), _one(reversed_)) for n, holds, reversed_ in path]
     _, holds, reversed_ = path[-1]
@@ -161,6 +165,7 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
         "from_high": top - mean,
         "path": path,
         "early": early,
+        "may turn": may_turn,
         "longer": contrast.shown(longer),
         "controls": controls,
         "p_holds": holds,
@@ -179,8 +184,8 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
 def _may_turn(contrast: Contrast, numbers: Numbers, mean: float, longer: float) -> bool:
     """Whether more steps may carry a contrast to the other side of the one bound it has.
 
-    They may where the controls of four times the steps lie there, or where the arm that is behind was
-    still learning and no controls leave at least half of the distance.
+    They may where the controls of four times the steps lie there, or where an arm was still learning that
+    lessens the distance, and no controls leave at least half of it.
     """
     bottom, top = contrast.bounds()
     if not np.isinf(top):
@@ -188,7 +193,7 @@ def _may_turn(contrast: Contrast, numbers: Numbers, mean: float, longer: float) 
     here, there = mean - bottom, longer - bottom
     if not np.isnan(there) and (there > 0) != (here > 0):
         return True
-    return numbers.catching_up(contrast, here > 0) and not abs(there) >= abs(here) / 2
+    return numbers.may_close(contrast, here > 0) and not abs(there) >= abs(here) / 2
 
 
 def _one(p: float) -> float:
@@ -218,7 +223,7 @@ def foresee(claim: Claim, lines: list[dict], level: float) -> None:
     """
     to_hold, to_reverse = level / (len(lines) - claim.need + 1), level / claim.need
     for line in lines:
-        if line["early"] or not line["spread"] > 0 and not line["exact"]:
+        if line["may turn"] or not line["spread"] > 0 and not line["exact"]:
             continue  # seeds are not what it lacks, or nobody knows
         spent, choice = to_hold * looks.share(line["seeds"]), line["choice"]
         if np.isinf(line["from_high"]):

@@ -80,12 +80,15 @@ def _primary(claim: Claim, lines: list[dict], same: dict | None) -> tuple[Findin
     the level it passes on.
     """
     (line,) = lines
+    if line["early"]:
+        same = None  # what more steps may turn they may also take out of its band
     level = LEVEL * PRIMARY
     foresee(claim, lines, level)
     enough = needed(claim, lines)
     if same is not None:
         foresee(claim, [same], level)
-        enough = np.fmin(enough, same["needed"])
+        if is_right(same):  # beyond its band seeds show no more than that it lies there
+            enough = np.fmin(enough, same["needed"])
     side, took = "open", 0
     inside = [p for _, p, _ in same["path"]] if same is not None else [np.nan] * len(line["path"])
     for (seeds, holds, reversed_), within in zip(line["path"], inside):

@@ -22,6 +22,7 @@ from alignbook.evidence.families import PRIMARY, Family, Member
 from alignbook.evidence.looks import LOOKS
 
 __all__ = ["FUTILE", "LOOKS", "Standing", "standing"]
+MAY_TURN = "more steps may turn it"
 FUTILE = 0.2  # the probability of being decided, below which no more seeds are taken
 
 
@@ -78,37 +79,37 @@ def _family(family: Family, most: int) -> dict[str, Standing]:
     """Where the claims of a paper stand that can be judged."""
     found, share = family.findings()
     said, open_ = {}, [m for m in family.others() if not found[m.claim.id].took]
+    first = looks.following(1, most) if most > 1 else 0
     for member in family.members:
         own, seeds = found[member.claim.id], found[member.claim.id].seeds
         primary = member.claim.primary
         level = LEVEL * (PRIMARY if primary else share / max(len(open_), 1))
         if own.took:
             said[member.claim.id] = Standing(f"decided after {own.took} seeds")
-        elif any(line["early"] for line in member.lines):
-            said[member.claim.id] = _early(member, most)
+        elif few := _few(member, first):
+            said[member.claim.id] = Standing(MAY_TURN, first, few)
         elif seeds >= most:
             said[member.claim.id] = Standing(f"{seeds} seeds taken")
         elif not all(line["spread"] > 0 or line["exact"] for line in member.lines):
             said[member.claim.id] = Standing(own.why)
         elif (chance := likely(member, level, most)) < FUTILE:
             text = f"futile after {seeds} seeds: {most} would find it with {100 * chance:.0f} %"
-            said[member.claim.id] = Standing(text)
+            early = any(line["early"] for line in member.lines)
+            said[member.claim.id] = Standing(MAY_TURN if early else text)
         else:
             text, following = f"open after {seeds} seeds", looks.following(seeds, most)
             said[member.claim.id] = Standing(text, following, _arms(member.claim))
     return said
 
 
-def _early(member: Member, most: int) -> Standing:
-    """A claim with contrasts that more steps may turn: their controls, if any, take a first look."""
-    first = looks.following(1, most) if most > 1 else 0
-    few = {
+def _few(member: Member, first: int) -> frozenset[tuple[str, str]]:
+    """The controls of what more steps may turn that have fewer seeds than a first look takes."""
+    return frozenset(
         (term.exhibit, term.row + learnt.LONGER)
         for line in member.lines
         for term, seeds in line["controls"].items()
         if line["early"] and np.isfinite(line["longer"]) and seeds < first
-    }
-    return Standing("more steps may turn it", first if few else 0, frozenset(few))
+    )
 
 
 def _arms(claim: Claim) -> frozenset[tuple[str, str]]:
@@ -127,7 +128,7 @@ def likely(member: Member, level: float, most: int) -> float:
     holds = [_holding(line, level / (spare + 1), most) for line in lines]
     reversed_ = [_reversing(line, level / claim.need, most) for line in lines]
     best = [sorted(holds)[-claim.need], sorted(reversed_)[-spare - 1]]
-    if same is not None:
+    if same is not None and not lines[0]["early"]:
         best.append(_holding(same, level, most))
     return max(best)
 
@@ -135,6 +136,8 @@ def likely(member: Member, level: float, most: int) -> float:
 def _holding(line: dict, level: float, most: int) -> float:
     """Probability at best that the most seeds find a contrast in its range."""
     low, high, half = -line["from_low"], line["from_high"], line["half"]
+    if line["early"]:
+        return 0.0
     if np.isinf(high):
         return found_beyond(line, half - low, level, most) if half > low else 0.0
     return found_inside(line, float(np.clip((low + high) / 2, -half, half)), level, most)
@@ -143,4 +146,4 @@ def _holding(line: dict, level: float, most: int) -> float:
 def _reversing(line: dict, level: float, most: int) -> float:
     """Probability at best that the most seeds find a contrast beyond its range."""
     beyond = max(-line["from_low"], -line["from_high"]) + line["half"]
-    return found_beyond(line, beyond, level, most) if beyond > 0 else 0.0
+    return found_beyond(line, beyond, level, most) if beyond > 0 and not line["early"] else 0.0

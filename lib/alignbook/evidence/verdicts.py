@@ -15,8 +15,9 @@ its other claims that are judged together, at 1 % and what the primary passes on
 - undecided: otherwise, among them every claim whose arms do not differ.
 
 A claim that rests on an arm that did not train (see `learnt`) is "did not train"; one that rests on
-an arm which four times the steps raise by more than 5 % is undecided, and so is one for whose two
-sides dev chose settings that themselves move what is measured. None of them is in a family.
+an arm which four times the steps raise by more than 5 %, or on one that is trained alike, is undecided,
+and so is one for whose two sides dev chose settings that themselves move what is measured. None of
+them is in a family. A contrast that more steps may turn counts as if seeds said nothing (`contrasts`).
 Also "not run" (an arm, a second seed or a longer profile is missing), "not testable here", and "on
 paper only" for claims about the print itself.
 """
@@ -271,7 +272,7 @@ def _noted(claim: Claim, numbers: Numbers, found: Finding, lines: list[dict]) ->
     behind = [line["contrast"] for line in own if np.isnan(line["longer"])]
     early = _of_state(claim, numbers, learnt.STILL_LEARNING)
     said = f"; four times the steps move {', '.join(turned)}" * bool(turned)
-    said += f"; what is behind was still learning: {', '.join(behind)}" * bool(behind)
+    said += f"; what may turn it was still learning: {', '.join(behind)}" * bool(behind)
     lowered = _moved(claim, numbers, -1)
     said += f"; four times the steps lower {', '.join(lowered)}" * bool(lowered)
     said += f"; still learning: {', '.join(early)}" * bool(early)

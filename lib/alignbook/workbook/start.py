@@ -22,7 +22,10 @@ from alignbook.workbook.running import execute
 
 MAP = "00_start_here"
 SAID = (*verdicts.JUDGED, learnt.DID_NOT_TRAIN)  # verdicts that are counted
-EARLY = ("four times the steps move", "what is behind was still learning")  # no seeds decide these
+EARLY = (
+    "four times the steps move",
+    "what may turn it was still learning",
+)  # no seeds decide these
 DOUBTS = (*EARLY, "every seed gave the same", "not trained", "four times the steps")
 DOUBTS += ("still learning", "chosen at the edge", "dev chose other settings")
 PACKAGES = ("torch", "numpy", "open_clip_torch", "transformers", "timm", "spacy", "jupyterlab")

@@ -104,7 +104,21 @@ MUTANTS = {
     ],
     "test_learnt.py": [
         ("a band is turned", "    if not np.isinf(top):\n        return False\n", ""),
-        ("what is open is turned", "bool(np.fmin(*path[-1][1:]) <= LEVEL) and", ""),
+        (
+            "what is open is turned",
+            "may_turn and bool(np.fmin(*path[-1][1:]) <= LEVEL)",
+            "may_turn",
+        ),
+        (
+            "any column rises",
+            "either or (weight < 0 if above else weight > 0)",
+            "(weight < 0 if above else weight > 0)",
+        ),
+        (
+            "what did not train is a control",
+            "if idle or not all(told.values())",
+            "if not all(told.values())",
+        ),
         (
             "controls on the other side pass",
             "not np.isnan(there) and (there > 0)",
@@ -112,17 +126,17 @@ MUTANTS = {
         ),
         (
             "what is ahead may catch up",
-            "catching_up(contrast, here > 0)",
-            "catching_up(contrast, here < 0)",
+            "may_close(contrast, here > 0)",
+            "may_close(contrast, here < 0)",
         ),
         ("no control tells enough", "and not abs(there) >= abs(here) / 2", ""),
         ("any control tells enough", "and not abs(there) >= abs(here) / 2", "and np.isnan(there)"),
         ("both sides rise alike", "(term, -w) for term, w", "(term, w) for term, w"),
         ("times have to be learnt", "if contrast.columns <= claims.MEASURED:", "if False:"),
-        ("seeds would help", 'if line["early"] or not', "if not"),
+        ("seeds would help", 'if line["may turn"] or not', "if not"),
+        ("seeds would help what is open", 'if line["may turn"] or not', 'if line["early"] or not'),
         ("what is turned is decided", "np.isnan(p) else 1.0", "np.isnan(p) else p"),
-        ("a control of any seed", "intersection(*map(set, values", "union(*map(set, values"),
-        ("the arm for its control", "row=term.row + learnt.LONGER), {})", "row=term.row), {})"),
+        ("the arm for its control", "row=term.row + learnt.LONGER)", "row=term.row)"),
     ],
     "test_sequential.py": [
         ("a level is said and not used", "t_interval(values, level)", "t_interval(values)")

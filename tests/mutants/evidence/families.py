@@ -129,4 +129,12 @@ MUTANTS = {
         ("the last look decides", "        if took:\n            break\n", ""),
         ("what is left is not counted", "holm = min(1.0, holm / share)", "holm = min(1.0, holm)"),
     ],
+    "test_learnt.py": [
+        ("seeds that lead out of the band", "if is_right(same):", "if True:"),
+        (
+            "what may turn is no difference",
+            '    if line["early"]:\n        same = None',
+            "    if False:\n        same = None",
+        ),
+    ],
 }

@@ -5,7 +5,9 @@ MUTANTS = {
         ("targets: seeds for all", "chosen = verdicts.there(chosen, numbers)", "")
     ],
     "test_learnt.py": [
-        ("no control is asked for", "first if few else 0, frozenset(few)", "0, frozenset(few)"),
+        ("no control is asked for", "Standing(MAY_TURN, first, few)", "Standing(MAY_TURN)"),
+        ("what may turn goes on", '    if line["early"]:\n        return 0.0\n', ""),
+        ("the band of what may turn", ' and not lines[0]["early"]', ""),
         (
             "controls are asked for again",
             'line["early"] and np.isfinite(line["longer"]) and seeds < first',

@@ -84,8 +84,8 @@ def largest(found: list[Reference], claim: str) -> list[Reference]:
 def _learnt(one: Reference, claim: str) -> bool:
     """Whether a claim's arms had learnt enough to be asked."""
     (row,) = one.claims[one.claims.claim == claim].itertuples()
-    early = (verdicts.NOT_TRAINED, *start.EARLY)
-    return row.verdict != learnt.DID_NOT_TRAIN and not any(each in row.why for each in early)
+    early = any(each in row.why for each in (verdicts.NOT_TRAINED, *start.EARLY))
+    return row.verdict in beside.DECIDED or row.verdict != learnt.DID_NOT_TRAIN and not early
 
 
 def _told(one: Reference, claim: str) -> str:
@@ -101,18 +101,19 @@ def _against(one: Reference, claim: str, row, first) -> Iterator[str]:
     """What an undecided claim lacks, and what leaves a decided one in doubt; of both, what four times
     the steps and something simpler make of it.
     """
+    steps, lacks = longer(one, claim), start.lacks(row, first)
+    told = steps and not 0.5 <= _number(steps) / first.value <= 2
     if row.verdict in beside.DECIDED:
         if first.query_low < 0 < first.query_high:
             yield f"over test pictures {_interval(first.query_low, first.query_high)}"
         yield "an arm was still learning" * ("; still learning" in row.why)
         yield "a setting is at the edge of what was tried" * ("; chosen at the edge" in row.why)
-    elif not (lacks := start.lacks(row, first)).startswith(start.EARLY[0]):  # said below
+    elif not (told and lacks.startswith(start.EARLY[0])):  # which says the same
         yield lacks
     for _, line in again.read(one.folder).iterrows():
         if line.claim == claim and line["reading again"] != row.verdict:
             yield _rerun(one, claim)
-    steps = longer(one, claim)
-    if steps and not 0.5 <= _number(steps) / first.value <= 2:
+    if told:
         yield f"{steps} with four times the steps"
     simple = instead(one, claim)
     if simple and _number(simple) >= first.value:
@@ -199,13 +200,8 @@ def longer(one: Reference, claim: str) -> str:
     """A claim's difference between arms that were trained four times as long; "" where one was not, or
     did not train.
     """
-    contrast = one.asked(claim)
-    states = [
-        one.numbers.states.get(replace(term, row=term.row + learnt.LONGER))
-        for term in contrast.terms
-    ]
-    value, _ = one.numbers.longer(contrast)
-    return "" if np.isnan(value) or learnt.DID_NOT_TRAIN in states else _signed(value)
+    value, _ = one.numbers.longer(one.asked(claim))
+    return "" if np.isnan(value) else _signed(value)
 
 
 def instead(one: Reference, claim: str) -> str:

@@ -108,11 +108,11 @@ def together(known: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 def said(verdict: pd.DataFrame) -> str:
     """What a `table` comes to, in sentences: how many agree, each claim that does not, and what one of
-    two data sets alone decides.
+    two data sets decides and the other does not.
 
     >>> told = {"claim": ["a", "b"], "says": "", "world": "reproduced"}
     >>> said(pd.DataFrame(told | {"photographs": ["contradicted", "undecided"]})).split(". ")[1:]
-    ['Not alike: a (reproduced on world, contradicted on photographs)', 'Decided on world alone: b (reproduced; undecided on photographs).']
+    ['Not alike: a (reproduced on world, contradicted on photographs)', 'Decided on world and not on photographs: b (reproduced; there undecided).']
     """
     data = list(verdict.columns[2:])
     if len(data) < 2:
@@ -136,10 +136,10 @@ def _pair(verdict: pd.DataFrame, one: str, two: str) -> str:
     for here, there in ((one, two), (two, one)):
         alone = verdict[decided[here] & ~decided[there]]
         each = [
-            f"{line.claim} ({line[here]}; {_open(line[there])} on {there})"
+            f"{line.claim} ({line[here]}; there {_open(line[there])})"
             for _, line in alone.iterrows()
         ]
-        told += f" Decided on {here} alone: {', '.join(each)}." * bool(each)
+        told += f" Decided on {here} and not on {there}: {', '.join(each)}." * bool(each)
     return told
 
 

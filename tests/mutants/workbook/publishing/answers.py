@@ -7,11 +7,11 @@ MUTANTS = {
         ("what is open is told as decided", "if row.verdict in beside.DECIDED:", "if True:"),
         (
             "what more steps move is said twice",
-            "(lacks := start.lacks(row, first)).startswith(start.EARLY[0])",
-            "not (lacks := start.lacks(row, first))",
+            "elif not (told and lacks.startswith(start.EARLY[0])):",
+            "else:",
         ),
         ("every rerun", ' and line["reading again"] != row.verdict', ""),
-        ("every length of training", "if steps and not 0.5", "if steps or not 0.5"),
+        ("every length of training", "told = steps and not 0.5", "told = steps or not 0.5"),
         (
             "a flipped sign passes",
             "_number(steps) / first.value",
@@ -23,7 +23,6 @@ MUTANTS = {
             '" minus ".join(exhibits.SIDES',
             '" minus ".join(exhibits.SIDES[claim][::-1] or exhibits.SIDES',
         ),
-        ("what did not train counts", "or learnt.DID_NOT_TRAIN in states", "or False"),
         (
             "the other side is replaced",
             "first=with_row(asked.first))",
