@@ -118,6 +118,18 @@ def test_what_is_surely_alike_or_not_published_is_kept_too(both):
     )
 
 
+def test_what_was_kept_of_other_claims_stays(both):
+    """A rerun may come in parts; the new one speaks for what it measured."""
+    out, kept = both
+    first = again.keep(out, kept)
+    other = first.assign(claim="chan-hard-coding", where="there")
+    pd.concat([first.assign(where="old"), other]).to_csv(kept / again.FILE, index=False)
+    found = again.keep(out, kept)
+    assert found.claim.tolist() == ["chan-hard-coding", "gsl-against-ncr"]  # as papers come
+    assert found["where"].tolist() == ["there", first["where"][0]]
+    assert "Once more on there and Linux x86_64" in again.said(again.read(kept))
+
+
 def test_what_dev_could_not_tell_apart_is_in_the_doubt(both):
     out, kept = both
     folder(out, THERE | {("gsl-F1", "ncr-0.4"): [41.0, 42.5, 45.0]})

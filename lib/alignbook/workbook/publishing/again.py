@@ -36,6 +36,8 @@ APART = ["difference", "difference low", "difference high"]
 def keep(out: Path, published: Path) -> pd.DataFrame:
     """Write the primary contrasts of both folders to the published one; what was written.
 
+    Of claims that the folder from elsewhere has not measured, what was kept before stays.
+
     Parameters
     ----------
     out : the results folder from elsewhere; it need not be whole.
@@ -54,6 +56,11 @@ def keep(out: Path, published: Path) -> pd.DataFrame:
     found = table(out, published)
     if found.empty:
         raise ValueError(f"{out}: no primary contrast")
+    if (file := published / FILE).exists():
+        before = pd.read_csv(file)
+        both = pd.concat([before[~before.claim.isin(found.claim)], found])
+        order = {claim.id: place for place, claim in enumerate(_primary())}
+        found = both.sort_values("claim", key=lambda ids: ids.map(order), ignore_index=True)
     durable.write(published / FILE, found.to_csv(index=False, float_format="%.6g"))
     return found
 
@@ -174,7 +181,7 @@ def said(found: pd.DataFrame) -> str:
     new = found[found.reading.isna()].claim
     alone = f" Only there: {', '.join(new)}." if len(new) else ""
     return (
-        f"Once more on {found['where'].iloc[0]}: {alike.sum()} of {len(both)} primary contrasts read "
+        f"Once more on {' and '.join(found['where'].unique())}: {alike.sum()} of {len(both)} primary contrasts read "
         f"alike.{apart} {chance.sum()} of {len(both)} differ by no more than chance (95 %).{beyond}{alone}"
     )
 

@@ -2,6 +2,12 @@
 
 MUTANTS = {
     "test_again.py": [
+        (
+            "what was kept goes",
+            "pd.concat([before[~before.claim.isin(found.claim)], found])",
+            "found",
+        ),
+        ("what was kept stays beside", "before[~before.claim.isin(found.claim)]", "before"),
         ("the other way round", "[1] for each in numbers]", "[1] for each in numbers[::-1]]"),
         ("one spread for both", "equal_var=False", "equal_var=True"),
         ("every claim counts", "in claims.load() if claim.primary]", "in claims.load()]"),
