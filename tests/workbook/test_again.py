@@ -1,5 +1,6 @@
 """The primary contrasts once more: which are kept, how far they lie apart, and what is said of them."""
 
+import gzip
 import json
 
 import numpy as np
@@ -119,8 +120,11 @@ def test_what_is_surely_alike_or_not_published_is_kept_too(both):
 
 
 def test_what_was_kept_of_other_claims_stays(both):
-    """A rerun may come in parts; the new one speaks for what it measured."""
+    """A rerun may come in parts; the new one speaks for what it measured. Published runs are packed."""
     out, kept = both
+    plain = kept / "runs.csv"
+    (kept / "runs.csv.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    plain.unlink()
     first = again.keep(out, kept)
     other = first.assign(claim="chan-hard-coding", where="there")
     pd.concat([first.assign(where="old"), other]).to_csv(kept / again.FILE, index=False)

@@ -21,7 +21,7 @@ from alignbook.evidence.families import NO_DIFFERENCE
 from alignbook.evidence.learnt import DID_NOT_TRAIN
 from alignbook.store import durable
 from alignbook.workbook import folders
-from alignbook.workbook.publishing import judged
+from alignbook.workbook.publishing import judged, parts
 
 FILE = "again.csv"
 WHOLE = (NO_DIFFERENCE, DID_NOT_TRAIN)  # what a contrast reads as if its claim does, not by itself
@@ -49,10 +49,8 @@ def keep(out: Path, published: Path) -> pd.DataFrame:
     """
     for folder, verdict in ((published, ("claims", "contrasts")), (out, ())):
         for name in (*verdict, "metrics", "runs"):
-            if not (folder / f"{name}.csv").is_file():
-                raise ValueError(
-                    f"{folder / f'{name}.csv'}: not there; expected numbers of the primary claims"
-                )
+            if not (file := parts.table(folder, name)).is_file():
+                raise ValueError(f"{file}: not there; expected numbers of the primary claims")
     found = table(out, published)
     if found.empty:
         raise ValueError(f"{out}: no primary contrast")
