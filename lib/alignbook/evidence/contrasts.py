@@ -122,8 +122,8 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
 
     The interval is that of all seeds. p is the least over the looks, each at its share of the level
     (`looks`); `path` has both sides' p after each. What the choice on dev adds is in all of them.
-    If seeds would decide a contrast and its arms may not have learnt enough for it (`_may_turn`), its
-    p is 1. If all seeds count the same, it is 0 (`COUNTED`).
+    If seeds would decide what more steps may turn (`_may_turn`), its p is 1; if all seeds count the
+    same, 0 (`COUNTED`).
     """
     if not all(term in numbers.values for term in contrast.terms):
         return None
@@ -135,15 +135,13 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
     choice = numbers.choice_variance(contrast, seeds)
     mean, low, high = statistics.t_interval(values, level, choice)
     exact = contrast.columns <= COUNTED and np.ptp(values) == 0 < len(values) - 1
-    test = _exactly if exact else partial(_sides, choice=choice)
-    path = looks.spend(values, partial(test, bottom=bottom, top=top))
-    query = (np.nan, np.nan)
-    if (share := numbers.per_image(contrast, seeds)) is not None:
-        query = statistics.image_bootstrap(share)
+    test = partial(_exactly if exact else partial(_sides, choice=choice), bottom=bottom, top=top)
+    path = looks.spend(values, test)
+    share = numbers.per_image(contrast, seeds)
+    query = (np.nan, np.nan) if share is None else statistics.image_bootstrap(share)
     longer, controls = numbers.longer(contrast)
     may_turn = _may_turn(contrast, numbers, mean, longer)
-    early = may_turn and bool(np.fmin(*path[-1][1:]) <= LEVEL)
-    if early:
+    if early := may_turn and bool(np.fmin(*path[-1][1:]) <= LEVEL):
         path = [(n, _one(holds), _one(reversed_)) for n, holds, reversed_ in path]
     _, holds, reversed_ = path[-1]
     spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
