@@ -69,8 +69,7 @@ def test_the_explorer_opens_on_photographs_of_ones_own(workbook_copy, realdata, 
         settled(page)
         explorer.scroll_into_view_if_needed()
         menu = page.get_by_label(re.compile("^data set"))
-        if menu.count():
-            assert menu.locator("option:checked").text_content() == "my photographs"
+        assert menu.locator("option:checked").text_content() == "my photographs"
 
         typed, words = page.locator(".ab-caption"), page.locator(".ab-word")
         typed.fill("a brown dog on the grass")

@@ -132,15 +132,15 @@ def _noted(table: pd.DataFrame, note: str) -> str:
 
 
 def with_legend(rows: pd.Series, note: str) -> str:
-    """A note, and what the marks after its table's rows mean.
+    """A note, and what the marks after its table's rows mean, unless it says so already.
 
-    >>> with_legend(pd.Series(["a ‡", "b"]), "One seed.")
-    'One seed. ‡ did not train.'
+    >>> said = with_legend(pd.Series(["a ‡", "b"]), "One seed.")
+    >>> said, with_legend(pd.Series(["a ‡", "b"]), said) == said
+    ('One seed. ‡ did not train.', True)
     """
     told = "".join(rows.astype(str))
-    return " ".join(
-        [note, *(f"{mark.strip()} {state}." for state, mark in MARKS.items() if mark in told)]
-    ).strip()
+    meant = [f"{mark.strip()} {state}." for state, mark in MARKS.items() if mark in told]
+    return " ".join([note, *(each for each in meant if each not in note)]).strip()
 
 
 def plain(table: pd.DataFrame, caption: str = "", note: str = "", decimals: int | dict = 1):
