@@ -1,6 +1,7 @@
 """Base models: what a cell shows, how pixels are cut, which token is read."""
 
 import copy
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -341,6 +342,8 @@ def test_caption_loss_is_the_mean_over_words_and_end_tokens(coca):
             terms.append(-logits.log_softmax(0)[tokens[i, k + 1]])
     ours = model.caption_loss(regions, ids, lengths).item()
     assert len(terms) == 7 and ours == pytest.approx((sum(terms) / 7).item(), abs=1e-5)
+    level = model.caption_loss(regions, ids, lengths, times=0.0).item()
+    assert level == pytest.approx(math.log(logits.shape[0]), rel=1e-6)  # of equal logits
 
 
 def test_coca_learns_to_write_two_captions(coca):

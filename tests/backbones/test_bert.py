@@ -1,6 +1,7 @@
 """BERT: word pieces of the training captions, masked language modelling, the encoder, folders."""
 
 import json
+import math
 import pickle
 import shutil
 from dataclasses import replace
@@ -462,6 +463,7 @@ def test_masked_words_are_learnt_from_their_context(whole):
     unigram = inner.bincount().max().item() / len(inner)
     assert unigram < 0.1 and metrics["dev MLM accuracy"] > 0.4
     assert 0 < metrics["dev MLM loss"] < 1.3
+    assert metrics["trivial loss"] == pytest.approx(math.log(metrics["word pieces"]), abs=1e-6)
 
 
 def test_pretraining_begins_with_random_weights_and_leaves_the_encoder(tmp_path):

@@ -1,5 +1,6 @@
 """Gold crops and their phrases, of which base models learn what components look like."""
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -160,6 +161,11 @@ def test_an_eighth_of_a_batch_are_crops_with_their_phrase(monkeypatch):
     assert sorted(shown[:14] + [each - 200 for each in shown[14:]]) == list(range(16))
     assert drawn["words"] == [f"w{i}" for i in shown[:14]]
     assert len(drawn["cells"]) == 16 and torch.isfinite(loss)
+    # Of equal scores, by hand: 14 pictures and captions, both ways; a crop among two, and each of its
+    # phrases beside the other crop's two; which of two attributes a cell has.
+    whole, cut = math.log(14), (math.log(2) + math.log(3)) / 2
+    expected = whole + lessons.config.crop_weight * cut + math.log(2)
+    assert lessons.trivial_at(0).item() == pytest.approx(expected, rel=1e-6)
 
 
 def test_photographs_have_no_crops():

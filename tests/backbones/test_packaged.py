@@ -1,5 +1,6 @@
 """The towers that come as packages, what they leave of a data set, and what is learnt on top."""
 
+import math
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -241,6 +242,7 @@ def test_an_interrupted_reading_goes_on(dataset, tmp_path, monkeypatch):
 def test_the_base_model_is_what_its_files_say(dataset, made):
     model, pieces = base.load(made.base)
     assert made.base.metrics["test RSUM"] > 0 and made.base.has("dev")
+    assert made.base.metrics["trivial loss"] == pytest.approx(math.log(6), abs=1e-6)  # of six pairs
     images, captions = locked.wholes(made.seen, made.read)
     with torch.inference_mode():
         kept = model.maps(images[:3], captions[:4])

@@ -282,7 +282,8 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
 
     descent = training.Descent(optimizer, schedule, steps, clip=1.0)
     label = f"base {config.recipe}"
-    outcome = training.fit(model, descent, lessons.loss_at, folder, label, dev_at)
+    asked = dict(dev_at=dev_at, trivial_at=lessons.trivial_at)
+    outcome = training.fit(model, descent, lessons.loss_at, folder, label, **asked)
     return training.save(model, outcome, folder) | recalls(model, vocabulary, dataset)
 
 
@@ -325,8 +326,14 @@ class Lessons:
             self.swap_ids, _ = vocabulary.encode(swaps)
             self.can_swap = torch.tensor([bool(swap) for swap in swaps])
 
-    def loss_at(self, step: int) -> torch.Tensor:
-        """The loss of a step's batch, a scalar."""
+    def trivial_at(self, step: int) -> torch.Tensor:
+        """The loss of a step's batch if all scores were equal: cosines, and the logits of words and
+        of the cells' attributes.
+        """
+        return self.loss_at(step, times=0.0)
+
+    def loss_at(self, step: int, times: float = 1.0) -> torch.Tensor:
+        """The loss of a step's batch, a scalar; every score counts so many `times`."""
         model, device = self.model, next(self.model.parameters()).device
         images, captions = self._drawn(step)
         whole = len(images) - int(self.config.crops * len(images))
@@ -339,6 +346,7 @@ class Lessons:
         seen = self.lengths[captions]
         words = self.ids[captions, : int(seen.max())].to(device)
         image, text, regions = model.encode(pixels.to(device), words, seen.to(device))
+        image = times * image  # of length 1 before: all cosines are products with these
         negatives = None
         if self.config.hard_negatives:
             which = captions[self.can_swap[captions]]
@@ -352,13 +360,13 @@ class Lessons:
             cut_loss = clip_loss(image[whole:], phrases, model.scale(), true=true)
             loss = loss + self.config.crop_weight * cut_loss
         if self.config.caption_weight:
-            caption = model.caption_loss(regions[:whole], words, seen.to(device))
+            caption = model.caption_loss(regions[:whole], words, seen.to(device), times)
             loss = loss + self.config.caption_weight * caption
         for i, (attribute, labels) in enumerate(self.labels.items()):
             target = labels[images]
             if cut:
                 target = torch.cat([target, torch.from_numpy(cut.cells[:, i])])
-            found = F.cross_entropy(model.heads[attribute](regions), target.to(device))
+            found = F.cross_entropy(times * model.heads[attribute](regions), target.to(device))
             loss = loss + found / len(self.labels)
         return loss
 

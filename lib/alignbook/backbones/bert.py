@@ -6,6 +6,7 @@ can be had, a small one is pretrained here by masked language modelling over wor
 own is a folder, or a name under data/weights (`Pretrained`); nothing is ever downloaded.
 """
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -139,6 +140,9 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     model = BertForMaskedLM(architecture(config, len(pieces))).to(device)
     size = min(config.batch, len(ids))
 
+    def trivial_at(step):  # of equal logits
+        return math.log(len(pieces))
+
     def loss_at(step):
         rows, _ = training.pairs_in_batch(len(ids), size, 1, seed, step)
         seen, rng = lengths[rows], np.random.default_rng([seed, 5, step])
@@ -151,7 +155,8 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     )
     schedule = training.warmup_cosine(optimizer, config.steps)
     descent = training.Descent(optimizer, schedule, config.steps, clip=1.0)
-    outcome = training.fit(model, descent, loss_at, folder, f"BERT, seed {seed}")
+    label = f"BERT, seed {seed}"
+    outcome = training.fit(model, descent, loss_at, folder, label, trivial_at=trivial_at)
     metrics = training.save(model.bert, outcome, folder) | {"word pieces": len(pieces)}
     ids, lengths = pieces.encode(dataset.captions_of("dev"))
     rng, found = np.random.default_rng([seed, 6]), []

@@ -6,6 +6,7 @@ a caption the mean of its word pieces. The loss is CLIP's, with one caption an i
 """
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -133,6 +134,9 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     size = min(config.batch, len(rows))
     steps = config.epochs * (len(rows) // size)
 
+    def trivial_at(step):  # of equal cosines, both ways
+        return math.log(size)
+
     def loss_at(step):
         chosen, said = pairs(dataset, size, seed, step)
         return base.clip_loss(
@@ -155,7 +159,8 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
         return evaluated("dev", some).rsum
 
     descent = training.Descent(optimizer, schedule, steps, clip=1.0)
-    outcome = training.fit(maps, descent, loss_at, folder, f"base {NAME}", dev_at)
+    asked = dict(dev_at=dev_at, trivial_at=trivial_at)
+    outcome = training.fit(maps, descent, loss_at, folder, f"base {NAME}", **asked)
     vocabulary = Vocabulary.build(dataset.captions_of("train"), config.min_count)
     (folder / WORDS).write_text(json.dumps(vocabulary.words))
     np.save(folder / VECTORS, spoken_alone(vocabulary.words, device))

@@ -158,10 +158,12 @@ class WorldCoCa(WorldCLIP):
         """What comes next: region map `(B, 128, h, w)`, tokens `(B, T)` → `(B, T, words)`."""
         return self.decoder(regions.flatten(2).transpose(1, 2), self._states(tokens))
 
-    def caption_loss(self, regions, ids, lengths) -> torch.Tensor:
-        """Cross-entropy of each word and of the end token, given all before it → scalar."""
+    def caption_loss(self, regions, ids, lengths, times: float = 1.0) -> torch.Tensor:
+        """Cross-entropy of each word and of the end token, given all before it → scalar; every logit
+        counts so many `times`.
+        """
         tokens = self.tokens(ids, lengths)[:, : int(lengths.max()) + 2]
-        logits = self.caption_logits(regions, tokens[:, :-1])
+        logits = times * self.caption_logits(regions, tokens[:, :-1])
         return F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=PAD)
 
     @torch.inference_mode()

@@ -461,7 +461,7 @@ class Network(nn.Module):
     def __init__(self):
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(()))
-        self.modes, self.encoded = [], 0
+        self.modes, self.encoded, self.read = [], 0, []
 
     def encode_images(self, raw):
         self.modes.append((self.training, torch.is_grad_enabled()))
@@ -470,6 +470,7 @@ class Network(nn.Module):
 
     def encode_captions(self, ids, lengths):
         assert ids.shape[1] == lengths.max() and ((ids > 0).sum(1) == lengths).all()
+        self.read.append((len(ids), self.training, torch.is_grad_enabled()))
         return Encoded(ids[:, :1].float(), ids[:, :1].float(), ids[:, :1], lengths)
 
     def similarity(self, images, captions):
@@ -538,6 +539,7 @@ def test_a_division_encodes_a_picture_once_and_sees_what_a_glance_sees():
         for ours, expected in zip(seen, data.glance(Network(), chosen), strict=True):
             assert torch.equal(ours, expected)
     assert network.encoded == 4 and network.training  # four pictures have eight captions
+    assert network.read == [(9, False, False)]  # three batches together, the last filled up
     some = replace(data, index=data.index[2:6], ids=data.ids[2:6], lengths=data.lengths[2:6])
     network = Network()
     assert {tuple(seen.image_ids.tolist()) for _, seen in some.looks(network, 4, 0, 0)} <= set(
@@ -892,7 +894,7 @@ def test_a_bank_holds_the_judges_clean_pairs_as_the_network_sees_them(inputs, tm
         bank = step.bank(step.rows())
         banks.append((step.number, noisy_pairs.Bank(*(each.clone() for each in bank))))
         if len(banks) < 3:  # of the epoch's first step: the networks are as they were divided
-            seen = step.pairs.pooled(step.network, bank.rows.numpy(), 4)
+            seen = step.pairs.pooled(step.network, bank.rows.numpy())
             close(torch.stack(bank[:2]), seen)
             assert step.network.training
         assert (bank.own == (bank.rows == torch.from_numpy(step.rows())[:, None])).all()

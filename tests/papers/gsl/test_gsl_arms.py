@@ -290,7 +290,7 @@ def test_a_division_says_which_pairs_are_anchors(monkeypatch, tmp_path, division
         noisy=wrong,
         index=index,
         glance=lambda network, rows: rows,
-        pooled=lambda network, rows, batch: torch.zeros(2, len(rows), 4),
+        pooled=lambda network, rows: torch.zeros(2, len(rows), 4),
     )
     banks = []
     monkeypatch.setattr(

@@ -226,7 +226,7 @@ SMOKE = dict(
     probes="none",
 )
 LAPTOP = SMOKE | dict(
-    comalign_images=2000, comalign_steps=1000, comalign_batch=64, comalign_trials=2
+    comalign_images=2000, comalign_steps=1000, comalign_batch=64, comalign_trials=3
 )
 # As many passes over more images: of all of them a thousand steps are too few for heads to learn.
 OVERNIGHT = LAPTOP | dict(comalign_images=3000, comalign_batch=96)

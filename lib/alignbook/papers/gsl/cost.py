@@ -138,7 +138,7 @@ class Bench:
         """Network k's bank of half of some pairs, those that a network holds for the cleanest."""
         likely = (-self.pair.posterior[judge, : len(pairs)]).argsort().numpy()
         clean = np.sort(likely[: max(1, len(pairs) // 2)])
-        coteaching.fill_bank(self.pair, k, pairs, clean, self.config.batch)
+        coteaching.fill_bank(self.pair, k, pairs, clean)
 
     def warm_up(self, k: int, i: int) -> torch.Tensor:
         """The loss of a step of the warm-up."""

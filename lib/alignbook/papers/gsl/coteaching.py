@@ -240,10 +240,10 @@ class _Problems:
             warnings.warn(f"{place}: {problem}", stacklevel=2)
 
 
-def fill_bank(pair: Pair, k: int, pairs: Pairs, clean: np.ndarray, batch: int) -> None:
+def fill_bank(pair: Pair, k: int, pairs: Pairs, clean: np.ndarray) -> None:
     """Keep what network k makes of clean pairs now, of as many as its bank has room for."""
     rows = spread(clean, pair.bank_rows.shape[1])
-    pair.keep(k, rows, pairs.pooled(pair.networks[k], rows, batch))
+    pair.keep(k, rows, pairs.pooled(pair.networks[k], rows))
 
 
 class Lessons:
@@ -310,7 +310,7 @@ class Lessons:
             self.pair.posterior[k] = torch.as_tensor(p, dtype=torch.float32)
             self.problems.add(f"epoch {epoch + 1}, network {'AB'[k]}", problem)
         for k in range(2) if self.method.bank(config) else ():
-            fill_bank(self.pair, k, self.pairs, self.parts(epoch, self.judge(k))[0], config.batch)
+            fill_bank(self.pair, k, self.pairs, self.parts(epoch, self.judge(k))[0])
 
     def judge(self, k: int) -> int:
         """Whose division network k trains on."""

@@ -1,5 +1,6 @@
 """Pairs of images and captions under noise: what a network sees of them, and the losses of pairs."""
 
+import contextlib
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from alignbook.errors import DataError
 from alignbook.papers.gsl import noise
 from alignbook.store.runs import Stored
 
-IMAGES = 100  # encoded at a time, or compared with all captions
+IMAGES = 100  # or captions encoded at a time; images compared with all captions
 
 
 class Look(NamedTuple):
@@ -97,12 +98,12 @@ class Pairs:
         """The truth, which no method but a bound may use: `(N,) bool`."""
         return noise.mismatched(self.index, self.each)
 
-    def look(self, network: nn.Module, chosen: np.ndarray, images: Encoded | None = None) -> Look:
-        """What a network makes of the pairs `chosen` `(B,) int64`; of their `images`, if it has
-        encoded these.
+    def look(self, network: nn.Module, chosen: np.ndarray, images=None, captions=None) -> Look:
+        """What a network makes of the pairs `chosen` `(B,) int64`; of their `images` and `captions`,
+        each `Encoded`, if it has encoded these.
         """
         regions = self.pictures(network, self.index[chosen]) if images is None else images
-        words = self.captions(network, chosen)
+        words = self.captions(network, chosen) if captions is None else captions
         which = torch.from_numpy(self.index[chosen]).to(regions.pooled.device)
 
         def scores_of(some):
@@ -123,43 +124,34 @@ class Pairs:
         ids = self.ids[chosen, : int(lengths.max())]
         return network.encode_captions(ids.to(next(network.parameters()).device), lengths)
 
-    @torch.no_grad()
-    def pooled(self, network: nn.Module, chosen: np.ndarray, batch: int) -> torch.Tensor:
+    def pooled(self, network: nn.Module, chosen: np.ndarray) -> torch.Tensor:
         """Pooled vectors of images and captions of the pairs `chosen`, `(2, M, d)`, as `glance` has
-        them, without a score; a `batch` at a time.
+        them, without a score.
         """
-        was, parts = network.training, []
-        network.eval()
-        for start in range(0, len(chosen), batch):
-            some = chosen[start : start + batch]
-            both = self.pictures(network, self.index[some]), self.captions(network, some)
-            parts.append(torch.stack([each.pooled for each in both]))
-        network.train(was)
+        parts = []
+        with glancing(network):
+            for start in range(0, len(chosen), IMAGES):
+                some = chosen[start : start + IMAGES]
+                both = self.pictures(network, self.index[some]), self.captions(network, some)
+                parts.append(torch.stack([each.pooled for each in both]))
         return torch.cat(parts, dim=1)
 
-    @torch.no_grad()
-    def glance(self, network: nn.Module, chosen: np.ndarray, images: Encoded | None = None) -> Look:
+    def glance(self, network: nn.Module, chosen: np.ndarray, images=None, captions=None) -> Look:
         """As `look`, without gradient and dropout, batch normalisation by running statistics."""
-        was = network.training
-        network.eval()
-        found = self.look(network, chosen, images)
-        network.train(was)
-        return found
+        with glancing(network):
+            return self.look(network, chosen, images, captions)
 
-    @torch.no_grad()
     def every_picture(self, network: nn.Module) -> tuple[Encoded, np.ndarray]:
         """The images that have a pair, as `glance` encodes them, and which of them each pair has.
 
         Each is encoded once, though it has several captions.
         """
         used, place = np.unique(self.index, return_inverse=True)
-        was = network.training
-        network.eval()
-        parts = [
-            self.pictures(network, used[start : start + IMAGES])
-            for start in range(0, len(used), IMAGES)
-        ]
-        network.train(was)
+        with glancing(network):
+            parts = [
+                self.pictures(network, used[start : start + IMAGES])
+                for start in range(0, len(used), IMAGES)
+            ]
         return Encoded.joined(parts), place
 
     def looks(self, network: nn.Module, batch: int, seed: int, epoch: int) -> Iterator:
@@ -170,9 +162,28 @@ class Pairs:
         order = training.epoch_order(len(self), seed, epoch).numpy()
         batch = min(batch, len(self))
         images, place = self.every_picture(network)
-        for start in range(0, len(self), batch):
-            chosen = np.concatenate((order, order))[start : start + batch]
-            yield chosen, self.glance(network, chosen, images.rows(place[chosen]))
+        drawn = np.resize(order, -(-len(self) // batch) * batch)
+        together = (
+            max(1, IMAGES // batch) * batch
+        )  # captions of several batches, of which each is one
+        for start in range(0, len(drawn), together):
+            some = drawn[start : start + together]
+            with glancing(network):
+                words = self.captions(network, some)
+            for first in range(0, len(some), batch):
+                chosen = some[first : first + batch]
+                own = images.rows(place[chosen]), words.rows(slice(first, first + batch))
+                yield chosen, self.glance(network, chosen, *own)
+
+
+@contextlib.contextmanager
+def glancing(network: nn.Module):
+    """In evaluation mode and without gradient; afterwards the network is as it was."""
+    was = network.training
+    network.eval()
+    with torch.no_grad():
+        yield
+    network.train(was)
 
 
 def pool(pairs: Pairs, truth: bool) -> np.ndarray:

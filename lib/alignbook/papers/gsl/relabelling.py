@@ -63,7 +63,7 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     for k, network in enumerate(networks.to(device)):
         judge = 1 - k if trained.split == "peer" else k
         clean = ~pairs.noisy if config.division == "true" else posterior[judge] > trained.delta
-        bank = bank_of(pairs, network, clean, config, trained.batch)
+        bank = bank_of(pairs, network, clean, config)
         for rows, count in batches(clean, trained.batch):
             look, own = pairs.glance(network, rows), bank and bank.of(rows)
             labels[k, rows] = labels_of(look, count, config, own).cpu()
@@ -105,13 +105,13 @@ def batches(clean: np.ndarray, size: int):
 
 
 def bank_of(
-    pairs: noisy_pairs.Pairs, network, clean: np.ndarray, config: Config, batch: int
+    pairs: noisy_pairs.Pairs, network, clean: np.ndarray, config: Config
 ) -> noisy_pairs.Bank | None:
     """The clean pairs as training keeps them, None where anchors are of the mini-batch."""
     rows = noisy_pairs.spread(np.flatnonzero(clean), model.BANK)
     if config.anchors != "bank" or not len(rows):
         return None
-    return noisy_pairs.Bank(*pairs.pooled(network, rows, batch), torch.from_numpy(rows))
+    return noisy_pairs.Bank(*pairs.pooled(network, rows), torch.from_numpy(rows))
 
 
 def labels_of(

@@ -13,21 +13,33 @@ MUTANTS = {
             "which = torch.from_numpy(self.index[chosen])",
             "which = torch.from_numpy(chosen)",
         ),
-        ("glance: with dropout", "        network.eval()\n        found", "        found"),
+        ("glance: with dropout", "    network.eval()\n    with", "    with"),
         (
             "glance: leaves evaluation mode on",
-            "        network.train(was)\n        return found",
-            "        return found",
+            "        yield\n    network.train(was)",
+            "        yield",
+        ),
+        ("glance: with gradient", "    with torch.no_grad():\n        yield", "    yield"),
+        (
+            "pooled: in the mode of training",
+            "        with glancing(network):\n            for start",
+            "        if True:\n            for start",
         ),
         (
-            "looks: a last batch of few",
-            "np.concatenate((order, order))[start : start + batch]",
-            "order[start : start + batch]",
+            "looks: captions of the batch before",
+            "words.rows(slice(first, first + batch))",
+            "words.rows(slice(max(0, first - batch), max(0, first - batch) + batch))",
         ),
+        (
+            "looks: captions with dropout",
+            "            with glancing(network):\n                words",
+            "            if True:\n                words",
+        ),
+        ("looks: a last batch of few", "np.resize(order, -(-len(self) // batch) * batch)", "order"),
         (
             "looks: without the last pairs",
-            "range(0, len(self), batch)",
-            "range(0, len(self) - batch + 1, batch)",
+            "-(-len(self) // batch) * batch",
+            "len(self) // batch * batch",
         ),
         (
             "looks: pictures of other pairs",
@@ -41,8 +53,8 @@ MUTANTS = {
         ),
         (
             "looks: pictures with dropout",
-            "        network.eval()\n        parts = [",
-            "        parts = [",
+            "        with glancing(network):\n            parts = [",
+            "        if True:\n            parts = [",
         ),
         (
             "looks: one order for all epochs",
@@ -75,11 +87,6 @@ MUTANTS = {
         ),
         ("contrast: without the pair itself", "    other_pair.fill_diagonal_(False)\n", ""),
         ("trivial: scores as they are", "scores=self.scores.roll(1, 1)", "scores=self.scores"),
-        (
-            "bank: with dropout",
-            "parts = network.training, []\n        network.eval()",
-            "parts = network.training, []",
-        ),
         ("frame: one noise for all seeds", "config.noise, config.noise_seed)", "config.noise, 0)"),
         # An epoch's steps.
         (

@@ -183,7 +183,8 @@ def train(tasks, config: Config, seed: int, dataset, folder: Path, device: str):
     batch = min(config.batch, len(rows))
     per_epoch = len(rows) // batch
     steps = config.epochs * per_epoch
-    optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=0.01)
+    decay = dict(lr=config.learning_rate, weight_decay=0.01, fused=True)
+    optimizer = torch.optim.AdamW(model.parameters(), **decay)
     schedule = training.warmup_cosine(optimizer, steps)
 
     def loss_at(step):
