@@ -113,6 +113,7 @@ def run_of(
     inputs=(),
     config=None,
     asked=(),
+    module="matchers",
 ):
     arrays = {"loss": np.full(20, last), "dev": np.array(dev)}
     return SimpleNamespace(
@@ -120,7 +121,7 @@ def run_of(
         array=arrays.__getitem__,
         has=arrays.__contains__,
         config=config or {},
-        record={"inputs": list(inputs), "asked": list(asked)},
+        record={"inputs": list(inputs), "asked": list(asked), "module": module},
     )
 
 
@@ -145,6 +146,18 @@ def test_what_measures_another_run_is_as_that_has_learnt(monkeypatch):
     assert learnt.of_run(measured) == learnt.DID_NOT_TRAIN
     monkeypatch.setattr(learnt, "is_stored", lambda key: False)
     assert learnt.of_run(measured) == learnt.LEARNT
+
+
+@pytest.mark.parametrize(
+    "second, state", [("matchers", learnt.DID_NOT_TRAIN), ("bases", learnt.LEARNT)]
+)
+def test_of_what_averages_two_runs_the_one_that_learnt_least_speaks(monkeypatch, second, state):
+    """But not the base model that both started from."""
+    own, other = run_of(), run_of(last=3.9, module=second)
+    averaged = SimpleNamespace(has=lambda name: False, record={"inputs": ["a", "b"]})
+    monkeypatch.setattr(learnt, "is_stored", lambda key: True)
+    monkeypatch.setattr(learnt, "stored", {"a": own, "b": other}.__getitem__)
+    assert learnt.of_run(averaged) == state and learnt.trained(averaged) is own
 
 
 def test_a_row_of_several_seeds():
@@ -208,6 +221,14 @@ def test_no_claim_rests_on_what_more_steps_would_raise(longer, raised, lowered):
     said = "chan-T3 cross-attention by 6 %"
     assert (why == f"not trained: four times the steps raise {said}") == raised
     assert (f"; four times the steps lower {said}" in why) == lowered
+
+
+@pytest.mark.parametrize("state", [learnt.DID_NOT_TRAIN, learnt.STILL_LEARNING])
+def test_a_control_that_did_not_train_is_named(state):
+    """It raises nothing; the verdict is that of the seeds."""
+    verdict, why = judged([*LINES, ("chan-T3", "cross-attention-long", "RSUM", 0, 250.0, state)])
+    said = "; with four times the steps did not train: cross-attention-long"
+    assert verdict == "reproduced" and why.endswith(said) == (state == learnt.DID_NOT_TRAIN)
 
 
 def test_more_steps_are_held_against_the_mean_over_seeds():

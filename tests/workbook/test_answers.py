@@ -130,9 +130,11 @@ def test_pictures_count_where_they_leave_open_what_seeds_decide(one, verdict, hi
 
 
 def test_a_decided_claim_names_what_leaves_it_in_doubt(one):
-    why = "it holds; still learning: a; chosen at the edge of what was tried: b"
+    why = "it holds; with four times the steps did not train: a-long; still learning: a"
+    why += "; chosen at the edge of what was tried: b"
     told = answers.in_sentences([one(why=why)])
-    assert "(an arm was still learning; a setting is at the edge of what was tried; −7.0" in told
+    said = "an arm was still learning; a control of four times the steps did not train"
+    assert f"({said}; a setting is at the edge of what was tried; −7.0" in told
 
 
 @pytest.mark.parametrize(

@@ -251,8 +251,14 @@ def test_runs_of_other_code_are_counted(root):
     codes = [code_hash("alignbook.papers.chan.model")[:16], "of before", "of before"]
     pd.DataFrame({"run": list("abb"), "code": codes}).to_csv(one.folder / "runs.csv", index=False)
     assert gallery._made(one).endswith("; 1 of 2 runs are of other code than this version's")
+    marks = f"{gallery.BEGIN}\n{gallery.END}"
+    said = (
+        "Earlier versions of the code computed what is said on the synthetic world, laptop profile."
+    )
+    assert said in gallery.with_answers(marks, [one])
     pd.DataFrame({"run": ["a"], "code": codes[:1]}).to_csv(one.folder / "runs.csv", index=False)
     assert gallery._made(one).endswith("chan_steps = 5")
+    assert "Earlier" not in gallery.with_answers(marks, [one])
 
 
 def test_of_a_data_set_the_largest_profile_is_the_last(root):

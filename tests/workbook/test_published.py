@@ -184,7 +184,7 @@ def test_what_may_not_be_published_leaves_what_was_there(out, tmp_path, monkeypa
     refused("MB with what else is published")
     monkeypatch.undo()
     (out / "tables/chan-T3.md").write_text(
-        "Reference: published, laptop, or else overnight profile."
+        "Reference: published, laptop profile, or else overnight profile (1,000 test images)."
     )
     refused("chan-T3.md shows the reference that this would replace; remove")
     (out / "tables/chan-T3.md").write_text("Reference: published, overnight profile.")
@@ -406,7 +406,12 @@ def test_the_reference_of_an_exhibit_is_that_of_its_profile(tmp_path, monkeypatc
     assert numbers("laptop") == [1.0, 4.0] and numbers("smoke") == [3.0, 4.0]
     book.profile.name = "laptop"
     found = published.numbers(book, "chan-T3")
-    assert found.attrs["note"] == "Reference: published, laptop, or else overnight profile."
+    assert found.attrs["note"] == "Reference: published, laptop profile, or else overnight profile."
+    protocols = ("world test, 1000 images x 5 captions, ties", "world B test, 400 images x 5")
+    told = pd.DataFrame({"exhibit": ["chan-T3", "chan-T1"], "protocol": protocols})
+    told.to_csv(tmp_path / "world-overnight/metrics.csv", index=False)
+    found = published.numbers(book, "chan-T3")  # another exhibit's test set is no matter
+    assert found.attrs["note"].endswith(", or else overnight profile (1,000 test images).")
     table = tables.beside_paper(
         pd.DataFrame(columns=["row", "column", "mean", "low", "high", "seeds"]),
         pd.DataFrame(columns=["group", "row", "column", "value", "mark"]),

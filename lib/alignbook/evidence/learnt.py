@@ -9,7 +9,7 @@ import numpy as np
 
 from alignbook.store.runs import Run, is_stored, stored
 
-DID_NOT_TRAIN, STILL_LEARNING, LEARNT = "did not train", "still learning", "learnt"
+ORDER = LEARNT, STILL_LEARNING, DID_NOT_TRAIN = "learnt", "still learning", "did not train"
 SHARE = 0.9  # of the trivial loss, above which nothing was learnt, unless dev tells otherwise:
 # times what dev had before the first step. A loss of hardest negatives stands near its trivial level
 # wherever several captions fit a picture, however well the rest is ranked.
@@ -107,10 +107,14 @@ def of_run(run: Run) -> str:
 
 
 def measured(run: Run) -> tuple[float, float, float, float]:
-    """`share`, `gain`, `rise` and `kept` of what a run trained, NaN where nothing was."""
-    own = trained(run)
-    if own is None:
-        return (float("nan"),) * 4
+    """`share`, `gain`, `rise` and `kept` of what a run trained, NaN where nothing was; of several parts
+    those of the one that learnt least.
+    """
+    found = map(_numbers, parts(run))
+    return max(found, key=lambda each: ORDER.index(state(*each)), default=(float("nan"),) * 4)
+
+
+def _numbers(own: Run) -> tuple[float, float, float, float]:
     trivial, dev = own.metrics.get("trivial loss", float("nan")), own.array("dev")
     return share(own.array("loss"), trivial), gain(dev), rise(whole_dev(own)), kept(dev)
 
@@ -122,11 +126,21 @@ def whole_dev(run: Run) -> np.ndarray:
 
 
 def trained(run: Run) -> Run | None:
-    """The run that was trained: what is shown may be what another run measured of it."""
+    """The run that was trained: what is shown may be what another run measured of it. Of several
+    parts the first.
+    """
+    return next(iter(parts(run)), None)
+
+
+def parts(run: Run) -> list[Run]:
+    """The runs that were trained for what is shown: itself, or what it measured. A mean of matchers
+    has several, which one module trained; other inputs were there before.
+    """
     if run.has("loss"):
-        return run
+        return [run]
     found = [stored(key) for key in run.record["inputs"] if is_stored(key)]
-    return next((each for each in found if each.has("loss")), None)
+    found = [each for each in found if each.has("loss")]
+    return [each for each in found if each.record["module"] == found[0].record["module"]]
 
 
 def best(candidates: Sequence, trials: Sequence[Sequence[Run]]):

@@ -37,6 +37,7 @@ from alignbook.store import progress
 NOT_RUN, NOT_TESTABLE = "not run", "not testable here"
 FEW_SEEDS = "at least two seeds in common are needed"
 NOT_TRAINED = "not trained: four times the steps raise"
+IDLE = "; with four times the steps did not train:"
 VERDICTS = (
     "reproduced",
     "trend only",
@@ -258,8 +259,9 @@ def _of_state(claim: Claim, numbers: Numbers, state: str) -> list[str]:
 
 
 def _noted(claim: Claim, numbers: Numbers, found: Finding, lines: list[dict]) -> Finding:
-    """A finding, and in its reason what four times the steps turn or lower, and the rows that were
-    still learning or chosen at a grid's edge; none of it if the claim is about time and memory only.
+    """A finding, and in its reason what four times the steps turn or lower, which such control did not
+    train, and the rows that were still learning or chosen at a grid's edge; none of it if the claim is
+    about time and memory only.
     """
     if found.verdict not in JUDGED or claim.measured:
         return found
@@ -271,8 +273,11 @@ def _noted(claim: Claim, numbers: Numbers, found: Finding, lines: list[dict]) ->
     ]
     behind = [line["contrast"] for line in own if np.isnan(line["longer"])]
     early = _of_state(claim, numbers, learnt.STILL_LEARNING)
+    controls = [c for each in claim.contrasts for c in numbers.controls(each).values()]
+    idle = [c for c in controls if numbers.states.get(c) == learnt.DID_NOT_TRAIN]
     said = f"; four times the steps move {', '.join(turned)}" * bool(turned)
     said += f"; what may turn it was still learning: {', '.join(behind)}" * bool(behind)
+    said += f"{IDLE} {', '.join(dict.fromkeys(c.row for c in idle))}" * bool(idle)
     lowered = _moved(claim, numbers, -1)
     said += f"; four times the steps lower {', '.join(lowered)}" * bool(lowered)
     said += f"; still learning: {', '.join(early)}" * bool(early)

@@ -159,8 +159,9 @@ def dots(
 
     Parameters
     ----------
-    lines : label, mean, low, high, values (one a seed), paper, and perhaps the published reference;
-        top to bottom. What is NaN is left out; a line without any number is a heading.
+    lines : label, mean, low, high, values (one a seed), paper, and perhaps the published reference,
+        of which `attrs["note"]` tells; top to bottom. What is NaN is left out; a line without any number
+        is a heading.
     beyond : labels of lines, such as controls at chance, that do not set the axis: where one lies
         outside it, an arrow says its value.
     paper_label : what the paper's values are, if that is something else than `label` says.
@@ -180,7 +181,8 @@ def dots(
     )
     note = "Small dots: seeds. " * bool(len(seeds)) + note
     if "reference" in lines:
-        note = f"Diamonds: the published reference. {note}"
+        told = lines.attrs.get("note") or "Reference."
+        note = f"Diamonds: {told[0].lower()}{told[1:]} {note}"
     figure, left, right = _beside_the_paper(
         ours, lines.assign(name=lines.label), (8.6, 1.3), 1.25, note, label, "{:.1f}"
     )

@@ -85,7 +85,7 @@ def dot_lines(
     """One column of every line of a table for `figures.dots`, with a heading above each group:
     its name, or `heading` where it has none. The print's stars follow labels, and so do the marks
     of what did not train or was still learning. Rows that nobody has a number for are left out.
-    `reference` is that of `tables.beside_paper`.
+    `reference` is that of `tables.beside_paper`; its note becomes that of the lines.
     """
     means = {}
     if reference is not None:
@@ -108,7 +108,10 @@ def dot_lines(
         lines.append((label + star + mark, *interval, values, *others))
     columns = ["label", "mean", "low", "high", "values", "paper", "reference"]
     found = pd.DataFrame(lines, columns=columns)
-    return found if means else found.drop(columns="reference")
+    if not means:
+        return found.drop(columns="reference")
+    found.attrs["note"] = reference.attrs.get("note", "")
+    return found
 
 
 def with_the_rest(printed: pd.DataFrame, rows: tuple) -> tuple:

@@ -27,7 +27,8 @@ EARLY = (
     "what may turn it was still learning",
 )  # no seeds decide these
 DOUBTS = (*EARLY, "every seed gave the same", "not trained", "four times the steps")
-DOUBTS += ("still learning", "chosen at the edge", "dev chose other settings")
+DOUBTS += ("with four times the steps did not train", "still learning", "chosen at the edge")
+DOUBTS += ("dev chose other settings",)
 PACKAGES = ("torch", "numpy", "open_clip_torch", "transformers", "timm", "spacy", "jupyterlab")
 
 

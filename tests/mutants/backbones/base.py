@@ -53,6 +53,16 @@ MUTANTS = {
         ("captions of other images", "both * each + torch", "both + torch"),
     ],
     "test_crops.py": [
+        (
+            "trivial: pictures are told apart",
+            "        image = times * image",
+            "        image = 1 * image",
+        ),
+        (
+            "trivial: cells are told apart",
+            "F.cross_entropy(times * model.heads",
+            "F.cross_entropy(model.heads",
+        ),
         ("crops: what is true is a negative", "masked_fill(true & ~own, -torch.inf)", "clone()"),
         ("crops: against whole pictures", "clip_loss(image[:whole], text", "clip_loss(image, text"),
     ],

@@ -2,6 +2,7 @@
 
 MUTANTS = {
     "test_packaged.py": [
+        ("trivial: both ways added", "return math.log(size)", "return 2 * math.log(size)"),
         (
             "captions of the first images",
             "return rows[images], rows[images] * each + captions % each",

@@ -2,6 +2,11 @@
 
 MUTANTS = {
     "test_base.py": [
+        (
+            "trivial: words are foretold",
+            "logits = times * self.caption_logits(",
+            "logits = self.caption_logits(",
+        ),
         ("texts: in the order of their length", "[order.argsort()]", ""),
         ("pixels from 0 to 2", "/ 127.5 - 1", "/ 127.5"),
         ("height and width exchanged", "transpose(0, 3, 1, 2)", "transpose(0, 3, 2, 1)"),

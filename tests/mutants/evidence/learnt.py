@@ -15,6 +15,16 @@ MUTANTS = {
             "early[-1, 1]) / early[-1, 1]",
         ),
         ("learnt: half the steps are early", "0.8 * dev[-1, 0]", "0.5 * dev[-1, 0]"),
+        (
+            "learnt: of two parts the first speaks",
+            "key=lambda each: ORDER.index(state(*each))",
+            "key=lambda each: 0",
+        ),
+        (
+            "learnt: a base model is a part",
+            'each.record["module"] == found[0].record["module"]',
+            "True",
+        ),
         ("learnt: at the bound", "loss_share > SHARE", "loss_share >= SHARE"),
         ("learnt: a rise to little", " or not dev[-1, 1] > LITTLE", ""),
         ("learnt: a rise is no matter", " and not dev_rise > RISE", ""),

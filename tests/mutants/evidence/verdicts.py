@@ -2,6 +2,16 @@
 
 MUTANTS = {
     "test_learnt.py": [
+        (
+            "a control that did not train is not told",
+            "if numbers.states.get(c) == learnt.DID_NOT_TRAIN]",
+            "if False]",
+        ),
+        (
+            "whichever control is said not to have trained",
+            "if numbers.states.get(c) == learnt.DID_NOT_TRAIN]",
+            "if c in numbers.states]",
+        ),
         ("idle arms decide", "if idle := _of_state(", "if idle := [] and _of_state("),
         (
             "arms that more steps raise decide",

@@ -128,10 +128,14 @@ def test_regions_stand_in_the_order_of_their_number():
     assert table.spread[1:].isna().all()
     assert table["i2t R@1"].tolist()[1] == 21.0
     assert table.notes[:2].tolist() == [72.7, 78.5] and table.notes[2:].isna().all()
-    reference = pd.DataFrame([("regions-8", "RSUM", 101.0)], columns=["row", "column", "mean"])
+    known = [("regions-8", "RSUM", 101.0), ("regions-4", "i2t R@1", 6.0)]
+    reference = pd.DataFrame(known, columns=["row", "column", "mean"])
+    reference.attrs["note"] = "Published."
     state = np.where(metrics.row == "regions-16", "did not train", "learnt")
     table = show.region_table(metrics.assign(learnt=state), reference)
-    assert table.reference.fillna(0).tolist() == [0, 101.0, 0, 0]
+    assert table["RSUM reference"].fillna(0).tolist() == [0, 101.0, 0, 0]
+    assert table["R@1 reference"].fillna(0).tolist() == [6.0, 0, 0, 0]
+    assert table.attrs["note"] == "Published."
     assert table.mark.tolist() == ["", "", "", " ‡"]
 
 

@@ -165,15 +165,21 @@ def region_lines(metrics: pd.DataFrame) -> pd.DataFrame:
 
 def region_table(metrics: pd.DataFrame, reference: pd.DataFrame | None = None) -> pd.DataFrame:
     """`region_lines` with R@1 image to text beside the notes', the spread of a region, and the share
-    of patches that its mask keeps; and RSUM's `reference`, see `tables.with_reference`.
+    of patches that its mask keeps; and what the `reference` has of both, see `tables.with_reference`.
     """
     found = region_lines(metrics).drop(columns="method")
     for column in ("i2t R@1", "spread", "patches kept"):
         own = metrics[metrics.column == column].groupby("row")["value"].mean()
         found[column] = [own.get(f"regions-{n}", np.nan) for n in found["N_q"]]
     notes = {4: FOUR_REGIONS, 8: NOTED["the whole method"][0]}
-    found.insert(list(found).index("i2t R@1") + 1, "notes", found["N_q"].map(notes))
-    return tables.with_reference(found, [f"regions-{n}" for n in found["N_q"]], reference)
+    arms, after = [f"regions-{n}" for n in found["N_q"]], list(found).index("i2t R@1") + 1
+    of_recall = tables.with_reference(found, arms, reference, "i2t R@1")
+    if reference is not None:
+        found.insert(after, "R@1 reference", of_recall["reference"])
+    found.insert(after, "notes", found["N_q"].map(notes))
+    return tables.with_reference(found, arms, reference).rename(
+        columns={"reference": "RSUM reference"}
+    )
 
 
 # --- Figure 5: spread ----------------------------------------------------------------------------

@@ -175,8 +175,7 @@ EXHIBITS = {
         "40_gsl",
         _arms(
             *SWITCHES,
-            soon=("gsl",),
-            photographed=("noisy-out",),
+            soon=("gsl", "noisy-out"),
             one=SWITCHES,
             aside=tuple(SWITCHES)[1:],
         ),

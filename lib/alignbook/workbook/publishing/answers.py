@@ -107,6 +107,7 @@ def _against(one: Reference, claim: str, row, first) -> Iterator[str]:
         if first.query_low < 0 < first.query_high:
             yield f"over test pictures {_interval(first.query_low, first.query_high)}"
         yield "an arm was still learning" * ("; still learning" in row.why)
+        yield "a control of four times the steps did not train" * (verdicts.IDLE in row.why)
         yield "a setting is at the edge of what was tried" * ("; chosen at the edge" in row.why)
     elif not (told and lacks.startswith(start.EARLY[0])):  # which says the same
         yield lacks

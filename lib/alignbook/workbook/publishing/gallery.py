@@ -23,7 +23,7 @@ from alignbook.store import durable
 from alignbook.store.fingerprint import code_hash, trains
 from alignbook.workbook import exhibits, start
 from alignbook.workbook.publishing import again, answers, beside, parts
-from alignbook.workbook.publishing.reference_results import Reference, references, table
+from alignbook.workbook.publishing.reference_results import Reference, references, table, test_sets
 
 PAGE = "docs/gallery.md"
 MADE = "<!-- made by ./run_all.sh publish -->"
@@ -53,6 +53,8 @@ def with_answers(readme: str, found: list[Reference]) -> str:
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
     more = f"Every claim with its reservations, every table and figure: [the gallery]({PAGE})."
+    if earlier := [f"on {one.label}" for one in found if _of_other_code(one)]:
+        more += f" Earlier versions of the code computed what is said {'; '.join(earlier)}."
     return f"{before}{BEGIN}\n{answers.in_sentences(found)}\n\n{more}\n{END}{after}"
 
 
@@ -172,12 +174,8 @@ def _levels(found: list[Reference]) -> str:
 
 
 def _test_set(one: Reference, exhibit: str) -> str:
-    """How many pictures of which data an exhibit's arms are tested on.
-
-    The protocol of a recall begins with them: "world B test, 400 images x 5 captions".
-    """
-    protocols = one.metrics[one.metrics.exhibit == exhibit].protocol.drop_duplicates()
-    told = protocols.str.extract(r"^(.+) test, (\d+) images").dropna().to_numpy()
+    """How many pictures of which data an exhibit's arms are tested on."""
+    told = test_sets(one.metrics[one.metrics.exhibit == exhibit].protocol)
     some = dict.fromkeys(f"{int(count):,} of {WHOLE.get(data, data)}" for data, count in told)
     return f"*{', '.join(some)}*" if some else "–"
 

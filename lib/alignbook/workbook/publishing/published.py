@@ -30,7 +30,7 @@ from alignbook.workbook.publishing import (
     kept_parts,
     parts,
 )
-from alignbook.workbook.publishing.reference_results import REFERENCE
+from alignbook.workbook.publishing.reference_results import REFERENCE, test_sets
 from alignbook.workbook.running.lent import MEASURED
 
 NUMBERS = ("metrics", "summary", "timings", "runs")  # CSV files of a folder
@@ -45,7 +45,7 @@ def numbers(book, exhibit: str) -> pd.DataFrame | None:
     """summary.csv of the published results on a workbook's data, one exhibit of it: each number from
     the first folder that has it (`beside.published`). None where there are none.
 
-    `attrs["note"]` says which profiles they are of.
+    `attrs["note"]` says which profiles they are of, and among how many images recalls are measured there.
     """
     found, profiles = [], []
     for folder in beside.published(book.kind, book.profile.name, REFERENCE):
@@ -54,12 +54,22 @@ def numbers(book, exhibit: str) -> pd.DataFrame | None:
         there = pd.concat(found)[compared.ROW].apply(tuple, axis=1) if found else []
         if len(new := known[~known[compared.ROW].apply(tuple, axis=1).isin(there)]):
             found.append(new)
-            profiles.append(folder.name.rpartition("-")[2])
+            profile, images = folder.name.rpartition("-")[2], _images(folder, exhibit)
+            profiles.append(f"{profile} profile" + f" ({images} test images)" * bool(images))
     if not found:
         return None
     together = pd.concat(found, ignore_index=True)
-    together.attrs["note"] = f"Reference: published, {', or else '.join(profiles)} profile."
+    together.attrs["note"] = f"Reference: published, {', or else '.join(profiles)}."
     return together
+
+
+def _images(folder: Path, exhibit: str) -> str:
+    """Among how many images an exhibit's recalls are measured, as in "1,000"; "" where none are."""
+    if not (file := folder / "metrics.csv").exists():
+        return ""
+    told = pd.read_csv(file, usecols=["exhibit", "protocol"])
+    counts = [int(count) for _, count in test_sets(told[told.exhibit == exhibit].protocol)]
+    return " or ".join(f"{count:,}" for count in sorted({*counts}))
 
 
 def verdicts(book) -> dict[str, str]:

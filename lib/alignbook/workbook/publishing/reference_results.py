@@ -99,3 +99,13 @@ def table(head: list[str], rows: list[list[str]]) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", r"\|")
+
+
+def test_sets(protocols: pd.Series) -> list[tuple[str, str]]:
+    """Which data recalls are measured on, and among how many images, as their protocols begin.
+
+    >>> test_sets(pd.Series(["world B test, 400 images x 5 captions", "training pairs"]))
+    [('world B', '400')]
+    """
+    told = protocols.drop_duplicates().astype(str).str.extract(r"^(.+) test, (\d+) images")
+    return [*told.dropna().drop_duplicates().itertuples(index=False, name=None)]

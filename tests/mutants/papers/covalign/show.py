@@ -2,6 +2,7 @@
 
 MUTANTS = {
     "test_covalign_show.py": [
+        ("the reference's sum for its recall", 'reference, "i2t R@1")', "reference)"),
         ("differences: the other way", "wide[row] - wide[other]", "wide[other] - wide[row]"),
         (
             "differences: of means",

@@ -2,6 +2,11 @@
 
 MUTANTS = {
     "test_answers.py": [
+        (
+            "an idle control is no matter",
+            '"a control of four times the steps did not train" * (verdicts.IDLE in row.why)',
+            '""',
+        ),
         ("every claim's rerun", "        if line.claim == claim:", "        if True:"),
         ("pictures beside every answer", "if first.query_low < 0 < first.query_high:", "if True:"),
         ("what is open is told as decided", "if row.verdict in beside.DECIDED:", "if True:"),

@@ -3,6 +3,11 @@
 MUTANTS = {
     "test_published.py": [
         (
+            "other exhibits' test sets",
+            "test_sets(told[told.exhibit == exhibit].protocol)",
+            "test_sets(told.protocol)",
+        ),
+        (
             "the longer profile's verdict first",
             "dict(zip(said.claim, said.verdict)) | found",
             "found | dict(zip(said.claim, said.verdict))",

@@ -2,6 +2,7 @@
 
 MUTANTS = {
     "test_gallery.py": [
+        ("no test set", 'str.extract(r"^(.+) test,', 'str.extract(r"^(.+) dev,'),
         (
             "the surest contrast",
             "ascending=against, na_position",
