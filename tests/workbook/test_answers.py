@@ -130,7 +130,7 @@ def test_pictures_count_where_they_leave_open_what_seeds_decide(one, verdict, hi
 
 
 def test_a_decided_claim_names_what_leaves_it_in_doubt(one):
-    why = "it holds; with four times the steps did not train: a-long; still learning: a"
+    why = "it holds; the control of four times the steps did not train: a-long; still learning: a"
     why += "; chosen at the edge of what was tried: b"
     told = answers.in_sentences([one(why=why)])
     said = "an arm was still learning; a control of four times the steps did not train"

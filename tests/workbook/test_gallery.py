@@ -252,9 +252,7 @@ def test_runs_of_other_code_are_counted(root):
     pd.DataFrame({"run": list("abb"), "code": codes}).to_csv(one.folder / "runs.csv", index=False)
     assert gallery._made(one).endswith("; 1 of 2 runs are of other code than this version's")
     marks = f"{gallery.BEGIN}\n{gallery.END}"
-    said = (
-        "Earlier versions of the code computed what is said on the synthetic world, laptop profile."
-    )
+    said = "computed some of what is said on the synthetic world, laptop profile."
     assert said in gallery.with_answers(marks, [one])
     pd.DataFrame({"run": ["a"], "code": codes[:1]}).to_csv(one.folder / "runs.csv", index=False)
     assert gallery._made(one).endswith("chan_steps = 5")

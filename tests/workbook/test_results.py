@@ -102,7 +102,9 @@ def test_the_reference_is_drawn_as_diamonds():
     found = diamonds[np.isfinite(diamonds[:, 0])]
     assert [7.5, -2.0] in found.tolist() and set(found[:, 0]) == {7.5}
     assert "reference" not in run_tables.dot_lines(*given)
-    assert "Diamonds: reference. Small dots: seeds. note" in figures.describe(left.figure)
+    assert "Diamonds: the published reference. Small dots: seeds. note" in figures.describe(
+        left.figure
+    )
     told = PUBLISHED.copy()
     told.attrs["note"] = "Reference: of 9 images."
     figure = figures.dots(run_tables.dot_lines(*given, reference=told), "title", "note")

@@ -55,17 +55,13 @@ class Numbers:
         # Equal digits are equal: 433.4 - 418.6 and 333.4 - 318.6 differ in the 14th place only.
         return seeds, np.round(np.broadcast_to(contrast.value(*sides), len(seeds)), 9)
 
-    def controls(self, contrast: Contrast) -> dict[Term, Term]:
-        """A contrast's terms, and those of the arms of their names with four times the steps."""
-        return {term: replace(term, row=term.row + learnt.LONGER) for term in contrast.terms}
-
     def longer(self, contrast: Contrast) -> tuple[float, dict[Term, int]]:
         """The contrast of the means of each arm's control of four times the steps, on the scale of its
         tests; and the seeds of each. NaN where an arm has none, or one that did not train.
 
         Seeds are not paired: after so many steps one has little in common with itself.
         """
-        controls = self.controls(contrast)
+        controls = {term: replace(term, row=term.row + learnt.LONGER) for term in contrast.terms}
         values = {term: self.values.get(each, {}) for term, each in controls.items()}
         told = {term: len(known) for term, known in values.items()}
         idle = learnt.DID_NOT_TRAIN in map(self.states.get, controls.values())

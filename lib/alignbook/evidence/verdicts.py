@@ -37,7 +37,7 @@ from alignbook.store import progress
 NOT_RUN, NOT_TESTABLE = "not run", "not testable here"
 FEW_SEEDS = "at least two seeds in common are needed"
 NOT_TRAINED = "not trained: four times the steps raise"
-IDLE = "; with four times the steps did not train:"
+IDLE = "; the control of four times the steps did not train:"
 VERDICTS = (
     "reproduced",
     "trend only",
@@ -273,11 +273,10 @@ def _noted(claim: Claim, numbers: Numbers, found: Finding, lines: list[dict]) ->
     ]
     behind = [line["contrast"] for line in own if np.isnan(line["longer"])]
     early = _of_state(claim, numbers, learnt.STILL_LEARNING)
-    controls = [c for each in claim.contrasts for c in numbers.controls(each).values()]
-    idle = [c for c in controls if numbers.states.get(c) == learnt.DID_NOT_TRAIN]
+    idle = _idle(claim, numbers)
     said = f"; four times the steps move {', '.join(turned)}" * bool(turned)
     said += f"; what may turn it was still learning: {', '.join(behind)}" * bool(behind)
-    said += f"{IDLE} {', '.join(dict.fromkeys(c.row for c in idle))}" * bool(idle)
+    said += f"{IDLE} {', '.join(idle)}" * bool(idle)
     lowered = _moved(claim, numbers, -1)
     said += f"; four times the steps lower {', '.join(lowered)}" * bool(lowered)
     said += f"; still learning: {', '.join(early)}" * bool(early)
@@ -286,6 +285,16 @@ def _noted(claim: Claim, numbers: Numbers, found: Finding, lines: list[dict]) ->
     edges = [f"{arm[1]} ({', '.join(numbers.edges[arm])})" for arm in arms if arm in numbers.edges]
     said += f"; chosen at the edge of what was tried: {', '.join(edges)}" * bool(edges)
     return found._replace(why=found.why + said)
+
+
+def _idle(claim: Claim, numbers: Numbers) -> list[str]:
+    """The controls of four times the steps, of a claim's arms or of what is trained alike, that did not
+    train.
+    """
+    arms = {(term.exhibit, term.row) for each in claim.contrasts for term in each.terms}
+    controls = {(exhibit, row + learnt.LONGER) for exhibit, row in arms | {*claim.trained_as}}
+    idle = (term for term, state in numbers.states.items() if state == learnt.DID_NOT_TRAIN)
+    return [*dict.fromkeys(term.row for term in idle if (term.exhibit, term.row) in controls)]
 
 
 def _shown(line: dict, name: str) -> str:
@@ -343,8 +352,9 @@ def _controls(claim: Claim, numbers: Numbers):
         target = term.target
         whole = replace(term, column=f"{target} RSUM".strip())
         whole = whole if whole in numbers.values else term
-        longer = numbers.values.get(replace(whole, row=whole.row + learnt.LONGER), {})
-        if longer:
+        control = replace(whole, row=whole.row + learnt.LONGER)
+        longer = numbers.values.get(control, {})
+        if longer and numbers.states.get(control) != learnt.DID_NOT_TRAIN:
             yield term, target, *(np.array([*v.values()]) for v in (numbers.values[whole], longer))
 
 

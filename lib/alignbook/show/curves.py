@@ -81,7 +81,7 @@ def table(arms: pd.DataFrame) -> pd.DataFrame:
         run = learnt.trained(runs.stored(row.key))
         if run is None or not len(run.array("loss")):
             continue
-        state = learnt.of_run(run)
+        state = learnt.of_run(runs.stored(row.key))
         for kind, points in of_run(run).items():
             points = points if kind == "dev" else blocks(points)
             if kind in ("share", "dev"):

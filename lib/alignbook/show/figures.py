@@ -181,7 +181,7 @@ def dots(
     )
     note = "Small dots: seeds. " * bool(len(seeds)) + note
     if "reference" in lines:
-        told = lines.attrs.get("note") or "Reference."
+        told = lines.attrs.get("note") or "The published reference."
         note = f"Diamonds: {told[0].lower()}{told[1:]} {note}"
     figure, left, right = _beside_the_paper(
         ours, lines.assign(name=lines.label), (8.6, 1.3), 1.25, note, label, "{:.1f}"

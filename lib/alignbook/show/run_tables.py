@@ -60,7 +60,7 @@ def effort_table(arms: pd.DataFrame) -> pd.DataFrame:
                 steps,
                 pairs,
                 seconds,
-                *_learnt(found),
+                *_learnt(listed),
             )
         )
     columns = ["arm", "dev trials", "seeds", "parameters", "steps", "pairs seen", "seconds a run"]

@@ -27,7 +27,7 @@ EARLY = (
     "what may turn it was still learning",
 )  # no seeds decide these
 DOUBTS = (*EARLY, "every seed gave the same", "not trained", "four times the steps")
-DOUBTS += ("with four times the steps did not train", "still learning", "chosen at the edge")
+DOUBTS += ("the control of four times", "still learning", "chosen at the edge")
 DOUBTS += ("dev chose other settings",)
 PACKAGES = ("torch", "numpy", "open_clip_torch", "transformers", "timm", "spacy", "jupyterlab")
 

@@ -2,15 +2,16 @@
 
 MUTANTS = {
     "test_learnt.py": [
-        (
-            "a control that did not train is not told",
-            "if numbers.states.get(c) == learnt.DID_NOT_TRAIN]",
-            "if False]",
-        ),
+        ("a control that did not train is not told", "idle = _idle(claim, numbers)", "idle = []"),
         (
             "whichever control is said not to have trained",
-            "if numbers.states.get(c) == learnt.DID_NOT_TRAIN]",
-            "if c in numbers.states]",
+            "numbers.states.items() if state == learnt.DID_NOT_TRAIN)",
+            "numbers.states.items())",
+        ),
+        (
+            "a control that did not train counts",
+            "if longer and numbers.states.get(control) != learnt.DID_NOT_TRAIN:",
+            "if longer:",
         ),
         ("idle arms decide", "if idle := _of_state(", "if idle := [] and _of_state("),
         (

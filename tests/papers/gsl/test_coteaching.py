@@ -533,13 +533,20 @@ def test_looks_show_every_pair_and_only_whole_batches():
     assert [len(each) for each, _ in data.looks(network, 50, 0, 0)] == [8]
 
 
-def test_a_division_encodes_a_picture_once_and_sees_what_a_glance_sees():
+def test_a_division_encodes_a_picture_once_and_sees_what_a_glance_sees(monkeypatch):
     data, network = pairs(), Network()
     for chosen, seen in data.looks(network, 3, seed=0, epoch=1):
         for ours, expected in zip(seen, data.glance(Network(), chosen), strict=True):
             assert torch.equal(ours, expected)
     assert network.encoded == 4 and network.training  # four pictures have eight captions
     assert network.read == [(9, False, False)]  # three batches together, the last filled up
+    monkeypatch.setattr(noisy_pairs, "IMAGES", 7)  # two batches of three
+    network = Network()
+    found = list(data.looks(network, 3, seed=0, epoch=1))
+    assert [count for count, *_ in network.read] == [6, 3] and len(found) == 3
+    for chosen, seen in found:
+        assert torch.equal(seen.scores, data.glance(Network(), chosen).scores)
+    assert {*np.concatenate([chosen for chosen, _ in found])} == {*range(8)}
     some = replace(data, index=data.index[2:6], ids=data.ids[2:6], lengths=data.lengths[2:6])
     network = Network()
     assert {tuple(seen.image_ids.tolist()) for _, seen in some.looks(network, 4, 0, 0)} <= set(

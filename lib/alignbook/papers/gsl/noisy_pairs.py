@@ -163,9 +163,7 @@ class Pairs:
         batch = min(batch, len(self))
         images, place = self.every_picture(network)
         drawn = np.resize(order, -(-len(self) // batch) * batch)
-        together = (
-            max(1, IMAGES // batch) * batch
-        )  # captions of several batches, of which each is one
+        together = max(1, IMAGES // batch) * batch  # captions of several batches
         for start in range(0, len(drawn), together):
             some = drawn[start : start + together]
             with glancing(network):

@@ -54,7 +54,7 @@ def with_answers(readme: str, found: list[Reference]) -> str:
     _, _, after = rest.partition(END)
     more = f"Every claim with its reservations, every table and figure: [the gallery]({PAGE})."
     if earlier := [f"on {one.label}" for one in found if _of_other_code(one)]:
-        more += f" Earlier versions of the code computed what is said {'; '.join(earlier)}."
+        more += f" Earlier versions of the code computed some of what is said {'; '.join(earlier)}."
     return f"{before}{BEGIN}\n{answers.in_sentences(found)}\n\n{more}\n{END}{after}"
 
 

@@ -31,6 +31,11 @@ MUTANTS = {
             "words.rows(slice(max(0, first - batch), max(0, first - batch) + batch))",
         ),
         (
+            "looks: the first captions again",
+            "some = drawn[start : start + together]",
+            "some = drawn[:together]",
+        ),
+        (
             "looks: captions with dropout",
             "            with glancing(network):\n                words",
             "            if True:\n                words",
