@@ -290,8 +290,9 @@ def test_the_budget_follows_from_the_profiles():
     over = chapters["core-seconds planned"] > chapters.allowed
     assert (chapters[""] == np.where(over, "over", "")).all()
     assert [*chapters[over].index] == ["chan", "comalign", "covalign", "gsl"]
-    # By seconds a step of a slower machine and slower kernels: 76 minutes on two cores, and 11 more for
-    # seeds where they may decide a claim. The last run took 76 with smoke and all seeds.
+    # By seconds a step of a slower machine and slower kernels: 77 minutes on two cores, and 11 more for
+    # seeds where they may decide a claim. The last run took 92 with smoke and all seeds, on a slower
+    # machine than the one before, which took 76.
     assert laptop[~laptop.exhibit.str.endswith("-seeds")].core_seconds.sum() <= 9300
     assert laptop.core_seconds.sum() <= 10_600
     photographs = kept[(kept.profile == "laptop") & (kept.data == "flickr8k")]
