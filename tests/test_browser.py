@@ -145,9 +145,16 @@ def milliseconds(page, action) -> float:
 
 
 def opened(page, address: str, token: str, name: str) -> None:
-    """Open a notebook in Lab and run all of it."""
-    page.goto(f"{address}/lab/workspaces/{name}/tree/notebooks/{name}.ipynb?token={token}")
-    page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
+    """Open a notebook in Lab and run all of it. On a busy machine Lab's first page may stay empty for
+    good: it is asked for anew then, as whoever sits before it does.
+    """
+    cell = page.locator(".jp-NotebookPanel .jp-Cell").first
+    for _ in range(3):
+        page.goto(f"{address}/lab/workspaces/{name}/tree/notebooks/{name}.ipynb?token={token}")
+        with contextlib.suppress(TookTooLong):
+            cell.wait_for(timeout=WAIT / 3)
+            break
+    cell.wait_for(timeout=1000)
     run_all(page)
 
 

@@ -21,6 +21,7 @@ def keep(store, key, loss=(), dev=(), inputs=(), asked=(), config=None, trained=
     record = {
         "inputs": list(inputs),
         "asked": list(asked),
+        "module": "alignbook.papers.chan.model",
         "config": config or {},
         "finished": "2031-05-06T07:08:09Z",
     }

@@ -304,7 +304,7 @@ def test_the_budget_follows_from_the_profiles():
     overnight = kept[kept.profile == "overnight"].groupby("data").core_seconds.sum()
     assert {*overnight.index} == {"world", "flickr8k"}
     # Eight and twelve hours on two cores, two of them for seeds; ten were asked for.
-    assert overnight["world"] <= 60_000 and overnight["flickr8k"] <= 87_000
+    assert overnight["world"] <= 60_500 and overnight["flickr8k"] <= 88_000
 
 
 def test_planned_runs_by_hand(monkeypatch):
