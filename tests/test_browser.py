@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+import warnings
 from base64 import b64encode
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -151,9 +152,14 @@ def opened(page, address: str, token: str, name: str) -> None:
     cell = page.locator(".jp-NotebookPanel .jp-Cell").first
     for _ in range(3):
         page.goto(f"{address}/lab/workspaces/{name}/tree/notebooks/{name}.ipynb?token={token}")
-        with contextlib.suppress(TookTooLong):
+        try:
             cell.wait_for(timeout=WAIT / 3)
             break
+        except TookTooLong:
+            shown_there = page.evaluate("document.body.innerText")[:500]
+            warnings.warn(
+                f"{name} did not open in Lab; the page says: {shown_there!r}", stacklevel=2
+            )
     cell.wait_for(timeout=1000)
     run_all(page)
 

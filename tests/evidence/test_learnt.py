@@ -498,7 +498,7 @@ def test_a_band_is_no_side_that_more_steps_could_turn():
             assert of_hard_coding(metrics)[0] == "no difference"
 
 
-def of_four_layers(long: float, whole=True):
+def of_four_layers(long: float, whole=True, state=learnt.LEARNT):
     """What is said of ComAlign's claim on four layers, which has no control of its own, beside Table I's
     method at 300 and its control; without it if not `whole`.
     """
@@ -512,8 +512,17 @@ def of_four_layers(long: float, whole=True):
     lines += [("comalign-TI", "clip+comalign", "coco RSUM", s, 300.0) for s in range(2 * whole)]
     lines += [("comalign-TI", "clip+comalign-long", "coco RSUM", 0, long)]
     metrics = pd.DataFrame(lines, columns=["exhibit", "row", "column", "seed", "value"])
+    metrics["learnt"] = [learnt.LEARNT] * (len(lines) - 1) + [state]
     found, _ = verdicts.judge(metrics, "overnight", [claim])
     return found.verdict[0], found.why[0], looking.wanted(metrics, "overnight", [claim])
+
+
+def test_an_idle_control_of_what_is_trained_alike_is_named_and_says_nothing():
+    """It would raise Table I's heads by 10 %; a control that nobody compares is not named."""
+    verdict, why, _ = of_four_layers(330.0, state=learnt.DID_NOT_TRAIN)
+    said = "; the control of four times the steps did not train: clip+comalign-long"
+    assert verdict != "undecided" and "not trained" not in why and said in why
+    assert said not in of_four_layers(314.0, state=learnt.LEARNT)[1]
 
 
 def test_the_control_of_an_arm_that_is_trained_alike_speaks_for_others():

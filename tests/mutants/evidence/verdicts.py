@@ -4,6 +4,11 @@ MUTANTS = {
     "test_learnt.py": [
         ("a control that did not train is not told", "idle = _idle(claim, numbers)", "idle = []"),
         (
+            "idle controls of the claim's own arms alone",
+            "for exhibit, row in arms | {*claim.trained_as}}",
+            "for exhibit, row in arms}",
+        ),
+        (
             "whichever control is said not to have trained",
             "numbers.states.items() if state == learnt.DID_NOT_TRAIN)",
             "numbers.states.items())",
