@@ -389,6 +389,20 @@ def test_what_only_the_paper_has_is_said_not_to_be_run():
     assert not len(left.get_xticks()) and len(right.get_xticks())
 
 
+@pytest.mark.parametrize("value, side", ((41.0, "left"), (55.0, "right")))
+def test_not_run_stands_beside_the_reference_and_not_on_it(value, side):
+    """On the side that has room: the other lines go from 40 to 56."""
+    lacking = pd.DataFrame([("max", NAN, NAN, NAN, [], 311.7)], columns=DOTS.columns)
+    lines = pd.concat([DOTS, lacking], ignore_index=True)
+    lines["reference"] = [NAN] * len(DOTS) + [value]
+    left, _ = figures.dots(lines, "t", "n").axes
+    (said,) = [each for each in left.texts if each.get_text() == "not run"]
+    assert said.xy == (value, -len(DOTS)) and said.get_horizontalalignment() == side
+    assert said.get_position() == ({"left": 7, "right": -7}[side], 0)
+    left, _ = figures.dots(lines.tail(1), "t", "n").axes  # what has a diamond has an axis
+    assert len(left.get_xticks())
+
+
 def test_a_legend_beside_a_note_does_not_lie_on_it():
     note = "Means over the seeds a row has, 95 % intervals. " * 4
     figure = figures.forest(FOREST, "t", "points", note)

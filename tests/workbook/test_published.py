@@ -184,10 +184,13 @@ def test_what_may_not_be_published_leaves_what_was_there(out, tmp_path, monkeypa
     refused("MB with what else is published")
     monkeypatch.undo()
     (out / "tables/chan-T3.md").write_text(
-        "Reference: published, laptop profile, or else overnight profile (1,000 test images)."
+        "Reference: the published results of the laptop profile, or else of the overnight profile "
+        "(1,000 test images)."
     )
     refused("chan-T3.md shows the reference that this would replace; remove")
-    (out / "tables/chan-T3.md").write_text("Reference: published, overnight profile.")
+    (out / "tables/chan-T3.md").write_text(
+        "Reference: the published results of the overnight profile."
+    )
     for path in (out / "notebooks").glob("*.done"):
         if parts.paper(path.stem):
             path.unlink()
@@ -406,7 +409,9 @@ def test_the_reference_of_an_exhibit_is_that_of_its_profile(tmp_path, monkeypatc
     assert numbers("laptop") == [1.0, 4.0] and numbers("smoke") == [3.0, 4.0]
     book.profile.name = "laptop"
     found = published.numbers(book, "chan-T3")
-    assert found.attrs["note"] == "Reference: published, laptop profile, or else overnight profile."
+    assert found.attrs["note"] == (
+        "Reference: the published results of the laptop profile, or else of the overnight profile."
+    )
     protocols = ("world test, 1000 images x 5 captions, ties", "world B test, 400 images x 5")
     told = pd.DataFrame({"exhibit": ["chan-T3", "chan-T1"], "protocol": protocols})
     told.to_csv(tmp_path / "world-overnight/metrics.csv", index=False)

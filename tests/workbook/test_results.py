@@ -102,13 +102,13 @@ def test_the_reference_is_drawn_as_diamonds():
     found = diamonds[np.isfinite(diamonds[:, 0])]
     assert [7.5, -2.0] in found.tolist() and set(found[:, 0]) == {7.5}
     assert "reference" not in run_tables.dot_lines(*given)
-    assert "Diamonds: the published reference. Small dots: seeds. note" in figures.describe(
+    assert "Diamonds: the published results. Small dots: seeds. note" in figures.describe(
         left.figure
     )
     told = PUBLISHED.copy()
-    told.attrs["note"] = "Reference: of 9 images."
+    told.attrs["note"] = "Reference: results of 9 images."
     figure = figures.dots(run_tables.dot_lines(*given, reference=told), "title", "note")
-    assert "Diamonds: reference: of 9 images. Small dots: seeds. note" in figures.describe(figure)
+    assert "Diamonds: results of 9 images. Small dots: seeds. note" in figures.describe(figure)
 
 
 def test_the_printed_table_is_consistent_with_itself():

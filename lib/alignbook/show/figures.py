@@ -181,8 +181,8 @@ def dots(
     )
     note = "Small dots: seeds. " * bool(len(seeds)) + note
     if "reference" in lines:
-        told = lines.attrs.get("note") or "The published reference."
-        note = f"Diamonds: {told[0].lower()}{told[1:]} {note}"
+        told = lines.attrs.get("note") or "Reference: the published results."
+        note = f"Diamonds: {told.removeprefix('Reference: ')} {note}"
     figure, left, right = _beside_the_paper(
         ours, lines.assign(name=lines.label), (8.6, 1.3), 1.25, note, label, "{:.1f}"
     )
@@ -193,13 +193,22 @@ def dots(
             lines.reference, lines.y, s=52, marker="D", facecolors="none", edgecolors=ACCENT, lw=1.3
         )
     right.locator_params(axis="x", nbins=5)  # values close to each other have long labels
-    for each in lines[lines["mean"].isna() & lines.paper.notna()].itertuples():
-        _not_run(left, 0.02, each.y, xycoords=("axes fraction", "data"), va="center")
-    for axis, shown in ((left, lines["mean"]), (right, lines.paper)):
-        if shown.isna().all():
+    for axis, shown in ((left, lines.filter(["mean", "reference"])), (right, lines.paper)):
+        if shown.isna().all(axis=None):
             axis.set_xticks([])
     _arrows(left, lines, lines.label.isin(beyond))
+    _rows_not_run(left, lines[lines["mean"].isna() & lines.paper.notna()])
     return figure
+
+
+def _rows_not_run(axis, lines: pd.DataFrame) -> None:
+    """Say of lines that they were not run: at the left, or on that side of the reference that has room."""
+    for each in lines.itertuples():
+        at, place = 0.02, dict(xycoords=("axes fraction", "data"))
+        if pd.notna(there := getattr(each, "reference", None)):
+            side, ha = (7, "left") if there < np.mean(axis.get_xlim()) else (-7, "right")
+            at, place = there, dict(xytext=(side, 0), textcoords="offset points", ha=ha)
+        _not_run(axis, at, each.y, va="center", **place)
 
 
 def _not_run(axis, x: float, y: float, **place) -> None:

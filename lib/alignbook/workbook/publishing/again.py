@@ -34,7 +34,7 @@ APART = ["difference", "difference low", "difference high"]
 
 
 def keep(out: Path, published: Path) -> pd.DataFrame:
-    """Write the primary contrasts of both folders to the published one; what was written.
+    """Write the primary contrasts of both folders to the published one; what is there now (`read`).
 
     Of claims that the folder from elsewhere has not measured, what was kept before stays.
 
@@ -60,7 +60,7 @@ def keep(out: Path, published: Path) -> pd.DataFrame:
         order = {claim.id: place for place, claim in enumerate(_primary())}
         found = both.sort_values("claim", key=lambda ids: ids.map(order), ignore_index=True)
     durable.write(published / FILE, found.to_csv(index=False, float_format="%.6g"))
-    return found
+    return read(published)
 
 
 def table(out: Path, published: Path) -> pd.DataFrame:
@@ -129,19 +129,21 @@ def where(out: Path) -> str:
 def read(published: Path) -> pd.DataFrame:
     """What was kept beside published results; empty where nothing was.
 
-    Where other numbers have been published since, these stand there, and how far both lie apart is
-    reckoned from their two intervals: the seeds of what was kept are not at hand.
+    Where other numbers have been published since, these stand there, `since` is True, and how far both
+    lie apart is reckoned from their two intervals: the seeds of what was kept are not at hand.
     """
     file = published / FILE
     if not file.exists():
         return pd.DataFrame()
-    found = pd.read_csv(file)
+    numbers = dict.fromkeys([*READ[:-1], *APART], float)  # a column of whole ones takes others
+    found = pd.read_csv(file, dtype=numbers).assign(since=False)
     here = _Read(_verdicts(published))
     for at, row in found.iterrows():
         if now := here.line(row.claim, row.contrast):
             found.loc[at, READ] = [now[name] for name in READ]
             if (now["seeds"], f"{now['value']:.6g}") != (row.seeds, f"{row.value:.6g}"):
                 found.loc[at, APART] = _apart(found.loc[at])
+                found.loc[at, "since"] = True
     return found
 
 
@@ -161,9 +163,9 @@ def said(found: pd.DataFrame) -> str:
 
     >>> said(pd.DataFrame({"claim": ["a", "b"], "reading": ["undecided", "reproduced"], "seeds": [9, 9],
     ...     "reading again": ["undecided", "undecided"], "seeds again": [9, 3], "where": "X",
-    ...     "difference low": [-1, 1], "difference high": [1, 2]}))
+    ...     "difference low": [-1, 1], "difference high": [1, 2], "since": [False, True]}))
     'Once more on X: 1 of 2 primary contrasts read alike. Not alike: b (reproduced with 9 seeds, undecided with 3). \
-1 of 2 differ by no more than chance (95 %). Beyond chance: b.'
+1 of 2 differ by no more than chance (95 %). Beyond chance: b. Of earlier code than what is published: b.'
     """
     both = found.dropna(subset="reading")
     alike = both.reading == both["reading again"]
@@ -178,9 +180,11 @@ def said(found: pd.DataFrame) -> str:
     beyond = f" Beyond chance: {', '.join(both[~chance].claim)}." if not chance.all() else ""
     new = found[found.reading.isna()].claim
     alone = f" Only there: {', '.join(new)}." if len(new) else ""
+    old = found[found.since].claim
+    since = f" Of earlier code than what is published: {', '.join(old)}." if len(old) else ""
     return (
         f"Once more on {' and '.join(found['where'].unique())}: {alike.sum()} of {len(both)} primary contrasts read "
-        f"alike.{apart} {chance.sum()} of {len(both)} differ by no more than chance (95 %).{beyond}{alone}"
+        f"alike.{apart} {chance.sum()} of {len(both)} differ by no more than chance (95 %).{beyond}{alone}{since}"
     )
 
 

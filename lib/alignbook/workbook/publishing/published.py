@@ -55,11 +55,11 @@ def numbers(book, exhibit: str) -> pd.DataFrame | None:
         if len(new := known[~known[compared.ROW].apply(tuple, axis=1).isin(there)]):
             found.append(new)
             profile, images = folder.name.rpartition("-")[2], _images(folder, exhibit)
-            profiles.append(f"{profile} profile" + f" ({images} test images)" * bool(images))
+            profiles.append(f"of the {profile} profile" + f" ({images} test images)" * bool(images))
     if not found:
         return None
     together = pd.concat(found, ignore_index=True)
-    together.attrs["note"] = f"Reference: published, {', or else '.join(profiles)}."
+    together.attrs["note"] = f"Reference: the published results {', or else '.join(profiles)}."
     return together
 
 

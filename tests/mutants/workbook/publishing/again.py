@@ -26,6 +26,7 @@ MUTANTS = {
             '(now["seeds"], f"{now[\'value\']:.6g}") != (row',
             "() != (row",
         ),
+        ("of earlier code unsaid", '"since"] = True', '"since"] = False'),
         ("apart by the smaller one", "** 2 / sum(each**2", "** 2 / max(each**2"),
         ("nothing is enough", "    if found.empty:", "    if False:"),
     ]
