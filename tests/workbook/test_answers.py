@@ -1,6 +1,7 @@
 """The answers to the main questions: what is told of each, and what they rest on."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -27,10 +28,10 @@ def metrics(*lines) -> pd.DataFrame:
 def one(tmp_path):
     """A reference with CHAN's primary claim: hard coding is behind by 2, by 7 after four times the steps."""
 
-    def make(claim="chan-hard-coding", numbers=None, data="world", **changed):
-        folder = tmp_path / f"{data}-laptop"
+    def make(claim="chan-hard-coding", numbers=None, data="world", profile="laptop", **changed):
+        folder = tmp_path / f"{data}-{profile}"
         folder.mkdir(exist_ok=True)
-        (folder / "about.json").write_text(json.dumps({"data": data, "profile": "laptop"}))
+        (folder / "about.json").write_text(json.dumps({"data": data, "profile": profile}))
         said = {"claim": claim, "says": "so", "exhibit": claim.split("-")[0] + "-T3", "needed": ""}
         said |= {"verdict": "contradicted", "why": "so", "seeds": 5}
         said |= {k: changed[k] for k in changed if k in said}
@@ -98,10 +99,30 @@ def test_what_more_steps_move_is_told_once(one):
 
 
 def test_what_is_simpler_is_told_where_it_does_as_well(one):
-    """The base model: −53.5 of the paper's side by hand."""
+    """The base model in the place of hard coding, which has 302 where cross-attention has 304."""
     assert "instead" not in answers.in_sentences([one()])
-    told = answers.in_sentences([one(value=-53.5)])
-    assert "; −53.5 with the base model instead)." in told
+    for level, told in ((301.9, ""), (302.0, "; −2.0 with the base model instead).")):
+        numbers = NUMBERS.copy()
+        numbers.loc[numbers.row == BASE_MODEL, "value"] = level
+        (line, *_) = answers.in_sentences([one(numbers=numbers)]).splitlines()
+        assert line.endswith(told or "(−7.0 with four times the steps).")
+
+
+def test_another_profile_of_the_same_data_is_told_where_it_says_otherwise(one):
+    laptop = one()
+    told = answers.in_sentences([laptop, one(profile="overnight", verdict="undecided")])
+    assert "−7.0 with four times the steps; laptop profile: contradicted, −2.0 points" in told
+    others = [
+        one(profile="overnight"),
+        one(data="flickr8k", profile="overnight", verdict="undecided"),
+        one(profile="overnight", verdict="undecided", value=np.nan),
+    ]
+    overnight = one(profile="overnight", verdict="not run")
+    told = answers.in_sentences([overnight, one(verdict="undecided")])
+    assert "overnight profile: not run" not in told
+    for other in others:  # the verdicts of those that speak are bold
+        told = answers.in_sentences([laptop, other])
+        assert not re.search(r"profile: [a-z]", told)
 
 
 def test_what_is_not_known_is_left_out(one):
@@ -184,7 +205,10 @@ def test_what_was_made_for_one_target_is_told_of_that_one(one):
     some = metrics(*lines)
     some.loc[some.row.eq("clip") & some.column.str.startswith("coco"), "value"] += 2.0
     known = one("comalign-clip", some, value=9.0, low=8.0, high=10.0)
-    assert answers.instead(known, "comalign-clip") == "+5.0 on COCO alone, where it has +8.0"
+    assert answers.instead(known, "comalign-clip") == (
+        "+5.0 on COCO alone, where CLIP with ComAlign has +8.0"
+    )
+    assert "+5.0" not in answers.in_sentences([known])  # less than ComAlign has there
     photographs = one("comalign-clip", some[some.column.str.startswith("coco")], "flickr8k")
     assert answers.instead(photographs, "comalign-clip") == "+5.0"
 
@@ -203,9 +227,9 @@ def test_what_the_answers_rest_on_by_hand(one):
 
 def test_the_paper_s_own_differences():
     """Its number, the range of those of the same rows, or where it says something."""
-    assert answers.printed("chan-hard-coding") == ("+14.8", "Table 3, coding types")
-    assert answers.printed("comalign-clip")[0] == "+5.5"
-    assert answers.printed("covalign-one-projection")[0] == "+0.4 to +1.7"
+    assert answers.printed("chan-hard-coding") == ("+14.8 points", "Table 3, coding types")
+    assert answers.printed("comalign-clip")[0] == "+5.5 points"
+    assert answers.printed("covalign-one-projection")[0] == "+0.4 to +1.7 points a recall"
     assert answers.printed("gsl-against-ncr")[0] == ""
     assert answers.in_sentences([]).count("(the paper: ") == len(exhibits.QUESTIONS) - 1
 

@@ -63,10 +63,8 @@ def in_sentences(found: list[Reference]) -> str:
     for claim in exhibits.QUESTIONS:
         value, _ = printed(claim)
         paper = exhibits.paper(claim)
-        named = (
-            f"*{PAPERS[paper]}*{REBUILT[paper]}{f' (the paper: {value} points)' if value else ''}"
-        )
-        told = "; ".join(_told(one, claim) for one in largest(found, claim))
+        named = f"*{PAPERS[paper]}*{REBUILT[paper]}{f' (the paper: {value})' if value else ''}"
+        told = "; ".join(_told(one, claim, found) for one in largest(found, claim))
         said = f" {told[0].upper()}{told[1:]}." if told else ""
         lines.append(f"- {named}: {exhibits.QUESTIONS[claim]}{said}")
     return "\n".join(lines)
@@ -88,13 +86,26 @@ def _learnt(one: Reference, claim: str) -> bool:
     return row.verdict in beside.DECIDED or row.verdict != learnt.DID_NOT_TRAIN and not early
 
 
-def _told(one: Reference, claim: str) -> str:
-    """Where, the verdict, the difference, and what speaks against taking them for more than they are."""
+def _told(one: Reference, claim: str, found: list[Reference]) -> str:
+    """Where, the verdict, the difference, and what speaks against taking them for more than they are:
+    last, what the same data's other profiles say where that is another verdict.
+    """
     (row,) = one.claims[one.claims.claim == claim].itertuples()
     first, which = one.contrast(claim)
     said = f"on {one.label}: **{start.verdict_of(row)}**, {start.found(first)}{which}"
-    against = "; ".join(filter(None, _against(one, claim, row, first)))
-    return said + f" ({against})" * bool(against)
+    others = [other for other in found if other.data == one.data and other is not one]
+    against = [*_against(one, claim, row, first), *(_apart(other, claim, row) for other in others)]
+    return said + f" ({'; '.join(filter(None, against))})" * any(against)
+
+
+def _apart(other: Reference, claim: str, row) -> str:
+    """What another profile says of a claim, "" where it says the same or nothing."""
+    measured = other.claims[(other.claims.claim == claim) & other.claims.verdict.isin(start.SAID)]
+    if not len(measured) or not other.found(claim) or [*measured.verdict] == [row.verdict]:
+        return ""
+    (told,) = measured.itertuples()
+    profile = f"{other.about['profile']} profile"
+    return f"{profile}: {start.verdict_of(told)}, {other.found(claim)}"
 
 
 def _against(one: Reference, claim: str, row, first) -> Iterator[str]:
@@ -110,15 +121,15 @@ def _against(one: Reference, claim: str, row, first) -> Iterator[str]:
         yield "a control of four times the steps did not train" * (verdicts.IDLE in row.why)
         yield "a setting is at the edge of what was tried" * ("; chosen at the edge" in row.why)
     elif not (told and lacks.startswith(start.EARLY[0])):  # which says the same
-        yield lacks
+        yield "an arm was still learning" if lacks.startswith("still learning") else lacks
     for _, line in again.read(one.folder).iterrows():
         if line.claim == claim and line["reading again"] != row.verdict:
             yield _rerun(one, claim)
     if told:
         yield f"{steps} with four times the steps"
-    simple = instead(one, claim)
-    if simple and _number(simple) >= first.value:
-        yield f"{simple} with {exhibits.INSTEAD[claim][-1]} instead"
+    values = _simple(one, claim)
+    if values and values[0] >= values[1]:
+        yield f"{instead(one, claim)} with {exhibits.INSTEAD[claim][-1]} instead"
 
 
 def _number(said: str) -> float:
@@ -159,7 +170,7 @@ def rests_on(found: list[Reference]) -> str:
                 [
                     difference(claim),
                     one.label,
-                    printed(claim)[0] or "–",
+                    printed(claim)[0].replace(" points", "") or "–",
                     start.value(first).removesuffix(" points"),
                     f"{_interval(first.low, first.high)}, {first.seeds:.0f} seeds",
                     _interval(first.query_low, first.query_high),
@@ -174,11 +185,11 @@ def rests_on(found: list[Reference]) -> str:
 def printed(claim: str) -> tuple[str, str]:
     """The paper's own difference, and where it stands.
 
-    Where the paper prints no number of that column, it is the range of those it prints of the same two
-    rows; "" where there is none.
+    Where the paper prints no number of that column, it is the range of the recalls that it prints of the
+    same two rows; "" where there is none.
 
-    >>> printed("chan-hard-coding")
-    ('+14.8', 'Table 3, coding types')
+    >>> printed("chan-hard-coding"), printed("covalign-one-projection")[0]
+    (('+14.8 points', 'Table 3, coding types'), '+0.4 to +1.7 points a recall')
     """
     known = {each.id: each for each in claims.load()}
     asked, values = known[claim], {}
@@ -188,7 +199,9 @@ def printed(claim: str) -> tuple[str, str]:
         same = [each.label for each in other.contrasts if _rows(each) == _rows(asked.contrasts[0])]
         told = [values[other.id, label] for label in same if (other.id, label) in values]
         if told:
-            return " to ".join(dict.fromkeys(map(_signed, (min(told), max(told))))), asked.where
+            value = " to ".join(dict.fromkeys(map(_signed, (min(told), max(told)))))
+            own = (asked.id, asked.contrasts[0].label) in values
+            return f"{value} points" + " a recall" * (not own), asked.where
     return "", asked.where
 
 
@@ -206,10 +219,20 @@ def longer(one: Reference, claim: str) -> str:
 
 
 def instead(one: Reference, claim: str) -> str:
-    """A claim's difference with the row `exhibits.INSTEAD` on the paper's side, each arm by the mean
-    of all its seeds; "" where that row was not made.
+    """A claim's difference with the row `exhibits.INSTEAD` on the paper's side; "" where that row was not
+    made. Where it was made for one target alone, the claim's own difference there follows.
+    """
+    if not (values := _simple(one, claim)):
+        return ""
+    value, own, there = values
+    of = " and ".join(NAMES[target] for target in there)
+    side = exhibits.SIDES[claim][0]
+    return _signed(value) + f" on {of} alone, where {side} has {_signed(own)}" * bool(of)
 
-    Where it was made for one target alone, it is the difference there, beside the claim's own there.
+
+def _simple(one: Reference, claim: str) -> tuple[float, float, list[str]] | None:
+    """A claim's difference with that row, its own on the same targets, each arm by the mean of all its
+    seeds, and those targets where they are not all of its own; None where that row was not made.
     """
     exhibit, row, _ = exhibits.INSTEAD[claim]
     contrast, values = one.asked(claim), one.numbers.values
@@ -221,10 +244,9 @@ def instead(one: Reference, claim: str) -> str:
     asked = replace(contrast, first=contrast.first.on(there), second=contrast.second.on(there))
     simple = replace(asked, first=with_row(asked.first))
     if not all(term in values for term in (*simple.terms, *asked.terms)):
-        return ""
-    value, own = (_signed(_of_means(each, values)) for each in (simple, asked))
-    of = " and ".join(NAMES[target] for target in sorted(there))
-    return value if asked == contrast else f"{value} on {of} alone, where it has {own}"
+        return None
+    value, own = (_of_means(each, values) for each in (simple, asked))
+    return value, own, sorted(there) if asked != contrast else []
 
 
 def _of_means(contrast: Contrast, values: dict) -> float:

@@ -22,7 +22,12 @@ MUTANTS = {
             "_number(steps) / first.value",
             "abs(_number(steps) / first.value)",
         ),
-        ("all that is simpler", "if simple and _number(simple) >= first.value", "if simple"),
+        ("all that is simpler", "if values and values[0] >= values[1]:", "if values:"),
+        ("against the mean of all targets", "values[0] >= values[1]", "values[0] >= first.value"),
+        ("one recall as the sum of six", '" points" + " a recall" * (not own)', '" points"'),
+        ("other profiles are silent", "not other.found(claim) or [", "other.found(claim) or ["),
+        ("other profiles agree aloud", "== [row.verdict]", "== []"),
+        ("other data is another profile", "if other.data == one.data and other", "if other"),
         (
             "the sides exchanged",
             '" minus ".join(exhibits.SIDES',
