@@ -125,6 +125,28 @@ def test_another_profile_of_the_same_data_is_told_where_it_says_otherwise(one):
         assert not re.search(r"profile: [a-z]", told)
 
 
+def test_what_dev_left_as_its_warm_up_had_it_is_told(one):
+    """By hand: seed 0 is best at its warm-up's end, seed 1 later, and what has no warm-up is no matter."""
+    looks = [(0, 5, 60.0), (0, -9, 20.0), (0, 0, 50.0), (0, 5, 49.0), (1, -9, 20.0)]
+    looks += [(1, 0, 50.0), (1, 5, 51.0)]
+    lines = pd.DataFrame(looks, columns=["seed", "step", "value"]).assign(
+        exhibit="chan-T3", arm=HARD, curve=["share", *["dev"] * 6]
+    )
+    soft = lines.assign(arm=SOFT)[lines.seed == 0]
+    told = "(dev chose hard coding as its warm-up left it in 1 of 2 seeds; −7.0 with"
+    for some, said in ((pd.concat([lines, soft]), True), (lines.query("step >= 0"), False)):
+        some.to_csv(one().folder / "curves.csv", index=False)
+        assert (told in answers.in_sentences([one()])) == said
+        assert ("warm-up left" in answers.in_sentences([one()])) == said
+
+
+def test_the_number_of_test_pictures_is_told(one):
+    numbers = NUMBERS.assign(protocol="flickr8k test, 1000 images x 5 captions")
+    other = numbers.assign(exhibit="chan-T1", protocol="flickr8k test, 99 images x 5 captions")
+    told = answers.in_sentences([one(numbers=pd.concat([numbers, other]))])
+    assert "laptop profile (1,000 test pictures): **" in told
+
+
 def test_what_is_not_known_is_left_out(one):
     untrained = NUMBERS.assign(learnt="did not train").where(NUMBERS.row == f"{SOFT}-long", NUMBERS)
     told = answers.in_sentences([one(numbers=untrained)])

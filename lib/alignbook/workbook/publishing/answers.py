@@ -17,7 +17,7 @@ from alignbook.evidence.printed_tables import PAPERS, REBUILT
 from alignbook.show import tables
 from alignbook.workbook import exhibits, start
 from alignbook.workbook.publishing import again, beside
-from alignbook.workbook.publishing.reference_results import Reference, table
+from alignbook.workbook.publishing.reference_results import Reference, table, test_sets
 
 NAMES = {"coco": "COCO", "f30k": "Flickr30K"}  # of targets
 
@@ -92,10 +92,18 @@ def _told(one: Reference, claim: str, found: list[Reference]) -> str:
     """
     (row,) = one.claims[one.claims.claim == claim].itertuples()
     first, which = one.contrast(claim)
-    said = f"on {one.label}: **{start.verdict_of(row)}**, {start.found(first)}{which}"
+    said = f"on {one.label}{_pictures(one, claim)}: **{start.verdict_of(row)}**, {start.found(first)}{which}"
     others = [other for other in found if other.data == one.data and other is not one]
     against = [*_against(one, claim, row, first), *(_apart(other, claim, row) for other in others)]
     return said + f" ({'; '.join(filter(None, against))})" * any(against)
+
+
+def _pictures(one: Reference, claim: str) -> str:
+    """Among how many pictures a claim's recalls are measured, to follow the name of the data."""
+    asked = {term.exhibit for term in one.asked(claim).terms}
+    told = test_sets(one.metrics[one.metrics.exhibit.isin(asked)].protocol)
+    counts = sorted({int(count) for _, count in told})
+    return f" ({' or '.join(f'{count:,}' for count in counts)} test pictures)" * bool(counts)
 
 
 def _apart(other: Reference, claim: str, row) -> str:
@@ -122,6 +130,7 @@ def _against(one: Reference, claim: str, row, first) -> Iterator[str]:
         yield "a setting is at the edge of what was tried" * ("; chosen at the edge" in row.why)
     elif not (told and lacks.startswith(start.EARLY[0])):  # which says the same
         yield "an arm was still learning" if lacks.startswith("still learning") else lacks
+    yield _of_warm_up(one, claim)
     for _, line in again.read(one.folder).iterrows():
         if line.claim == claim and line["reading again"] != row.verdict:
             yield _rerun(one, claim)
@@ -130,6 +139,21 @@ def _against(one: Reference, claim: str, row, first) -> Iterator[str]:
     values = _simple(one, claim)
     if values and values[0] >= values[1]:
         yield f"{instead(one, claim)} with {exhibits.INSTEAD[claim][-1]} instead"
+
+
+def _of_warm_up(one: Reference, claim: str) -> str:
+    """In how many seeds dev chose the paper's side as its warm-up left it, "" where in none: steps below
+    0 are a warm-up.
+    """
+    arms = {(term.exhibit, term.row) for term, _ in one.asked(claim).first.terms}
+    own = one.curves[one.curves[["exhibit", "arm"]].apply(tuple, axis=1).isin(arms)]
+    before = own.groupby("seed").step.min() < 0
+    looks = own[own.curve == "dev"].sort_values("step")
+    best = looks.loc[looks.groupby("seed").value.idxmax()].set_index("seed").step
+    left = (best <= 0) & before.reindex(best.index)
+    side = exhibits.SIDES[claim][0]
+    told = f"dev chose {side} as its warm-up left it in {left.sum()} of {len(left)} seeds"
+    return told * bool(left.any())
 
 
 def _number(said: str) -> float:

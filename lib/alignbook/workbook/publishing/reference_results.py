@@ -12,6 +12,7 @@ from alignbook.evidence import claims, verdicts
 from alignbook.evidence.claims import Contrast
 from alignbook.evidence.contrasts import Numbers
 from alignbook.workbook import budget, start
+from alignbook.workbook.publishing import parts
 
 REFERENCE = ROOT / "results/reference"
 NAMES = {"world": "the synthetic world", "flickr8k": "Flickr8k"}
@@ -52,6 +53,13 @@ class Reference:
     def numbers(self) -> Numbers:
         """Those numbers by term and seed."""
         return Numbers(self.metrics)
+
+    @cached_property
+    def curves(self) -> pd.DataFrame:
+        """Its curves of loss and dev, without a line where there are none."""
+        file = parts.table(self.folder, "curves")
+        columns = ["exhibit", "arm", "seed", "curve", "step", "value"]
+        return pd.read_csv(file) if file.exists() else pd.DataFrame(columns=columns)
 
     def arms(self, exhibit: str) -> set[str]:
         """The arms of an exhibit that have numbers."""

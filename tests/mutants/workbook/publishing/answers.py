@@ -24,6 +24,23 @@ MUTANTS = {
         ),
         ("all that is simpler", "if values and values[0] >= values[1]:", "if values:"),
         ("against the mean of all targets", "values[0] >= values[1]", "values[0] >= first.value"),
+        (
+            "other exhibits' pictures",
+            "one.metrics.exhibit.isin(asked)",
+            "one.metrics.exhibit.ne(0)",
+        ),
+        ("without a warm-up", ".step.min() < 0", ".step.min() < 99"),
+        (
+            "the last look",
+            'looks.groupby("seed").value.idxmax()',
+            'looks.groupby("seed").step.idxmax()',
+        ),
+        (
+            "the other side's warm-up",
+            "one.asked(claim).first.terms}",
+            "one.asked(claim).second.terms}",
+        ),
+        ("the loss is a look", 'own[own.curve == "dev"]', "own"),
         ("one recall as the sum of six", '" points" + " a recall" * (not own)', '" points"'),
         ("other profiles are silent", "not other.found(claim) or [", "other.found(claim) or ["),
         ("other profiles agree aloud", "== [row.verdict]", "== []"),
