@@ -24,7 +24,7 @@ MAP = "00_start_here"
 SAID = (*verdicts.JUDGED, learnt.DID_NOT_TRAIN)  # verdicts that are counted
 EARLY = (
     "four times the steps move",
-    "what may turn it was still learning",
+    "an arm that may turn it was still learning",
 )  # no seeds decide these
 DOUBTS = (*EARLY, "every seed gave the same", "not trained", "four times the steps")
 DOUBTS += ("the control of four times", "still learning", "chosen at the edge")
@@ -133,10 +133,10 @@ def verdict_of(row) -> str:
     >>> verdict_of(Row(verdict="no difference", why="surely within ±4.8 %, the band named beforehand"))
     'no difference beyond ±4.8 %'
     >>> verdict_of(Row(verdict="reproduced", why="it holds; surely within ±4.8 %, the band named beforehand"))
-    'reproduced, within ±4.8 %'
+    'reproduced in sign, within ±4.8 %'
     """
     band = re.search("surely within (±[^,]+)", row.why)
-    beyond = " beyond" if row.verdict == NO_DIFFERENCE else ", within"
+    beyond = " beyond" if row.verdict == NO_DIFFERENCE else " in sign, within"
     return f"{row.verdict}{beyond} {band[1]}" if band else row.verdict
 
 
@@ -155,11 +155,19 @@ def lacks(row, contrast=None) -> str:
 
 
 def found(contrast) -> str:
-    """A contrast with its interval and its seeds, or measurements."""
+    """A contrast with its interval, where that is not of 95 % its level too, and its seeds, or
+    measurements.
+
+    >>> line = dict(claim="", unit="%", value=1.0, low=0.5, high=1.5, seeds=3)
+    >>> found(pd.Series(line | {"level": 0.9})), found(pd.Series(line | {"level": 0.95}))
+    ('+1.0 % [0.5, 1.5] (90 %), 3 seeds', '+1.0 % [0.5, 1.5], 3 seeds')
+    """
     name = counted(contrast)
     seeds = f"one {name[:-1]}" if contrast.seeds == 1 else f"{contrast.seeds:.0f} {name}"
     between = interval(contrast).replace("\\", "")
-    return f"{value(contrast)}{f' {between}' * (between != '–')}, {seeds}"
+    level = contrast.get("level", 0.95)
+    of = f" ({100 * level:.0f} %)" * bool(level != 0.95)
+    return f"{value(contrast)}{f' {between}{of}' * (between != '–')}, {seeds}"
 
 
 def counted(row) -> str:

@@ -34,6 +34,7 @@ LEVELS = (
     "was trained on captions of other pictures: its level is chance. *-long* is an arm with four times the "
     "steps. † still learning at its last step; ‡ did not train."
 )
+COUNTED = "Of each data set that profile counts which is the longest whose arms had learnt."
 WHOLE = {"world": "world A"}  # the data set of protocols that name no domain
 MARK = {learnt.STILL_LEARNING: "†", learnt.DID_NOT_TRAIN: "‡"}
 TESTABLE = {*VERDICTS} - {NOT_TESTABLE, "on paper only"}
@@ -53,8 +54,10 @@ def with_answers(readme: str, found: list[Reference]) -> str:
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
     more = f"Every claim with its reservations, every table and figure: [the gallery]({PAGE})."
-    if earlier := [f"on {one.label}" for one in found if _of_other_code(one)]:
-        more += f" Earlier versions of the code computed some of what is said {'; '.join(earlier)}."
+    if earlier := [one.label for one in found if _of_other_code(one)]:
+        more += (
+            f" Computed by earlier versions of the code, in part or whole: {'; '.join(earlier)}."
+        )
     return f"{before}{BEGIN}\n{answers.in_sentences(found)}\n\n{more}\n{END}{after}"
 
 
@@ -69,7 +72,7 @@ def page(found: list[Reference], notebooks: Path = ROOT / "notebooks") -> str:
         "# Gallery",
         "Every table and figure of the four papers as the reference runs made them, with the verdict on "
         "each claim and the notebook that shows it. The numbers are of "
-        f"{', '.join(one.label for one in found)}. Compare only which method is better: values are "
+        f"{'; '.join(one.label for one in found)}. Compare only which method is better: values are "
         "comparable with the papers' on the papers' own data alone. Core-minutes count all trainings "
         "behind a claim, trials included; several claims may share a training. "
         "[What the verdicts mean](verdicts.md).",
@@ -116,12 +119,38 @@ def _by_data(found: list[Reference]) -> dict[str, pd.DataFrame]:
 
 
 def _decided(found: list[Reference]) -> str:
-    """How many claims are decided on some data."""
-    speak = pd.concat(_by_data(found).values())
+    """How many claims are decided on some data, and what another profile than the one that counts says
+    otherwise.
+    """
+    counted = _by_data(found)
+    speak = pd.concat(counted.values())
     decided = speak[speak.verdict.isin(beside.DECIDED)].claim.nunique()
     listed = pd.concat([one.claims for one in found])
     testable = listed[listed.verdict.isin(TESTABLE)].claim.nunique()
-    return f"Decided on some data: {decided} of {testable} claims that can be tested here."
+    said = (
+        f"Decided on some data: {decided} of {testable} claims that can be tested here. {COUNTED}"
+    )
+    known = {(data, *line) for data in counted for line in _verdicts(counted[data])}
+    other = [
+        f"{claim} ({verdict} on {one.label})"
+        for one in found
+        for claim, verdict in _verdicts(one.claims)
+        if verdict in beside.DECIDED
+        and one.found(claim)
+        and (one.data, claim, verdict) not in known
+    ]
+    small = [
+        f"{row.claim} ({row.verdict} on {data})"
+        for data, lines in counted.items()
+        for row in lines[lines.verdict.isin(("reproduced", "contradicted"))].itertuples()
+        if start.verdict_of(row) != row.verdict
+    ]
+    said += f" In sign alone, within the claim's band: {', '.join(small)}." * bool(small)
+    return said + f" Other profiles decide otherwise: {', '.join(other)}." * bool(other)
+
+
+def _verdicts(claims: pd.DataFrame) -> list[tuple[str, str]]:
+    return [*zip(claims.claim, claims.verdict)]
 
 
 def _verdict(one: Reference, claim: str) -> str:
@@ -157,10 +186,8 @@ def _levels(found: list[Reference]) -> str:
         for row in known.sort_values("exhibit", key=lambda x: x.map(names.index)).itertuples():
             target = row.column.removesuffix("RSUM").strip()
             arm = f"{row.row} → {target}" if target else row.row
-            between = f" [{row.low:.1f}, {row.high:.1f}]" * (row.seeds > 1)
-            level = f"{row.mean:.1f}{MARK.get(row.learnt, '')}{between}, {row.seeds} seed"
             lines.setdefault((row.exhibit, ""), {})[one.label] = _test_set(one, row.exhibit)
-            lines.setdefault((row.exhibit, arm), {})[one.label] = level + "s" * (row.seeds > 1)
+            lines.setdefault((row.exhibit, arm), {})[one.label] = _level(row)
     head = ["RSUM on test", "arm", *(one.label for one in found)]
     rows = [
         [
@@ -171,6 +198,18 @@ def _levels(found: list[Reference]) -> str:
         for which in sorted(lines, key=lambda which: (names.index(which[0]), which[1] != ""))
     ]
     return "\n\n".join((LEVELS, table(head, rows))) if rows else ""
+
+
+def _level(row) -> str:
+    """A line of summary.csv: the mean with its mark, the interval and the seeds; what is the same for
+    every seed is one model that they share.
+    """
+    level = f"{row.mean:.1f}{MARK.get(row.learnt, '')}"
+    if row.seeds == 1:
+        return f"{level}, 1 seed"
+    if row.low == row.high:
+        return f"{level}, one model"
+    return f"{level} [{row.low:.1f}, {row.high:.1f}], {row.seeds} seeds"
 
 
 def _test_set(one: Reference, exhibit: str) -> str:
@@ -194,7 +233,7 @@ def _made(one: Reference) -> str:
     if (made := one.about.get("notebooks", parts.ALL)) != parts.ALL:
         own = {paper: [name for name in made if parts.paper(name) == paper] for paper in PAPERS}
         told = [f"{PAPERS[paper]} ({parts.numbers(each)})" for paper, each in own.items() if each]
-        changed += f"; so far only {' and '.join(told)}"
+        changed += f"; so far only {', '.join(told)}"
     return f"{took}published at version {one.about['version']}{changed}{_of_other_code(one)}"
 
 
@@ -224,15 +263,15 @@ def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
             if row.verdict in beside.DECIDED:
                 said = f"**{said}**"
             elif row.verdict == NOT_RUN and row.claim in _of_other_data(one.about["data"]):
-                said = "not made on these data"
+                said = "not made whole on these data" if value else "not made on these data"
             elif row.verdict == NOT_RUN and value:
-                said = "not run whole"
+                said = "run in part"
             if value and one.cost.get(row.claim, 0) >= 1:
                 value += f", {one.cost[row.claim]:.0f} core-min"
             told = f"{said} {value}".strip() + start.doubts(row, one.contrast(row.claim)[0])
             if "seeds would" in told and 0.05 <= one.hours.get(row.claim, 0) < math.inf:
                 told += f", {one.hours[row.claim]:.1f} core-hours more"
-            lines.setdefault(row.says, {})[one.label] = told
+            lines.setdefault(f"{row.says} `{row.claim}`", {})[one.label] = told
     head = ["claim", *(one.label for one in found)]
     rows = [[says, *(line.get(one.label, "–") for one in found)] for says, line in lines.items()]
     return table(head, rows)

@@ -79,8 +79,9 @@ class Reference:
             return None, ""
         against = "contradicted" in self.claims[self.claims.claim == claim].verdict.to_list()
         some = some.sort_values("p", ascending=against, na_position="first", kind="stable")
-        which = "surest" if against else "least sure"
-        return some.iloc[0], f", the {which} of {len(some)} differences" * (len(some) > 1)
+        which, first = "surest" if against else "least sure", some.iloc[0]
+        told = f", {first.contrast}, the {which} of {len(some)} differences"
+        return first, told * (len(some) > 1)
 
     def found(self, claim: str) -> str:
         """Its `contrast` with the interval and the seeds, "" where none is measured."""

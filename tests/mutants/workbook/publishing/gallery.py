@@ -13,6 +13,13 @@ MUTANTS = {
             "for one in answers.largest(judged, claim):",
             "for one in judged:",
         ),
+        (
+            "what counts is told as decided otherwise",
+            "(one.data, claim, verdict) not in known",
+            "(one.data, claim, verdict) in known",
+        ),
+        ("a small one is as any", "start.verdict_of(row) != row.verdict", "False"),
+        ("one model as seeds", "if row.low == row.high:", "if False:"),
         ("the marks exchanged", 'learnt.STILL_LEARNING: "†"', 'learnt.LEARNT: "†"'),
         ("curves are drawn", "and not path.stem.endswith(ASIDE)", "and path"),
         ("single arms are drawn", "len(one.arms(exhibit)) == 1 <", "len(one.arms(exhibit)) == 0 <"),
