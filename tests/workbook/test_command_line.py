@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -563,6 +564,23 @@ def test_a_machine_that_rounds_otherwise_is_another_one(monkeypatch):
     plain = main_job.machine()
     monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default")
     assert main_job.machine() == f"{plain}, ATEN_CPU_CAPABILITY=default"
+
+
+@pytest.mark.parametrize(
+    "told, name",
+    (
+        ("processor\t: 0\nmodel name\t: A 7, 2 GHz \nmodel name\t: B\n", " (A 7, 2 GHz)"),
+        ("processor\t: 0\n", ""),
+        (None, ""),
+    ),
+)
+def test_a_machine_is_named_with_its_processor(tmp_path, monkeypatch, told, name):
+    if told is not None:
+        (tmp_path / "cpuinfo").write_text(told)
+    own = main_job._processor
+    assert own(tmp_path / "cpuinfo") == name
+    monkeypatch.setattr(main_job, "_processor", lambda: own(tmp_path / "cpuinfo"))
+    assert main_job.machine().endswith(f"{platform.machine()}{name}")
 
 
 def test_what_only_the_world_has_is_not_made_for_every_data_set():

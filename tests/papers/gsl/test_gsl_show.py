@@ -343,6 +343,9 @@ def test_a_part_of_the_data_is_never_called_comparable():
     ):
         told = show.note_of(book("f30k_precomp", **sizes))
         assert told.startswith("Mean") and "no value may be held" in told
+    towers = book("flickr8k", base="photo-pretrained", gsl_images=50, gsl_test_images=5)
+    told = "Small pretrained towers, frozen, and a part of the data: compare the order."
+    assert show.note_of(towers).endswith(told)
     assert "World numbers" in show.note_of(book("world", gsl_images=50, gsl_test_images=5))
     table = show.sizes_table(book("world", gsl_images=50, gsl_test_images=0)).set_index("what")
     assert table.here["train images"] == "the first 50 of 100"
@@ -701,7 +704,8 @@ def test_retrievals_are_marked_and_kept(trained, tmp_path, pictures):
 def test_queries_shown_beside_all():
     top = pd.DataFrame({"query": [0, 0, 1, 1], "right": [True, False, False, True]})
     run = Run(
-        metrics={"test i2t R@1": 40.0, "test t2i R@1": 30.0}, arrays={"ranks_i2t": np.ones(50)}
+        metrics={"test i2t R@1": 40.0, "test t2i R@1": 30.0},
+        arrays={"ranks_i2t": np.ones(50), "dev": np.array([(0, 50.0), (30, 52.0), (60, 51.0)])},
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(found_answers, "first_run", lambda listed, arm: run)
@@ -709,8 +713,8 @@ def test_queries_shown_beside_all():
             {"GSL": {"captions": top, "images": top}}, None, {"GSL": "gsl-0.4"}
         )
     assert found.values.tolist() == [
-        ["GSL", "image to text", 2, 50, 100, 40, 2],
-        ["GSL", "text to image", 2, 50, 100, 30, 2],
+        ["GSL", "image to text", 2, 50, 100, 40, 2, 1],
+        ["GSL", "text to image", 2, 50, 100, 30, 2, 1],
     ]
 
 

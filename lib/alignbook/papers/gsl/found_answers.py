@@ -83,7 +83,7 @@ def top(found: np.ndarray, k: int, queries, is_right) -> pd.DataFrame:
 
 def shown_against_all(found: dict, listed: pd.DataFrame, named: dict[str, str]) -> pd.DataFrame:
     """How many of the queries shown have a right answer first or among the top, in percent, beside
-    R@1 of all test queries and that of a random order.
+    R@1 of all test queries and that of a random order; and the epoch that dev chose, 0 for the warm-up.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def shown_against_all(found: dict, listed: pd.DataFrame, named: dict[str, str]) 
     lines = []
     for name, both in found.items():
         run = first_run(listed, named[name])
-        n = len(run.array("ranks_i2t"))
+        n, chosen = len(run.array("ranks_i2t")), int(run.array("dev")[:, 1].argmax())
         for way, kind, short in (
             ("image to text", "captions", "i2t"),
             ("text to image", "images", "t2i"),
@@ -107,6 +107,7 @@ def shown_against_all(found: dict, listed: pd.DataFrame, named: dict[str, str]) 
                     100 * right.any().mean(),
                     run.metrics[f"test {short} R@1"],
                     100 / n,
+                    chosen,
                 )
             )
     return pd.DataFrame(
@@ -119,6 +120,7 @@ def shown_against_all(found: dict, listed: pd.DataFrame, named: dict[str, str]) 
             "right among the top (%)",
             "R@1 of all (%)",
             "R@1 by chance (%)",
+            "epoch (0: the warm-up)",
         ],
     )
 

@@ -213,7 +213,9 @@ def sizes_table(book) -> pd.DataFrame:
 
 
 def comparable(book) -> str:
-    """Whether numbers may be compared with the paper's: not those of a part of the data."""
+    """Whether numbers may be compared with the paper's: not those of a part of the data or of pretrained
+    towers.
+    """
     p, splits = book.profile, book.dataset().splits
     part = any(
         0 < some < len(splits[name])
@@ -221,6 +223,8 @@ def comparable(book) -> str:
     )
     if book.kind == "world" or not part:
         return run_tables.comparable(book)
+    if book.pretrained:
+        return "Small pretrained towers, frozen, and a part of the data: compare the order."
     return "A part of the data, so no value may be held against the paper's: compare the order."
 
 

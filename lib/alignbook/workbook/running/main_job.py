@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -273,8 +274,14 @@ def usual_spread(settings: dict, place: cluster.Place = cluster.HERE) -> str:
 def machine(place: cluster.Place = cluster.HERE) -> str:
     """The machine as starts.json names it, or the cluster that is reached from it."""
     told = (f"{name}={os.environ[name]}" for name in ROUNDING if name in os.environ)
-    here = ", ".join([f"{platform.system()} {platform.machine()}", *told])
+    here = ", ".join([f"{platform.system()} {platform.machine()}{_processor()}", *told])
     return f"{place.executor} from {here}" if place.executor else here
+
+
+def _processor(told: Path = Path("/proc/cpuinfo")) -> str:
+    """The processor's model where Linux tells it, to follow what kind of machine it is in."""
+    named = re.search(r"^model name\s*: *(.+)$", told.read_text(), re.M) if told.exists() else None
+    return f" ({named[1].strip()})" if named else ""
 
 
 def starts_of(out: Path) -> list[dict]:
