@@ -378,6 +378,31 @@ def test_the_reference_s_verdicts_are_those_of_the_profile_or_of_a_larger_one(
     assert published.verdicts(book) == {"a": "reproduced", "b": "contradicted"}
 
 
+def test_published_differences_stand_after_ours(tmp_path, monkeypatch):
+    """Each from its profile's folder, or else from a larger one's; what is not asked for tells nothing."""
+    monkeypatch.setattr(published, "REFERENCE", tmp_path)
+    book = SimpleNamespace(kind="world", profile=SimpleNamespace(name="laptop"))
+    asked = [("a", "x − y"), ("a", "y − z"), ("b", "x − y")]
+    ours = pd.DataFrame(asked, columns=["claim", "contrast"]).assign(value=9.0, p=0.5)
+    assert published.differences(book, ours) is ours
+    for name, lines in (
+        ("laptop", [("a", "x − y", 1.0), ("a", "y − z", math.nan), ("c", "x − y", 7.0)]),
+        ("overnight", [("a", "x − y", 2.0), ("a", "y − z", 3.0)]),
+        ("gpu", [("c", "x − y", 4.0)]),
+    ):
+        (tmp_path / f"world-{name}").mkdir()
+        (tmp_path / f"world-{name}/summary.csv").touch()
+        told = pd.DataFrame(lines, columns=["claim", "contrast", "value"])
+        told.to_csv(tmp_path / f"world-{name}/contrasts.csv", index=False)
+    found = published.differences(book, ours)
+    assert list(found) == ["claim", "contrast", "value", "reference", "p"]
+    assert found.reference.tolist()[:2] == [1.0, 3.0] and math.isnan(found.reference[2])
+    assert found.attrs["note"] == (
+        "Reference: the published results of the laptop profile, or else of the overnight profile."
+    )
+    assert "reference" not in ours
+
+
 def test_the_reference_of_an_exhibit_is_that_of_its_profile(tmp_path, monkeypatch):
     """And in smoke of the largest."""
     monkeypatch.setattr(published, "REFERENCE", tmp_path)
@@ -416,7 +441,7 @@ def test_the_reference_of_an_exhibit_is_that_of_its_profile(tmp_path, monkeypatc
     told = pd.DataFrame({"exhibit": ["chan-T3", "chan-T1"], "protocol": protocols})
     told.to_csv(tmp_path / "world-overnight/metrics.csv", index=False)
     found = published.numbers(book, "chan-T3")  # another exhibit's test set is no matter
-    assert found.attrs["note"].endswith(", or else overnight profile (1,000 test images).")
+    assert found.attrs["note"].endswith(", or else of the overnight profile (1,000 test images).")
     table = tables.beside_paper(
         pd.DataFrame(columns=["row", "column", "mean", "low", "high", "seeds"]),
         pd.DataFrame(columns=["group", "row", "column", "value", "mark"]),

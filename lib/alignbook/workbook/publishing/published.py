@@ -8,6 +8,7 @@ weights stay where they are.
 import argparse
 import gzip
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -54,13 +55,43 @@ def numbers(book, exhibit: str) -> pd.DataFrame | None:
         there = pd.concat(found)[compared.ROW].apply(tuple, axis=1) if found else []
         if len(new := known[~known[compared.ROW].apply(tuple, axis=1).isin(there)]):
             found.append(new)
-            profile, images = folder.name.rpartition("-")[2], _images(folder, exhibit)
-            profiles.append(f"of the {profile} profile" + f" ({images} test images)" * bool(images))
+            images = _images(folder, exhibit)
+            profiles.append(_profile(folder) + f" ({images} test images)" * bool(images))
     if not found:
         return None
     together = pd.concat(found, ignore_index=True)
-    together.attrs["note"] = f"Reference: the published results {', or else '.join(profiles)}."
+    together.attrs["note"] = _note(profiles)
     return together
+
+
+def differences(book, contrasts: pd.DataFrame) -> pd.DataFrame:
+    """A table of contrasts with the published difference after the `value`, each from the first folder
+    that has it; the table itself where none has.
+
+    `attrs["note"]` says which profiles they are of.
+    """
+    asked, known, profiles = [*zip(contrasts.claim, contrasts.contrast)], {}, []
+    for folder in beside.published(book.kind, book.profile.name, REFERENCE):
+        if (file := folder / "contrasts.csv").exists():
+            told = pd.read_csv(file).set_index(["claim", "contrast"]).value.dropna()
+            new = {key: value for key, value in told.items() if key in asked and key not in known}
+            known |= new
+            profiles += [_profile(folder)] * bool(new)
+    if not known:
+        return contrasts
+    table = contrasts.copy()
+    place = table.columns.get_loc("value") + 1
+    table.insert(place, "reference", [known.get(key, math.nan) for key in asked])
+    table.attrs["note"] = _note(profiles)
+    return table
+
+
+def _profile(folder: Path) -> str:
+    return f"of the {folder.name.rpartition('-')[2]} profile"
+
+
+def _note(profiles: list[str]) -> str:
+    return f"Reference: the published results {', or else '.join(profiles)}."
 
 
 def _images(folder: Path, exhibit: str) -> str:

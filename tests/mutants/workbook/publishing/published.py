@@ -7,6 +7,8 @@ MUTANTS = {
             "test_sets(told[told.exhibit == exhibit].protocol)",
             "test_sets(told.protocol)",
         ),
+        ("a larger profile's difference first", "and key not in known}", "}"),
+        ("profiles that tell nothing", "* bool(new)\n    if not known", "* 1\n    if not known"),
         (
             "the longer profile's verdict first",
             "dict(zip(said.claim, said.verdict)) | found",
