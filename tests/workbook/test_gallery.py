@@ -74,7 +74,8 @@ def test_verdicts_are_counted_and_the_data_held_against_each_other(root):
         "claims that can be tested here. Of each data set that profile counts which is the longest "
     )
     counted += "whose arms had learnt."
-    assert both == f"Decided on some data: 1 of 3 {counted}"
+    none = "Judged on no data so far: gsl-against-ncr."
+    assert both == f"Decided on some data: 1 of 3 {counted} {none}"
     assert lines == ["| reproduced | 1 |", "| undecided | 1 |"]  # "not run" is no verdict
     assert apart.endswith("and not on Flickr8k: chan-hard-coding (reproduced; there not judged).")
     found[1].claims = found[0].claims.replace("reproduced", "contradicted")
@@ -87,7 +88,7 @@ def test_verdicts_are_counted_and_the_data_held_against_each_other(root):
         f"Decided on both {world} and {photographs}: 1 claim, 0 alike. Not alike: chan-hard-coding "
         f"(reproduced on {world}, contradicted on {photographs})."
     )
-    assert gallery._counted(found[:1]).endswith(gallery.COUNTED)  # there is one data set
+    assert gallery._counted(found[:1]).endswith(f"{gallery.COUNTED} {none}")  # one data set alone
 
 
 def test_the_largest_profile_speaks_for_its_data(root):
@@ -119,10 +120,10 @@ def test_the_largest_profile_speaks_for_its_data(root):
     large.claims = small.claims.copy()
     large.claims["verdict"] = ["undecided", "reproduced", "not testable here"]
     said = f"Decided on some data: {{}} of 3 claims that can be tested here. {gallery.COUNTED}"
-    other = (
-        " Other profiles decide otherwise: chan-hard-coding (reproduced on the synthetic world, "
-    )
-    assert gallery._decided([small, large]) == said.format(1) + other + "laptop profile)."
+    other = " Other profiles decide otherwise: chan-hard-coding (reproduced on the synthetic "
+    other += "world, laptop profile)."
+    none = " Judged on no data so far: gsl-against-ncr."
+    assert gallery._decided([small, large]) == said.format(1) + other + none
     large.claims.loc[1, ["verdict", "why"]] = "reproduced", "it holds; surely within ±2 %, the band"
     told = (
         "alone, within the claim's band: comalign-clip (reproduced on the synthetic world). Other"
@@ -130,8 +131,9 @@ def test_the_largest_profile_speaks_for_its_data(root):
     assert told in gallery._decided([small, large])
     large.claims["verdict"] = ["not run", "reproduced", "not run"]
     large.claims["why"] = "so"
-    assert gallery._decided([small, large]) == said.format(2)  # the laptop's too
-    assert gallery._decided([large]) == said.format(1)
+    assert gallery._decided([small, large]) == said.format(2) + none  # the laptop's too
+    none = none.replace("gsl", "chan-hard-coding, gsl")
+    assert gallery._decided([large]) == said.format(1) + none
     small.claims["verdict"] = large.claims["verdict"] = "on paper only"
     assert gallery._decided([small, large]).startswith("Decided on some data: 0 of 0 ")
     assert gallery._made(large).endswith(

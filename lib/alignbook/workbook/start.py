@@ -177,7 +177,8 @@ def counted(row) -> str:
 
 
 def doubts(row, contrast=None) -> str:
-    """What speaks against a claim's verdict, or what an undecided one lacks; "" where nothing is known.
+    """What speaks against a claim's verdict, or what an undecided one lacks: where nothing else is known,
+    what its contrasts say.
 
     Parameters
     ----------
@@ -194,6 +195,8 @@ def doubts(row, contrast=None) -> str:
     '; not trained: four times the steps raise a'
     >>> doubts(Row(verdict="undecided", why="dev chose other settings: a", needed=math.nan))
     '; dev chose other settings: a'
+    >>> doubts(Row(verdict="undecided", why="2 of 4 contrasts point the right way", needed=math.nan))
+    '; 2 of 4 contrasts point the right way'
     """
     if row.verdict not in verdicts.JUDGED:
         return ""
@@ -201,6 +204,8 @@ def doubts(row, contrast=None) -> str:
     count = float(row.needed or "nan")
     if row.verdict == "undecided" and not math.isnan(count):
         said.append(_enough(count, row, contrast))
+    if row.verdict == "undecided" and not said:
+        said = row.why.split("; ")[:1]
     return "".join(f"; {each}" for each in said)
 
 

@@ -8,7 +8,7 @@ import functools
 import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -119,38 +119,48 @@ def _by_data(found: list[Reference]) -> dict[str, pd.DataFrame]:
 
 
 def _decided(found: list[Reference]) -> str:
-    """How many claims are decided on some data, and what another profile than the one that counts says
-    otherwise.
-    """
+    """How many claims are decided on some data, and what that leaves out."""
     counted = _by_data(found)
     speak = pd.concat(counted.values())
     decided = speak[speak.verdict.isin(beside.DECIDED)].claim.nunique()
     listed = pd.concat([one.claims for one in found])
     testable = listed[listed.verdict.isin(TESTABLE)].claim.nunique()
-    said = (
-        f"Decided on some data: {decided} of {testable} claims that can be tested here. {COUNTED}"
-    )
-    known = {(data, *line) for data in counted for line in _verdicts(counted[data])}
-    other = [
-        f"{claim} ({verdict} on {one.label})"
-        for one in found
-        for claim, verdict in _verdicts(one.claims)
-        if verdict in beside.DECIDED
-        and one.found(claim)
-        and (one.data, claim, verdict) not in known
-    ]
+    said = f"Decided on some data: {decided} of {testable} claims that can be tested here."
+    return " ".join((said, COUNTED, *_besides(found, counted)))
+
+
+def _besides(found: list[Reference], counted: dict[str, pd.DataFrame]) -> Iterator[str]:
+    """Claims that are within their band, that a profile which does not count decides otherwise, and
+    that no data judged.
+    """
+    known = {(data, *line) for data in counted for line in _verdicts(counted[data], start.SAID)}
     small = [
         f"{row.claim} ({row.verdict} on {data})"
         for data, lines in counted.items()
         for row in lines[lines.verdict.isin(("reproduced", "contradicted"))].itertuples()
         if start.verdict_of(row) != row.verdict
     ]
-    said += f" In sign alone, within the claim's band: {', '.join(small)}." * bool(small)
-    return said + f" Other profiles decide otherwise: {', '.join(other)}." * bool(other)
+    other = [
+        f"{claim} ({verdict} on {one.label})"
+        for one in found
+        for claim, verdict in _verdicts(one.claims, beside.DECIDED)
+        if one.found(claim) and (one.data, claim, verdict) not in known
+    ]
+    judged = {claim for one in found for claim, _ in _verdicts(one.claims, start.SAID)}
+    asked = [claim for one in found for claim, _ in _verdicts(one.claims, TESTABLE)]
+    for told, some in (
+        ("In sign alone, within the claim's band", small),
+        ("Other profiles decide otherwise", other),
+        ("Judged on no data so far", [claim for claim in asked if claim not in judged]),
+    ):
+        if some:
+            yield f"{told}: {', '.join(dict.fromkeys(some))}."
 
 
-def _verdicts(claims: pd.DataFrame) -> list[tuple[str, str]]:
-    return [*zip(claims.claim, claims.verdict)]
+def _verdicts(claims: pd.DataFrame, some) -> list[tuple[str, str]]:
+    """The claims that have some verdicts, each with its own."""
+    own = claims[claims.verdict.isin(some)]
+    return [*zip(own.claim, own.verdict)]
 
 
 def _verdict(one: Reference, claim: str) -> str:

@@ -19,6 +19,7 @@ MUTANTS = {
             "(one.data, claim, verdict) in known",
         ),
         ("a small one is as any", "start.verdict_of(row) != row.verdict", "False"),
+        ("what was judged lacks", "if claim not in judged])", "if claim])"),
         ("one model as seeds", "if row.low == row.high:", "if False:"),
         ("the marks exchanged", 'learnt.STILL_LEARNING: "†"', 'learnt.LEARNT: "†"'),
         ("curves are drawn", "and not path.stem.endswith(ASIDE)", "and path"),
