@@ -189,7 +189,7 @@ def test_no_claim_rests_on_what_did_not_train(state):
         assert verdict == ("reproduced" if state == learnt.LEARNT else "trend only")
         told = (
             "; still learning: chan-T3 cross-attention",
-            "; an arm that may turn it was still learning",
+            "; may turn, as the arm behind was still learning",
         )
         assert [each in why for each in told] == [state != learnt.LEARNT] * 2
 
@@ -379,10 +379,12 @@ def test_nothing_is_decided_while_what_is_behind_still_learns(sign, decided):
     verdict, why, wanted = with_state(behind)
     assert (verdict, wanted) == ("undecided", {})  # there is no control to train
     assert "but not counted; " in why
-    assert "; an arm that may turn it was still learning: visual-codebook − cross-attention" in why
+    assert (
+        "; may turn, as the arm behind was still learning: visual-codebook − cross-attention" in why
+    )
     verdict, why, wanted = with_state(behind, *controls(sign * 4.9))
     assert verdict == "undecided" and ("to 4.9", "to −4.9")[sign < 0] in why
-    assert "that may turn" not in why and wanted == {("chan-T3", name): 3 for name in TURNING}
+    assert "may turn" not in why and wanted == {("chan-T3", name): 3 for name in TURNING}
     assert with_state(behind, *controls(sign * 4.9, seeds=3))[2] == {}
     assert with_state(behind, *controls(sign * 5.1))[0] == decided
     assert with_state(ahead, *controls(sign * 0.1))[0] == decided  # as before: the same side
@@ -397,7 +399,7 @@ def test_a_control_that_did_not_train_tells_nothing(idle):
     assert of_hard_coding(metrics)[0] == "reproduced"
     metrics.loc[metrics.row == "cross-attention", "learnt"] = learnt.STILL_LEARNING
     verdict, why, _ = of_hard_coding(metrics)
-    assert verdict == "undecided" and "an arm that may turn it was still learning" in why
+    assert verdict == "undecided" and "may turn, as the arm behind was still learning" in why
 
 
 def test_a_difference_that_may_turn_is_not_called_none():

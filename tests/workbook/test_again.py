@@ -183,7 +183,7 @@ def test_what_was_published_since_stands_beside_what_was_kept(both):
     lines.assign(low=low * own, high=high * own).to_csv(kept / "contrasts.csv", index=False)
     found = again.read(kept)
     assert (before.since.tolist(), found.since.tolist()) == ([False], [True])
-    assert again.said(found).endswith(" Of earlier code than what is published: gsl-against-ncr.")
+    assert again.said(found).endswith(" Other numbers were published since: gsl-against-ncr.")
     told = pd.read_csv(kept / "contrasts.csv").replace("reversed", "open")
     told.to_csv(kept / "contrasts.csv", index=False)  # the same numbers, another verdict
     assert again.read(kept).reading.tolist() == ["undecided"]

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -551,6 +550,7 @@ def test_starts_are_noted_with_their_time_and_machine(tmp_path, monkeypatch):
     starts = json.loads((tmp_path / "starts.json").read_text())
     assert len(starts) == 2 and all(each["cores"] == 3 and each["seconds"] < 60 for each in starts)
     assert [each["jobs"] for each in starts] == [{"notebook 02_data": 7.0}, {}]
+    assert [each["processor"] for each in starts] == [main_job.processor()] * 2
     assert sorted(path.name for path in tmp_path.iterdir() if path.name[0] != ".") == [
         "jobs.log",
         "settings.json",
@@ -569,18 +569,15 @@ def test_a_machine_that_rounds_otherwise_is_another_one(monkeypatch):
 @pytest.mark.parametrize(
     "told, name",
     (
-        ("processor\t: 0\nmodel name\t: A 7, 2 GHz \nmodel name\t: B\n", " (A 7, 2 GHz)"),
+        ("processor\t: 0\nmodel name\t: A 7, 2 GHz \nmodel name\t: B\n", "A 7, 2 GHz"),
         ("processor\t: 0\n", ""),
         (None, ""),
     ),
 )
-def test_a_machine_is_named_with_its_processor(tmp_path, monkeypatch, told, name):
+def test_the_processor_of_a_machine(tmp_path, told, name):
     if told is not None:
         (tmp_path / "cpuinfo").write_text(told)
-    own = main_job._processor
-    assert own(tmp_path / "cpuinfo") == name
-    monkeypatch.setattr(main_job, "_processor", lambda: own(tmp_path / "cpuinfo"))
-    assert main_job.machine().endswith(f"{platform.machine()}{name}")
+    assert main_job.processor(tmp_path / "cpuinfo") == name
 
 
 def test_what_only_the_world_has_is_not_made_for_every_data_set():

@@ -70,10 +70,7 @@ def test_verdicts_are_counted_and_the_data_held_against_each_other(root):
     found = reference_results.references(root / "results/reference")
     head, _, *lines, _, both, _, apart = gallery._counted(found).splitlines()
     assert head == "| verdict | the synthetic world, laptop profile |"
-    counted = (
-        "claims that can be tested here. Of each data set that profile counts which is the longest "
-    )
-    counted += "whose arms had learnt."
+    counted = f"claims that can be tested here. {gallery.COUNTED}"
     none = "Judged on no data so far: gsl-against-ncr."
     assert both == f"Decided on some data: 1 of 3 {counted} {none}"
     assert lines == ["| reproduced | 1 |", "| undecided | 1 |"]  # "not run" is no verdict
@@ -111,7 +108,7 @@ def test_the_largest_profile_speaks_for_its_data(root):
         ("undecided", "it points the right way, but not counted; four times the steps move a − b"),
         (
             "undecided",
-            "it points the right way, but not counted; an arm that may turn it was still learning: a",
+            "it points the right way, but not counted; may turn, as the arm behind was still learning: a",
         ),
     ):
         large.claims.loc[large.claims.claim == "chan-hard-coding", ["verdict", "why"]] = state, why
@@ -149,11 +146,11 @@ def test_page_and_readme_are_written_once(root):
     assert readme.startswith("# a\n\n<!--") and readme.endswith("-->\n\nrest\n")
     assert "old" not in readme
     assert (
-        "profile: **reproduced**, +2.0 points [1.0, 3.0], 5 seeds, a − b, the least sure" in readme
+        "profile: **reproduced**, +2.0 points [1.0, 3.0], 5 seeds (a − b: the least sure" in readme
     )
     page = (root / "docs/gallery.md").read_text()
     (row,) = [line for line in page.splitlines() if line.startswith("| chan-hard-coding")]
-    value = f"**reproduced** +2.0 points [1.0, 3.0], 5 seeds, a − b, the least sure of 2 differences, 2 core-min{EDGE}"
+    value = f"**reproduced** +2.0 points [1.0, 3.0], 5 seeds (a − b: the least sure of 2 differences), 2 core-min{EDGE}"
     assert row == rf"| chan-hard-coding \| said `chan-hard-coding` | {value} | – |"
     assert "undecided −0.5 points, one seed; more than 200 seeds would be needed | – |" in page
     assert "| not run | – |" in page  # and where something was measured all the same
@@ -174,10 +171,10 @@ def test_page_and_readme_are_written_once(root):
     assert "core-hours" not in gallery._claims(("chan-T3",), [one])
     one = reference_results.references(root / "results/reference")[0]
     assert one.found("gsl-against-ncr").endswith(
-        "one seed, a − b, the least sure of 3 differences"
+        "one seed (a − b: the least sure of 3 differences)"
     )  # no p, no certainty
     one.claims["verdict"] = "contradicted"
-    assert one.found("gsl-against-ncr").endswith("one seed, a − b, the surest of 3 differences")
+    assert one.found("gsl-against-ncr").endswith("one seed (a − b: the surest of 3 differences)")
     one.contrasts = one.contrasts.dropna(subset="p")
     assert one.found("gsl-against-ncr").startswith("+9.0 points")
     folder = "../results/reference/world-laptop"

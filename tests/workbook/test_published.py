@@ -387,12 +387,13 @@ def test_published_differences_stand_after_ours(tmp_path, monkeypatch):
     assert published.differences(book, ours) is ours
     for name, lines in (
         ("laptop", [("a", "x − y", 1.0), ("a", "y − z", math.nan), ("c", "x − y", 7.0)]),
-        ("overnight", [("a", "x − y", 2.0), ("a", "y − z", 3.0)]),
+        ("overnight", [("a", "x − y", 2.0), ("a", "y − z", 3.0), ("b", "x − y", 60.0)]),
         ("gpu", [("c", "x − y", 4.0)]),
     ):
         (tmp_path / f"world-{name}").mkdir()
         (tmp_path / f"world-{name}/summary.csv").touch()
         told = pd.DataFrame(lines, columns=["claim", "contrast", "value"])
+        told["unit"] = told.claim.map({"b": "s"}).fillna("points")
         told.to_csv(tmp_path / f"world-{name}/contrasts.csv", index=False)
     found = published.differences(book, ours)
     assert list(found) == ["claim", "contrast", "value", "reference", "p"]

@@ -275,7 +275,7 @@ def _noted(claim: Claim, numbers: Numbers, found: Finding, lines: list[dict]) ->
     early = _of_state(claim, numbers, learnt.STILL_LEARNING)
     idle = _idle(claim, numbers)
     said = f"; four times the steps move {', '.join(turned)}" * bool(turned)
-    said += f"; an arm that may turn it was still learning: {', '.join(behind)}" * bool(behind)
+    said += f"; may turn, as the arm behind was still learning: {', '.join(behind)}" * bool(behind)
     said += f"{IDLE} {', '.join(idle)}" * bool(idle)
     lowered = _moved(claim, numbers, -1)
     said += f"; four times the steps lower {', '.join(lowered)}" * bool(lowered)

@@ -161,6 +161,16 @@ def newest(results: Path, profile: str | None = None, data: str = "") -> Path:
     return max(found, key=found.get)
 
 
+def machine_of(start: dict) -> str:
+    """What computed a start, as starts.json or a reference's about.json has it, for reading.
+
+    >>> machine_of({"machine": "Linux x86_64", "processor": "AMD EPYC", "cores": 2})
+    'Linux x86_64, AMD EPYC, 2 cores'
+    """
+    named = (start["machine"], start.get("processor", ""), f"{start['cores']} cores")
+    return ", ".join(filter(None, named))
+
+
 def starts_of(out: Path) -> list[dict]:
     """The starts that filled a results folder, as starts.json says; none if it isn't there.
 

@@ -24,7 +24,7 @@ MAP = "00_start_here"
 SAID = (*verdicts.JUDGED, learnt.DID_NOT_TRAIN)  # verdicts that are counted
 EARLY = (
     "four times the steps move",
-    "an arm that may turn it was still learning",
+    "may turn, as the arm behind was still learning",
 )  # no seeds decide these
 DOUBTS = (*EARLY, "every seed gave the same", "not trained", "four times the steps")
 DOUBTS += ("the control of four times", "still learning", "chosen at the edge")
@@ -141,7 +141,7 @@ def verdict_of(row) -> str:
 
 
 def lacks(row, contrast=None) -> str:
-    """What weighs most against an undecided claim, "" where nothing is known.
+    """What weighs most against an undecided claim, or what its contrasts say; "" for other verdicts.
 
     >>> from types import SimpleNamespace as Row
     >>> why = "not counted; four times the steps move a − b from 5.0 to 1.0; still learning: a"

@@ -121,7 +121,7 @@ class _Read:
 
 def where(out: Path) -> str:
     """The machine of a results folder and the PyTorch that its runs were computed with."""
-    machines = [f"{each['machine']}, {each['cores']} cores" for each in folders.starts_of(out)]
+    machines = map(folders.machine_of, folders.starts_of(out))
     versions = pd.read_csv(out / "runs.csv").versions.map(lambda text: json.loads(text)["torch"])
     return "; ".join(dict.fromkeys([*machines, *(f"PyTorch {each}" for each in versions)]))
 
@@ -165,7 +165,7 @@ def said(found: pd.DataFrame) -> str:
     ...     "reading again": ["undecided", "undecided"], "seeds again": [9, 3], "where": "X",
     ...     "difference low": [-1, 1], "difference high": [1, 2], "since": [False, True]}))
     'Once more on X: 1 of 2 primary contrasts read alike. Not alike: b (reproduced with 9 seeds, undecided with 3). \
-1 of 2 differ by no more than chance (95 %). Beyond chance: b. Of earlier code than what is published: b.'
+1 of 2 differ by no more than chance (95 %). Beyond chance: b. Other numbers were published since: b.'
     """
     both = found.dropna(subset="reading")
     alike = both.reading == both["reading again"]
@@ -181,7 +181,7 @@ def said(found: pd.DataFrame) -> str:
     new = found[found.reading.isna()].claim
     alone = f" Only there: {', '.join(new)}." if len(new) else ""
     old = found[found.since].claim
-    since = f" Of earlier code than what is published: {', '.join(old)}." if len(old) else ""
+    since = f" Other numbers were published since: {', '.join(old)}." if len(old) else ""
     return (
         f"Once more on {' and '.join(found['where'].unique())}: {alike.sum()} of {len(both)} primary contrasts read "
         f"alike.{apart} {chance.sum()} of {len(both)} differ by no more than chance (95 %).{beyond}{alone}{since}"

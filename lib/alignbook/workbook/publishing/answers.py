@@ -130,30 +130,33 @@ def _against(one: Reference, claim: str, row, first) -> Iterator[str]:
         yield "a setting is at the edge of what was tried" * ("; chosen at the edge" in row.why)
     elif not (told and lacks.startswith(start.EARLY[0])):  # which says the same
         yield "an arm was still learning" if lacks.startswith("still learning") else lacks
-    yield _of_warm_up(one, claim)
+    left, seeds = _of_warm_up(one, claim)
+    side, (_, _, simple) = exhibits.SIDES[claim][0], exhibits.INSTEAD[claim]
+    if left:
+        yield f"dev chose {side} as its warm-up left it in {left} of {seeds} seeds"
     for _, line in again.read(one.folder).iterrows():
         if line.claim == claim and line["reading again"] != row.verdict:
             yield _rerun(one, claim)
     if told:
         yield f"{steps} with four times the steps"
     values = _simple(one, claim)
-    if values and values[0] >= values[1]:
-        yield f"{instead(one, claim)} with {exhibits.INSTEAD[claim][-1]} instead"
+    if values and values[0] >= values[1] and not 0 < left == seeds:  # which is the same
+        yield f"{instead(one, claim)} with {simple} instead"
 
 
-def _of_warm_up(one: Reference, claim: str) -> str:
-    """In how many seeds dev chose the paper's side as its warm-up left it, "" where in none: steps below
-    0 are a warm-up.
+def _of_warm_up(one: Reference, claim: str) -> tuple[int, int]:
+    """In how many seeds dev chose the paper's side as its warm-up left it, and of how many: steps below
+    0 are a warm-up, and its own last look comes before the one that dev chooses among.
     """
     arms = {(term.exhibit, term.row) for term, _ in one.asked(claim).first.terms}
     own = one.curves[one.curves[["exhibit", "arm"]].apply(tuple, axis=1).isin(arms)]
     before = own.groupby("seed").step.min() < 0
-    looks = own[own.curve == "dev"].sort_values("step")
+    looks = own[(own.curve == "dev") & (own.step >= 0)].drop_duplicates(
+        ["seed", "step"], keep="last"
+    )
     best = looks.loc[looks.groupby("seed").value.idxmax()].set_index("seed").step
-    left = (best <= 0) & before.reindex(best.index)
-    side = exhibits.SIDES[claim][0]
-    told = f"dev chose {side} as its warm-up left it in {left.sum()} of {len(left)} seeds"
-    return told * bool(left.any())
+    left = (best == 0) & before.reindex(best.index)
+    return int(left.sum()), len(left)
 
 
 def _number(said: str) -> float:

@@ -21,7 +21,7 @@ from alignbook.evidence.printed_tables import PAPERS
 from alignbook.evidence.verdicts import NOT_RUN, NOT_TESTABLE, VERDICTS
 from alignbook.store import durable
 from alignbook.store.fingerprint import code_hash, trains
-from alignbook.workbook import exhibits, start
+from alignbook.workbook import exhibits, folders, start
 from alignbook.workbook.publishing import again, answers, beside, parts
 from alignbook.workbook.publishing.reference_results import Reference, references, table, test_sets
 
@@ -34,7 +34,7 @@ LEVELS = (
     "was trained on captions of other pictures: its level is chance. *-long* is an arm with four times the "
     "steps. † still learning at its last step; ‡ did not train."
 )
-COUNTED = "Of each data set that profile counts which is the longest whose arms had learnt."
+COUNTED = "Of each data set the longest profile whose arms had learnt counts; where none had, the longest."
 WHOLE = {"world": "world A"}  # the data set of protocols that name no domain
 MARK = {learnt.STILL_LEARNING: "†", learnt.DID_NOT_TRAIN: "‡"}
 TESTABLE = {*VERDICTS} - {NOT_TESTABLE, "on paper only"}
@@ -233,7 +233,7 @@ def _made(one: Reference) -> str:
     """On what and in how long a reference was computed."""
     starts = one.about["starts"]
     hours = sum(each["seconds"] or 0 for each in starts) / 3600
-    machines = dict.fromkeys(f"{each['machine']}, {each['cores']} cores" for each in starts)
+    machines = dict.fromkeys(map(folders.machine_of, starts))
     took = f"{'; '.join(machines)}, {hours:.1f} hours, " if starts else ""
     changed = "".join(f", {name} = {value}" for name, value in one.about["set"].items())
     versions = one.about.get("versions", {})

@@ -36,6 +36,7 @@ from alignbook.workbook.running.lent import MEASURED
 
 NUMBERS = ("metrics", "summary", "timings", "runs")  # CSV files of a folder
 VERDICTS = ("claims", "contrasts")  # of a whole one
+START = ("machine", "processor", "cores", "seconds")  # what is told of each start
 PACKED = ("runs", "curves")  # long ones that nobody reads by eye: a tenth of their size
 MOST = 6_000_000  # bytes of all that is published of a data set
 WIDE, COLOURS = 800, 128  # pixels of a figure, and its palette
@@ -66,14 +67,19 @@ def numbers(book, exhibit: str) -> pd.DataFrame | None:
 
 def differences(book, contrasts: pd.DataFrame) -> pd.DataFrame:
     """A table of contrasts with the published difference after the `value`, each from the first folder
-    that has it; the table itself where none has.
+    that has it, but for seconds, which are another machine's; the table itself where none has.
 
     `attrs["note"]` says which profiles they are of.
     """
     asked, known, profiles = [*zip(contrasts.claim, contrasts.contrast)], {}, []
     for folder in beside.published(book.kind, book.profile.name, REFERENCE):
         if (file := folder / "contrasts.csv").exists():
-            told = pd.read_csv(file).set_index(["claim", "contrast"]).value.dropna()
+            told = (
+                pd.read_csv(file)
+                .query("unit != 's'")
+                .set_index(["claim", "contrast"])
+                .value.dropna()
+            )
             new = {key: value for key, value in told.items() if key in asked and key not in known}
             known |= new
             profiles += [_profile(folder)] * bool(new)
@@ -359,7 +365,7 @@ def about(out: Path) -> dict:
         "seeds": said["seeds"],
         "set": {name: _without_place(value) for name, value in said["set"].items()},
         "version": version(ROOT),  # at which it was published
-        "starts": [{k: each.get(k, "") for k in ("machine", "cores", "seconds")} for each in took],
+        "starts": [{name: each.get(name, "") for name in START} for each in took],
     }
 
 

@@ -57,9 +57,10 @@ class Reference:
     @cached_property
     def curves(self) -> pd.DataFrame:
         """Its curves of loss and dev, without a line where there are none."""
-        file = parts.table(self.folder, "curves")
-        columns = ["exhibit", "arm", "seed", "curve", "step", "value"]
-        return pd.read_csv(file) if file.exists() else pd.DataFrame(columns=columns)
+        try:
+            return pd.read_csv(parts.table(self.folder, "curves"))
+        except (FileNotFoundError, pd.errors.EmptyDataError):
+            return pd.DataFrame(columns=["exhibit", "arm", "seed", "curve", "step", "value"])
 
     def arms(self, exhibit: str) -> set[str]:
         """The arms of an exhibit that have numbers."""
@@ -80,7 +81,7 @@ class Reference:
         against = "contradicted" in self.claims[self.claims.claim == claim].verdict.to_list()
         some = some.sort_values("p", ascending=against, na_position="first", kind="stable")
         which, first = "surest" if against else "least sure", some.iloc[0]
-        told = f", {first.contrast}, the {which} of {len(some)} differences"
+        told = f" ({first.contrast}: the {which} of {len(some)} differences)"
         return first, told * (len(some) > 1)
 
     def found(self, claim: str) -> str:

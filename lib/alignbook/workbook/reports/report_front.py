@@ -79,7 +79,7 @@ def computed(out: Path) -> str:
     starts = folders.starts_of(out)
     if not starts:
         return ""
-    machines = dict.fromkeys(f"{each['machine']}, {each['cores']} cores" for each in starts)
+    machines = dict.fromkeys(map(folders.machine_of, starts))
     took = progress.clock(sum(each["seconds"] for each in starts))
     again = f", in {len(starts)} starts" if len(starts) > 1 else ""
     return f"Computed on {verbatim.markdown('; '.join(machines))}, in {took}{again}."

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from alignbook.store import durable
 from alignbook.workbook.exhibits import EXHIBITS
-from alignbook.workbook.folders import UNPACKED, is_whole
+from alignbook.workbook.folders import UNPACKED, is_whole, machine_of
 from alignbook.workbook.running.graph import title
 
 MEASURED = ("efficiency/*.csv", "benchmarks/*.csv")  # of a results folder
@@ -73,5 +73,4 @@ def _machines(published: Path) -> str:
     """Where results were made, as about.json says if it is whole."""
     about = published / "about.json"
     starts = json.loads(about.read_bytes())["starts"] if is_whole(about) else []
-    found = dict.fromkeys(f"{each['machine']}, {each['cores']} cores" for each in starts)
-    return "; ".join(found) or "unknown"
+    return "; ".join(dict.fromkeys(map(machine_of, starts))) or "unknown"

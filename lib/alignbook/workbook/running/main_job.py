@@ -274,14 +274,14 @@ def usual_spread(settings: dict, place: cluster.Place = cluster.HERE) -> str:
 def machine(place: cluster.Place = cluster.HERE) -> str:
     """The machine as starts.json names it, or the cluster that is reached from it."""
     told = (f"{name}={os.environ[name]}" for name in ROUNDING if name in os.environ)
-    here = ", ".join([f"{platform.system()} {platform.machine()}{_processor()}", *told])
+    here = ", ".join([f"{platform.system()} {platform.machine()}", *told])
     return f"{place.executor} from {here}" if place.executor else here
 
 
-def _processor(told: Path = Path("/proc/cpuinfo")) -> str:
-    """The processor's model where Linux tells it, to follow what kind of machine it is in."""
+def processor(told: Path = Path("/proc/cpuinfo")) -> str:
+    """The processor's model where Linux tells it, or ""."""
     named = re.search(r"^model name\s*: *(.+)$", told.read_text(), re.M) if told.exists() else None
-    return f" ({named[1].strip()})" if named else ""
+    return named[1].strip() if named else ""
 
 
 def starts_of(out: Path) -> list[dict]:
@@ -298,6 +298,7 @@ def note_start(
     """
     file, starts = out / "starts.json", starts_of(out)
     took = {"seconds": round(seconds, 1), "cores": cores, "machine": machine(place)}
+    took["processor"] = "" if place.executor else processor()
     jobs = {job.title: round(job.seconds, 1) for job in graph.finished}
     starts.append(took | {"jobs": jobs})
     durable.write(file, json.dumps(starts, indent=1) + "\n", sealed=True)

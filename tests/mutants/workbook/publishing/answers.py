@@ -41,7 +41,7 @@ MUTANTS = {
             "one.asked(claim).second.terms}",
         ),
         ("the loss is a look", 'own[own.curve == "dev"]', "own"),
-        ("one recall as the sum of six", '" points" + " a recall" * (not own)', '" points"'),
+        ("one recall as the sum of six", ' points" + " a recall" * (not own)', ' points"'),
         ("other profiles are silent", "not other.found(claim) or [", "other.found(claim) or ["),
         ("other profiles agree aloud", "== [row.verdict]", "== []"),
         ("other data is another profile", "if other.data == one.data and other", "if other"),
