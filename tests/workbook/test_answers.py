@@ -164,7 +164,7 @@ def test_what_is_not_known_is_left_out(one):
     [
         ("contradicted", -0.5, ""),
         ("contradicted", 0.5, "over test pictures [−5.0, 0.5]; "),
-        ("undecided", 0.5, ""),
+        ("undecided", 0.5, "so; "),
     ],
 )
 def test_pictures_count_where_they_leave_open_what_seeds_decide(one, verdict, high, told):
