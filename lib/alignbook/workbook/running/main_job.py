@@ -280,7 +280,11 @@ def machine(place: cluster.Place = cluster.HERE) -> str:
 
 def processor(told: Path = Path("/proc/cpuinfo")) -> str:
     """The processor's model where Linux tells it, or ""."""
-    named = re.search(r"^model name\s*: *(.+)$", told.read_text(), re.M) if told.exists() else None
+    named = (
+        re.search(r"^model name\s*: *(.+)$", told.read_text("utf-8", "replace"), re.M)
+        if told.exists()
+        else None
+    )
     return named[1].strip() if named else ""
 
 
