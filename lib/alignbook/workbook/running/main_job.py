@@ -280,11 +280,8 @@ def machine(place: cluster.Place = cluster.HERE) -> str:
 
 def processor(told: Path = Path("/proc/cpuinfo")) -> str:
     """The processor's model where Linux tells it, or ""."""
-    named = (
-        re.search(r"^model name\s*: *(.+)$", told.read_text("utf-8", "replace"), re.M)
-        if told.exists()
-        else None
-    )
+    text = told.read_text(encoding="utf-8", errors="replace") if told.exists() else ""
+    named = re.search(r"^model name\s*: *(.+)$", text, re.M)
     return named[1].strip() if named else ""
 
 
