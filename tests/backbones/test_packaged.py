@@ -16,7 +16,7 @@ from alignbook.errors import DataError
 from alignbook.papers.chan import attention_maps
 from alignbook.papers.chan import model as chan
 from alignbook.papers.comalign.components import vectors
-from alignbook.papers.covalign import two_towers
+from alignbook.papers.covalign import patches, two_towers
 from alignbook.store import runs
 from torch.nn import functional as F
 
@@ -333,23 +333,21 @@ def test_chan_reads_stored_words(dataset, made):
 
 
 def test_patches_and_words_of_covalign_are_the_stored_ones(dataset, made, tmp_path):
-    plain = two_towers.made(dataset, made.seen, made.read, two_towers.Config(whitened=False))
-    assert plain.grid == (14, 14) and plain.image_width == 120 and plain.text_width == 384
-    assert np.array_equal(
-        plain.patches(np.arange(2)), made.seen.array("patches")[:2].astype(np.float32)
-    )
+    both = runs.get(patches.Config(components=16), 0, (dataset, made.seen))
+    plain = two_towers.made(dataset, both, made.read, two_towers.Config(whitened=False))
+    assert plain.grid == (14, 14) and plain.image_width == 136 and plain.text_width == 384
+    stored = made.seen.array("patches")[:2].astype(np.float32)
+    assert np.array_equal(plain.patches(np.arange(2))[..., :120], stored)
     words, mask = plain.words(np.arange(3))
     ends = made.read.array("ends")
     assert mask.sum(1).tolist() == np.diff(ends[:3], prepend=0).tolist()
     assert np.array_equal(
         words[1][mask[1]], made.read.array("words")[ends[0] : ends[1]].astype(np.float32)
     )
-    found = two_towers.compute(
-        two_towers.Config(), (dataset, made.seen, made.read), 0, tmp_path, "cpu"
-    )
+    found = two_towers.compute(two_towers.Config(), (dataset, both, made.read), 0, tmp_path, "cpu")
     assert found["grid"] == [14, 14] and found["images"] == 26
     trained = (
-        np.load(tmp_path / "patches.npy")[dataset.splits["train"]].reshape(-1, 120).astype(float)
+        np.load(tmp_path / "patches.npy")[dataset.splits["train"]].reshape(-1, 136).astype(float)
     )
     assert np.abs(trained.mean(0)).max() < 0.05  # whitened
 

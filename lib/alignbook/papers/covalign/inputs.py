@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from alignbook.backbones import pipelines
 from alignbook.datasets.prepared import Dataset
-from alignbook.papers.covalign import two_towers
+from alignbook.papers.covalign import patches, two_towers
 from alignbook.store import runs
 from alignbook.store.runs import Run, Stored
 
@@ -47,14 +47,19 @@ def towers(book) -> tuple[Stored | two_towers.ViT, Stored]:
 
 
 def tokens(book) -> Run:
-    """Patches and words of the towers before any training of them; for the packaged ones patches of
-    stride 16, as they were stored.
+    """Patches and words of the towers before any training of them; the packaged ones' patches are
+    those of `patches`.
     """
     config = two_towers.Config(whitened=book.profile.covalign_vit == "base")
     packaged = book.pretrained and book.profile.bert == "minilm"
     stored = packaged and book.profile.covalign_vit == "base"
-    sources = (book.seen(), book.words()) if stored else towers(book)
+    sources = (_patches(book), book.words()) if stored else towers(book)
     return runs.get(config, 0, (book.dataset(), *sources), device=book.device)
+
+
+def _patches(book) -> Run:
+    """Patches of photographs, from both maps that the packaged tower left."""
+    return runs.get(patches.Config(), 0, (book.dataset(), book.seen()), device=book.device)
 
 
 def parsed_by(book) -> pipelines.Named | None:

@@ -17,5 +17,12 @@ MUTANTS = {
             'if book.kind != "world" and named.is_there',
             'if book.kind != "world"',
         ),
-    ]
+    ],
+    "test_patches.py": [
+        (
+            "tokens of photographs: the tower's finer map alone",
+            "sources = (_patches(book), book.words())",
+            "sources = (book.seen(), book.words())",
+        )
+    ],
 }
