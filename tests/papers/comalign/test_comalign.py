@@ -122,6 +122,22 @@ def test_what_is_absent_or_not_held_changes_nothing(network):
     assert torch.allclose(a[part.present], b[part.present], atol=1e-6)
 
 
+@pytest.mark.parametrize("projected", [False, True])
+def test_vectors_are_as_long_as_their_place_codes_ask_for(projected):
+    """Slot by slot, before any layer; unlengthened, codes drown what vectors of length 1 say."""
+    h = sets(6, 3)
+    model = model_of(layers=0, projected=projected).eval()
+    encoder = model.encoders["image"]
+    z, codes = encoder(h), sinusoidal(1 + N + M, D)
+    for row, slot in h.present.nonzero().tolist():
+        long = D**0.5 * h.vectors[row, slot]
+        long = encoder.project(long) if projected else long
+        assert torch.allclose(z[row, slot], long + codes[slot], atol=1e-5)
+    short = model_of(layers=0, lengthened=False).encoders["image"](h)
+    there = h.present.nonzero()[0].tolist()
+    assert torch.allclose(short[*there], h.vectors[*there] + codes[there[1]], atol=1e-6)
+
+
 def test_a_layer_is_pytorchs_without_the_padding():
     torch.manual_seed(0)
     own = head_layers.Layer(D, 2, 0.1).eval()

@@ -101,8 +101,8 @@ class Encoder(nn.Module):
         there = h.present if self.config.masked else torch.ones_like(h.present)
         seen = there & h.chosen(self.config.features)
         places = self.codes[h.slots].expand_as(x)[seen]
-        packed = (self.project(x[seen]) if self.project else x[seen]) + places
-        packed = self.drop(packed)
+        packed = x[seen] * x.shape[-1] ** 0.5 if self.config.lengthened else x[seen]
+        packed = self.drop((self.project(packed) if self.project else packed) + places)
         for layer in self.layers:
             packed = layer(packed, seen)
         z = torch.zeros_like(x)

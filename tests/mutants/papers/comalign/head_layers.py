@@ -15,7 +15,9 @@ MUTANTS = {
         ),
         ("official: a sine first", "angles.cos(), angles.sin()", "angles.sin(), angles.cos()"),
         ("official: no dropout of positions", "packed = self.drop(packed)", "packed = packed"),
-        ("Eq. 1: no place codes", "else x[seen]) + places", "else x[seen]) + 0 * places"),
+        ("Eq. 1: no place codes", "else packed) + places", "else packed) + 0 * places"),
+        ("Eq. 1: vectors of length 1", "x[seen] * x.shape[-1] ** 0.5", "x[seen]"),
+        ("Eq. 1: d times as long", "x[seen] * x.shape[-1] ** 0.5", "x[seen] * x.shape[-1]"),
         (
             "Eq. 1: places of the slots held",
             "self.codes[h.slots].expand_as(x)",
