@@ -211,7 +211,7 @@ SMOKE = dict(
 # and overfit from about 9,600 on. A trial takes half as many [A]. Overnight has as many epochs of more
 # pictures [A].
 LAPTOP = SMOKE | dict(
-    chan_images=1200, chan_steps=2400, chan_trial_share=0.5, chan_learning_rate=2e-3, chan_trials=5
+    chan_images=1200, chan_steps=2400, chan_trial_share=0.5, chan_learning_rate=2e-3, chan_trials=6
 )
 OVERNIGHT = LAPTOP | dict(chan_images=2000, chan_steps=2000, chan_batch=64, chan_dim=128)
 GPU = LAPTOP | dict(
@@ -220,7 +220,6 @@ GPU = LAPTOP | dict(
     chan_trial_share=1.0,
     chan_dim=512,
     chan_batch=256,
-    chan_trials=6,
 )
 PAPER = GPU | dict(
     chan_dim=1024, chan_batch=384, chan_learning_rate=5e-4, chan_all_violations=1 / EPOCHS
