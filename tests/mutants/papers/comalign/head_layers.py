@@ -14,7 +14,11 @@ MUTANTS = {
             "angles.cos(), angles.sin()",
         ),
         ("official: a sine first", "angles.cos(), angles.sin()", "angles.sin(), angles.cos()"),
-        ("official: no dropout of positions", "packed = self.drop(packed)", "packed = packed"),
+        (
+            "official: no dropout of positions",
+            "packed = self.drop((self.project(packed) if self.project else packed) + places)",
+            "packed = (self.project(packed) if self.project else packed) + places",
+        ),
         ("Eq. 1: no place codes", "else packed) + places", "else packed) + 0 * places"),
         ("Eq. 1: vectors of length 1", "x[seen] * x.shape[-1] ** 0.5", "x[seen]"),
         ("Eq. 1: d times as long", "x[seen] * x.shape[-1] ** 0.5", "x[seen] * x.shape[-1]"),
