@@ -137,6 +137,7 @@ def test_the_first_candidate_is_the_middle_of_the_others():
         for field in ("margin", *also):
             values = [getattr(each, field) for each in found]
             assert min(values) < values[0] < max(values), (name, field)
+        assert {5.0, 10.0} <= {each.scale for each in found}, name  # λ, alike for all codings
 
 
 def test_codebook_sizes_and_long_runs_change_one_thing_after_the_choice():

@@ -657,7 +657,7 @@ def test_figures_and_the_longer_control_share_the_runs_of_table_1():
         assert arms.arms(exhibit, profile)["comalign"] == (candidates, {})
         assert place(exhibit, "comalign") == place("comalign-TI", "clip+comalign → coco")
     assert profile.comalign_steps >= 1000 and profile.comalign_batch >= 64
-    assert max(arms.RATES) < 3
+    assert min(arms.RATES) == 1 and max(arms.RATES) <= 4
 
 
 @pytest.mark.parametrize("base, width", [("clip", 512), ("clip-large", 768)])

@@ -17,10 +17,10 @@ from alignbook.store import runs
 # and softmax pooling, of soft coding and of hard. Margins are in the units of each pooling: a sum
 # over words spreads about ten times as wide, the many regions' best words half as wide.
 LSE = ((10, 0.05), (10, 0.02), (10, 0.1), (5, 0.05), (20, 0.05), (5, 0.1))
-HARD = ((10, 0.02), (10, 0.05), (10, 0.01), (5, 0.02), (10, 0.005), (10, 0.1))
+HARD = ((10, 0.02), (10, 0.05), (10, 0.01), (5, 0.02), (10, 0.1), (10, 0.005))
 TEXTUAL = ((10, 0.02), (5, 0.02), (20, 0.02), (10, 0.05), (10, 0.01), (5, 0.01))
 # Which τ with which of the (λ, α) above: all are tuned, within the same number of trials.
-TEMPERATURES = ((1 / 50, 0), (1 / 20, 0), (1 / 100, 0), (1 / 50, 1), (1 / 20, 3), (1 / 9, 0))
+TEMPERATURES = ((1 / 50, 0), (1 / 20, 0), (1 / 100, 0), (1 / 50, 1), (1 / 20, 5), (1 / 9, 0))
 MARGINS = {
     "mean": (0.05, 0.1, 0.02, 0.2, 0.01, 0.3),
     "sum": (0.5, 1.0, 0.2, 2.0, 0.1, 3.0),

@@ -211,15 +211,18 @@ SMOKE = dict(
 # and overfit from about 9,600 on. A trial takes half as many [A]. Overnight has as many epochs of more
 # pictures [A].
 LAPTOP = SMOKE | dict(
-    chan_images=1200, chan_steps=2400, chan_trial_share=0.5, chan_learning_rate=2e-3, chan_trials=6
+    chan_images=1200, chan_steps=2400, chan_trial_share=0.5, chan_learning_rate=2e-3, chan_trials=5
 )
-OVERNIGHT = LAPTOP | dict(chan_images=2000, chan_steps=2000, chan_batch=64, chan_dim=128)
+OVERNIGHT = LAPTOP | dict(
+    chan_images=2000, chan_steps=2000, chan_batch=64, chan_dim=128, chan_trials=6
+)
 GPU = LAPTOP | dict(
     chan_images=0,
     chan_steps=6000,
     chan_trial_share=1.0,
     chan_dim=512,
     chan_batch=256,
+    chan_trials=6,
 )
 PAPER = GPU | dict(
     chan_dim=1024, chan_batch=384, chan_learning_rate=5e-4, chan_all_violations=1 / EPOCHS
@@ -229,7 +232,7 @@ PAPER = GPU | dict(
 _LEARNT = dict(chan_images=0, chan_all_violations=0.8)
 PHOTOGRAPHS = {
     "laptop": _LEARNT | dict(chan_steps=2000, chan_batch=64, chan_dim=128),
-    "overnight": _LEARNT,
+    "overnight": _LEARNT | dict(chan_trials=5),
     "gpu": dict(chan_all_violations=0.8),
 }
 

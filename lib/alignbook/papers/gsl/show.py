@@ -53,7 +53,7 @@ CHANGES = {
     "clamp-shift": "cosines as (1 + cos) / 2, not raised to 0.001",
     "anchors-in-batch": "anchors among the clean pairs of the mini-batch, not among all",
     "anchors-of-batch": "two anchors a mini-batch, not of its own for each pair (line 13)",
-    "noisy-out": "noisy pairs stay out of the first half of the steps, at a rate of its own",
+    "noisy-out": "noisy pairs stay out of the first half of the steps",
     "clean-labels-1": "clean pairs keep the label 1 (line 12, not 15)",
     "inter-minus": "L_inter is subtracted",
     "sums": "losses are summed, not averaged",
