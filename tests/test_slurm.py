@@ -161,7 +161,7 @@ def test_ctrl_c_cancels_what_was_submitted_and_says_how_to_go_on(copy, cluster):
     assert "cancelling the jobs" in wrong and "goes on from there" in wrong
     assert "Traceback" not in wrong
     assert within(20, lambda: not cluster.jobs())
-    assert within(60, lambda: not marked(mark, ""))
+    assert within(10, lambda: not marked(mark, ""))
 
 
 def test_it_goes_on_to_the_numbers_of_one_machine(copy, tmp_path):

@@ -303,7 +303,8 @@ def test_the_budget_follows_from_the_profiles():
     assert photographs[bought].core_seconds.sum() <= 3000
     overnight = kept[kept.profile == "overnight"].groupby("data").core_seconds.sum()
     assert {*overnight.index} == {"world", "flickr8k"}
-    # Eight and a half and twelve and a third hours on two cores, two of them for seeds; ten were asked for.
+    # Eight and a half hours and twelve and a third on two cores, two of them for seeds; ten were
+    # asked for.
     assert overnight["world"] <= 62_000 and overnight["flickr8k"] <= 89_000
 
 

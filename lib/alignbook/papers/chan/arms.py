@@ -135,8 +135,8 @@ def cross_attention(profile) -> list[Config]:
 def codings_and_poolings(profile) -> dict[str, tuple[list, dict]]:
     """Table 3. The LSE row of its pooling types is the visual codebook of its coding types: one arm.
 
-    α and a smaller λ are tried for every coding, τ with them for cross-attention. The controls with four times the steps take what dev
-    chose without; the curve of τ has the first trial's λ and α.
+    α and a smaller λ are tried for every coding, τ with them for cross-attention. The controls with
+    four times the steps take what dev chose without; the curve of τ has the first trial's λ and α.
     """
     plain, lse, soft = common(profile), trials(profile), cross_attention(profile)
     hard = trials(profile, grid=HARD)

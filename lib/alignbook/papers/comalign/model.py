@@ -48,8 +48,8 @@ class Config:
     position_dropout: float = 0.0  # after positions are added [S]; the code has some there [C]
     projected: bool = False  # a linear layer and a ReLU before the transformer [C], or none [S]
     positions: str = "sinusoidal"  # of the components [S]; "official": as the code counts them [C]
-    # Before positions are added vectors of length 1 are made √d long, as in the transformer's paper,
-    # which the text follows [S]; CLIP's enter the code ten long [C]. Else the codes, √(d/2) long, drown them.
+    # Before positions are added, vectors of length 1 become √d long, as in the transformer's paper,
+    # which the text names for positions alone [X]. Else the codes, √(d/2) long, drown them.
     lengthened: bool = True
     normalised: bool = True  # z has length 1 before Eq. 2 [A]
     masked: bool = True  # absent components are left out of attention and Eq. 2 [A], not so in [C]

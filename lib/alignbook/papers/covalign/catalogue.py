@@ -241,7 +241,8 @@ PAPER = GPU | dict(
     covalign_learning_rate=1e-4,
     covalign_test_images=0,
 )
-# A laptop has an hour and a half for them: no trials. Of two τ dev took the higher by far: 1 is tried too.
+# A laptop has an hour and a half for them: no trials. Overnight dev took the higher of two τ by far: 1
+# is tried too.
 PHOTOGRAPHS = {
     "laptop": dict(covalign_images=3000, covalign_trials=1, covalign_test_images=0),
     "overnight": dict(

@@ -2,8 +2,9 @@
 
 The paper's ViT has 196 patches, each of which has attended to the whole picture. EfficientNet's 196
 cells of stride 16 know where something is and hardly what it is; the 49 of its last map know the
-latter. So a patch here has both [A]. With the finer map alone mean patches and mean words, trained
-as the method is, come to an RSUM of 155 on Flickr8k; with both, to one of 260.
+latter. So a patch here has both [A]. In a pilot on all of Flickr8k, one seed, mean patches and mean
+words, trained as the method is overnight, come to an RSUM of 155 with the finer map alone, of 260 with
+both.
 """
 
 from dataclasses import dataclass
