@@ -93,6 +93,7 @@ def test_defaults_are_those_of_the_supplement_and_the_notes():
     assert (c.optimizer, c.learning_rate, c.weight_decay, c.batch) == ("adam", 1e-4, 1e-4, 128)
     assert (c.steps, c.backbone, c.tokens, c.clip) == (33_960, 0.1, "end-to-end", 0)
     assert (c.matching, c.projection, c.sampling) == ("regions", "shared", "deformable")
+    assert (c.mask, c.placed) == ("logits", False)  # a ViT's patches have their places
 
 
 def test_more_queries_than_patches_are_refused():
@@ -348,7 +349,7 @@ def test_regions_are_made_as_the_steps_say():
     patches = tokens @ model.patches.weight.T + model.patches.bias
     logits = model.projection(model.queries(patches), patches)
     attention = logits.exp() / logits.exp().sum(-1, keepdim=True)
-    mask = covalign.kept(attention, 0.4)
+    mask = covalign.kept(logits, 0.4)
     of_values = patches @ model.values.weight.T  # V before pooling: the same, as it is linear
     vectors = model.outward(covalign.pooled(attention, mask, of_values))
     found = model.image(tokens)
@@ -373,6 +374,29 @@ def test_baselines_match_patches_wholes_and_queries():
     for model in (patches, whole, asked):
         names = {name.partition(".")[0] for name, _ in model.named_parameters()}
         assert not names & {"projection", "values"}
+
+
+@pytest.mark.parametrize("matching", covalign.KNOWN["matching"])
+def test_patches_learn_their_places(matching):
+    """A vector a patch, row by row, is added to its projection: the same in every picture."""
+    placed, tokens = model_of(matching=matching, placed=True), draw(2, P, 6)
+    plain = model_of(matching=matching)
+    plain.load_state_dict({k: v for k, v in placed.state_dict().items() if k != "places"})
+    assert placed.places.shape == (P, D)
+    # what is added to a token so that its projection moves by the patch's vector
+    moved = tokens + (placed.places - 0) @ torch.linalg.pinv(plain.patches.weight.T)
+    within = plain.patches.weight @ torch.linalg.pinv(plain.patches.weight)
+    with torch.no_grad():
+        placed.places.copy_(placed.places @ within)
+    assert close(placed.image(tokens).vectors, plain.image(moved).vectors, atol=1e-4)
+    assert not close(placed.image(tokens).vectors, plain.image(tokens).vectors, atol=1e-2)
+
+
+def test_vectors_of_places_begin_small():
+    torch.manual_seed(0)
+    places = CoVAlign(small(placed=True, dim=64), 6, 7, (14, 14)).places
+    assert places.requires_grad and float(places.std()) == pytest.approx(0.02, rel=0.05)
+    assert CoVAlign(small(), 6, 7, GRID).places == 0
 
 
 def test_words_and_mean_words():

@@ -57,7 +57,7 @@ def test_a_step_of_the_ladder_is_one_change():
         "no-visual": {"lambda_v": 0},
         "unmasked": {"threshold": 0},
         "cross-attention": {"sampling": "cross-attention"},
-        "logits-mask": {"mask": "logits"},
+        "attention-mask": {"mask": "attention"},
         "patch-units": {"coordinates": "patches"},
         "dot-product": {"logits": "dot"},
         "end-to-end": {"tokens": "end-to-end"},
@@ -154,20 +154,21 @@ def test_every_arm_has_as_many_trials():
     """Without attention only the learning rate varies; the end-to-end control has one setting."""
     for exhibit in OF_COVALIGN:
         for arm, (candidates, _) in arms.arms(exhibit, profiles.get("gpu")).items():
-            first = candidates[0].learning_rate
-            tried = [(each.learning_rate / first, each.temperature) for each in candidates]
-            expected = [(1, 0.3), (1, 0.1), (1, 1.0), (0.5, 0.3)]
+            tried = [(each.learning_rate, each.temperature, each.placed) for each in candidates]
+            rate = 30e-3 if arm.startswith("sgd") else 1e-3
+            expected = [(rate, 0.3, False), (rate, 1, True), (rate, 0.1, False), (rate, 1, False)]
             if arm in arms.BASELINES:
-                expected = [(1, 0.3), (0.5, 0.3), (2, 0.3), (0.25, 0.3)]
+                expected = [(each, 0.3, False) for each in (1e-3, 2e-3, 5e-4, 4e-3)]
             assert tried == (expected[:1] if arm == "end-to-end" else expected)
-    assert len(arms.trials(LAPTOP)) == LAPTOP.covalign_trials == 3
-    assert len(arms.trials(OVERNIGHT)) == OVERNIGHT.covalign_trials == 2
+    for profile in (LAPTOP, OVERNIGHT):
+        assert len(arms.trials(profile)) == profile.covalign_trials == 3
+    assert profiles.get("laptop", "flickr8k").covalign_trials == 2
 
 
 @pytest.mark.parametrize("notebook", ["30_covalign", "33_covalign_projection"])
 def test_notebooks_say_which_temperatures_are_tried(notebook):
     """And that a profile of fewer trials tries the first of them alone."""
-    first, *others, last = dict.fromkeys(f"{each:g}" for _, each in arms.ATTENTIONS)
+    first, *others, last = dict.fromkeys(f"{each:g}" for each, _ in arms.ATTENTIONS)
     cells = json.loads((ROOT / f"notebooks/{notebook}.ipynb").read_text("utf-8"))["cells"]
     told = " ".join("".join("".join(cell["source"]) for cell in cells).replace("> ", "").split())
     assert f"as many of {', '.join([first, *others])} and {last} as the profile tries" in told
@@ -202,7 +203,7 @@ def planned(profile, exhibit) -> set:
         ("smoke", [13, 12, 3, 5, 0]),
         ("laptop", [3 * 9 + 3 * 3, 0, 0, 9 + 3 + 2, 0]),
         # one seed of nine, five and two arms
-        ("overnight", [12 * 3 - 9 * 2 + 4 * 6 + 1, 12 * 3 - 5 * 2 + 6, 9, 29 - 2 * 2, 0]),
+        ("overnight", [12 * 3 - 9 * 2 + 4 * 9 + 1, 12 * 3 - 5 * 2 + 9, 9, 29 - 2 * 2 + 9, 0]),
     ],
 )
 def test_trainings_are_counted_once(name, expected):
@@ -225,7 +226,7 @@ def test_an_arm_once_is_tuned_and_run_with_the_first_seed(monkeypatch):
     def get(config, seed, inputs, device, wait=True, precision="float32"):
         at = config.projection, config.temperature, config.steps, seed
         asked.extend([at] * (at not in asked))
-        metrics = {"dev RSUM": -config.temperature}
+        metrics = {"dev RSUM": config.temperature}
         told = {"loss": [1.0], "dev": []}
         return SimpleNamespace(
             key=f"{len(asked)}",
@@ -241,8 +242,8 @@ def test_an_arm_once_is_tuned_and_run_with_the_first_seed(monkeypatch):
     listed = results.arm(book, "covalign-T6", "separate-long")
     steps = LAPTOP.covalign_steps
     assert asked == [
-        *(("separate", each, steps, 1000 + i) for each in (0.3, 0.1) for i in range(3)),
-        ("separate", 0.1, 4 * steps, 0),
+        *(("separate", each, steps, 1000 + i) for each in (0.3, 1.0) for i in range(3)),
+        ("separate", 1.0, 4 * steps, 0),
     ]
     assert listed.role.tolist() == 6 * ["trial"] + ["report"]
     listed = results.arm(book, "covalign-T6", "separate")

@@ -323,9 +323,9 @@ def test_the_picture_of_regions_has_the_librarys_numbers():
     queries, words = torch.tensor([[1.0, 0], [0, 1]]), torch.tensor([[4.0, 3], [0, 1], [-1, 0]])
     patches = torch.tensor([[1.0, 0], [0.96, 0.28], [0, 1], [-0.6, 0.8]])
     figure = show.cohesive_regions(*(x.numpy() for x in (queries, patches, words)), 0.2, 0.7)
-    attention = (queries @ patches.T / 0.2).softmax(1)
-    kept = covalign.kept(attention, 0.7)
-    assert kept.tolist() == [[True, True, False, False], [False, False, True, False]]
+    logits = queries @ patches.T / 0.2
+    attention, kept = logits.softmax(1), covalign.kept(logits, 0.7)
+    assert kept.tolist() == [[True, True, False, False], [False, False, True, True]]
     regions = unit(covalign.pooled(attention[None], kept[None], patches[None]))
     found = covalign.two_way_similarity(regions, unit(words)[None])
     for number in (*attention.flatten(), *regions.flatten(), found):

@@ -14,10 +14,10 @@ from alignbook.papers.covalign.inputs import EndToEnd, Frozen, tokens, towers
 from alignbook.papers.covalign.model import Config
 from alignbook.store import runs
 
-# What trials vary: the learning rate, as a multiple, and the temperature τ of the attention. What
-# has no attention of Eq. 2 has as many trials, of the learning rate alone.
-RATES = (1.0, 0.5, 2.0, 0.25)
-ATTENTIONS = ((1.0, 0.3), (1.0, 0.1), (1.0, 1.0), (0.5, 0.3))
+# What trials vary: the temperature τ of the attention, and whether patches learn their places. What
+# has no attention of Eq. 2 has as many trials, of the learning rate, as a multiple.
+ATTENTIONS = ((0.3, False), (1.0, True), (0.1, False), (1.0, False))
+RATES = (1.0, 2.0, 0.5, 4.0)
 SGD = 30.0  # the learning rate of SGD in units of Adam's; five times that does not train (pilots)
 BASELINES = ("global", "patches", "queries")  # the global loss alone
 HALVED = (0.5, 1.0, 2.5)  # those of "global-2": the same to Adam, a smaller step to SGD
@@ -48,14 +48,12 @@ def trials(profile, factor: float = 1.0, **changes) -> list[Config]:
     names = ("tokens", "dim", "layers", "images", "steps", "batch", "dev_images", "test_images")
     sizes = {name: getattr(profile, f"covalign_{name}") for name in names}
     plain = Config(**sizes | dict(whitened=profile.covalign_vit == "base") | changes)
-    rate = factor * profile.covalign_learning_rate
-    tried = ATTENTIONS
+    plain = replace(plain, learning_rate=factor * profile.covalign_learning_rate)
     if plain.matching in BASELINES:
-        tried = [(each, plain.temperature) for each in RATES]
-    return [
-        replace(plain, learning_rate=rate * each, temperature=temperature)
-        for each, temperature in tried[: profile.covalign_trials]
-    ]
+        found = [replace(plain, learning_rate=plain.learning_rate * each) for each in RATES]
+    else:
+        found = [replace(plain, temperature=t, placed=placed) for t, placed in ATTENTIONS]
+    return found[: profile.covalign_trials]
 
 
 def ladder(profile) -> dict:

@@ -47,6 +47,7 @@ KNOWN = {
     "optimizer": ("adam", "sgd"),
     "tokens": two_towers.MODES,
 }
+PLACE = 0.02  # the standard deviation with which vectors of places begin, as a ViT's [X]
 COLDEST = 0.01  # of the learnt τ_g, as CLIP bounds its own [X]
 FEWEST = 3  # patches that make a region; fewer hardly do [A]
 
@@ -62,6 +63,7 @@ class Config:
 
     matching: str = "regions"  # CoV-Align [S], or a baseline: "global", "patches", "queries"
     dim: int = 128  # d [A]; the notes have 512 [N]
+    placed: bool = False  # a vector of its place is learnt for each patch, as in a ViT [A]
     queries: int = 8  # N_q [S]
     # Step 1
     sampling: str = "deformable"  # [N]; "cross-attention" in the ablation [N]
@@ -73,7 +75,7 @@ class Config:
     logits: str = "cosine"  # over τ [A]; "dot": z W · F W as it is
     temperature: float = 0.3  # τ [A]; trials compare it with 0.1 and 1
     # Step 3
-    mask: str = "attention"  # what is scaled before it is masked [A], or the "logits"
+    mask: str = "logits"  # what is scaled before it is masked [A], or the "attention"
     threshold: float = 0.7  # ε [N]
     # Step 5
     coordinates: str = "unit"  # in units of the picture's side [A], or in "patches"
@@ -202,6 +204,7 @@ class CoVAlign(nn.Module):
             )
         self.config, d = config, config.dim
         self.patches, self.words = nn.Linear(image_width, d), nn.Linear(text_width, d)
+        self.places = nn.Parameter(PLACE * torch.randn(patches, d)) if config.placed else 0
         if config.matching in ("regions", "queries"):
             self.queries, self.outward = Queries(config, grid), nn.Linear(d, d)
         if config.matching == "regions":
@@ -212,7 +215,7 @@ class CoVAlign(nn.Module):
 
     def image(self, tokens: torch.Tensor) -> Regions:
         """Patches of the tower (B, P, ·) → what the images are matched by."""
-        c, patches = self.config, self.patches(tokens)
+        c, patches = self.config, self.patches(tokens) + self.places
         if c.matching == "global":
             return Regions(unit(patches.mean(1, keepdim=True)))
         if c.matching == "patches":

@@ -102,7 +102,7 @@ def mask_table(metrics: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
 
 
 # Settings by which trials differ, and what their table shows besides RSUM.
-TRIED = {"temperature": "τ", "learning_rate": "learning rate"}
+TRIED = {"temperature": "τ", "placed": "places", "learning_rate": "learning rate"}
 KEPT = {"kept a region": "patches kept"}
 
 COSTS = ("ms/step", "MB/step", "ms/pair", "MB")
@@ -436,10 +436,10 @@ def cohesive_regions(queries, patches, words, temperature: float, threshold: flo
     regions' linear map leave everything as it is.
     """
     z, f, w = unit(queries), unit(patches), unit(words)
-    powers = np.exp(z @ f.T / temperature)
-    attention = powers / powers.sum(1, keepdims=True)
-    low, high = attention.min(1, keepdims=True), attention.max(1, keepdims=True)
-    kept = attention - low >= threshold * (high - low)
+    logits = z @ f.T / temperature
+    attention = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    low, high = logits.min(1, keepdims=True), logits.max(1, keepdims=True)
+    kept = logits - low >= threshold * (high - low)
     r = unit((attention * kept) @ patches)
     cosines, of_z, of_r = r @ w.T, labelled("z", z), labelled("r", r)
     of_f, of_w = labelled("p", f), labelled("w", w)
@@ -475,5 +475,5 @@ def cohesive_regions(queries, patches, words, temperature: float, threshold: flo
         },
         SHEETS
         + f"Vectors have length 1. Framed: what the mask keeps, {threshold:g} or more when a "
-        "row is scaled from 0 to 1.",
+        "row's cosines are scaled from 0 to 1.",
     )

@@ -2,13 +2,14 @@
 
 MUTANTS = {
     "test_covalign_arms.py": [
-        ("trials: all at one rate", "learning_rate=rate * each", "learning_rate=rate"),
-        ("trials: always three", "tried[: profile.covalign_trials]", "tried"),
         (
             "trials: baselines of one rate",
-            "tried = [(each, plain.temperature) for each in RATES]",
-            "pass",
+            "learning_rate=plain.learning_rate * each",
+            "learning_rate=plain.learning_rate",
         ),
+        ("trials: always four", "found[: profile.covalign_trials]", "found"),
+        ("trials: no places", "temperature=t, placed=placed", "temperature=t"),
+        ("trials: everywhere a baseline's", "if plain.matching in BASELINES:", "if True:"),
         (
             "controls: the steps of the others",
             '{"steps": 4 * profile.covalign_steps}',

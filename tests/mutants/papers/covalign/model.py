@@ -38,6 +38,13 @@ MUTANTS = {
             "attention",
         ),
         (
+            "places: learnt by none",
+            "PLACE * torch.randn(patches, d)) if config.placed",
+            "0.0) if False",
+        ),
+        ("places: the towers' scale", "PLACE * torch.randn(patches, d)", "torch.randn(patches, d)"),
+        ("places: nobody reads them", "self.patches(tokens) + self.places", "self.patches(tokens)"),
+        (
             "regions: without V",
             "regions = self.values(pooled(attention, mask, patches))",
             "regions = pooled(attention, mask, patches)",
