@@ -297,15 +297,15 @@ def test_the_budget_follows_from_the_profiles():
     assert laptop.core_seconds.sum() <= 10_600
     photographs = kept[(kept.profile == "laptop") & (kept.data == "flickr8k")]
     bought = photographs.exhibit.str.endswith("-seeds")
-    # By seconds a step measured beside another training: 153 minutes on two cores after extraction,
+    # By seconds a step measured beside another training: 157 minutes on two cores after extraction,
     # and 25 more for seeds where they may decide a claim
-    assert photographs[~bought].core_seconds.sum() <= 18_400
+    assert photographs[~bought].core_seconds.sum() <= 18_900
     assert photographs[bought].core_seconds.sum() <= 3000
     overnight = kept[kept.profile == "overnight"].groupby("data").core_seconds.sum()
     assert {*overnight.index} == {"world", "flickr8k"}
-    # Eight and a half hours and twelve and a third on two cores, two of them for seeds; ten were
-    # asked for.
-    assert overnight["world"] <= 62_000 and overnight["flickr8k"] <= 89_000
+    # Nearly nine hours and twelve and a third on two cores, two of them for seeds; ten were asked
+    # for.
+    assert overnight["world"] <= 64_000 and overnight["flickr8k"] <= 89_000
 
 
 def test_planned_runs_by_hand(monkeypatch):
