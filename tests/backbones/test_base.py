@@ -370,11 +370,21 @@ def test_windows_are_what_is_pooled(side):
     means = region_features.pool_windows(grid, levels, maximum=False)
     both = region_features.pool_windows(grid, levels, maximum=True)
     boxes = np.rint(region_features.windows(levels, side) * side).astype(int)
-    assert len(boxes) == means.shape[1]
+    assert len(boxes) == means.shape[1] == len({*map(tuple, boxes)})
     for region, (x0, y0, x1, y1) in enumerate(boxes):
         cut = grid[:, :, y0:y1, x0:x1]
         assert torch.allclose(means[:, region], cut.mean((2, 3)), atol=1e-6)
         assert torch.allclose(both[:, region], cut.mean((2, 3)) + cut.amax((2, 3)), atol=1e-6)
+
+
+def test_no_window_comes_twice():
+    """By hand: on 4 cells grids of 2 and of 3 have the windows 0–2 and 2–4 in common, on 8 none."""
+    boxes = (region_features.windows((2, 3), 4) * 4).tolist()
+    assert len(boxes) == 9 and boxes[:4] == [[0, 0, 2, 2], [2, 0, 4, 2], [0, 2, 2, 4], [2, 2, 4, 4]]
+    assert boxes[4:] == [[1, 0, 3, 2], [0, 1, 2, 3], [1, 1, 3, 3], [2, 1, 4, 3], [1, 2, 3, 4]]
+    assert len(region_features.windows((2, 3), 8)) == 4 + 9
+    cells = region_features.pool_windows(torch.arange(16.0).view(1, 1, 4, 4), (2, 3), maximum=False)
+    assert cells[0, :, 0].tolist() == [2.5, 4.5, 10.5, 12.5, 3.5, 6.5, 7.5, 8.5, 11.5]
 
 
 def test_more_regions_than_stored_are_refused():

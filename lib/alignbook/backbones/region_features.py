@@ -22,7 +22,7 @@ BATCH = 64  # images at a time: a large model's pixels and maps stay below a gig
 class Config:
     """Windows of grids over a picture, the most salient of which are stored."""
 
-    levels: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)  # each a grid of so many windows a side [A]
+    levels: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8)  # each a grid of so many windows a side [A]
     kept: int = 100  # windows stored, at most [A]
 
     def compute(self, inputs, seed: int, folder: Path, device: str) -> dict:
@@ -31,7 +31,7 @@ class Config:
 
 
 def windows(levels: tuple[int, ...], side: int) -> np.ndarray:
-    """Boxes of all windows of a region map of `side` cells a side, coarse first.
+    """Boxes of all windows of a region map of `side` cells a side, coarse first, none of them twice.
 
     Returns
     -------
@@ -41,22 +41,28 @@ def windows(levels: tuple[int, ...], side: int) -> np.ndarray:
     >>> windows((1, 2), 8)[:2].tolist()
     [[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.5, 0.5]]
     """
+    return (np.asarray([*_first_of_each(levels, side)]) / side).astype(np.float32)
+
+
+def _first_of_each(levels: tuple[int, ...], side: int) -> dict[tuple, int]:
+    """Each box in cells, and the number of the first window that is it: grids share many."""
     boxes = []
     for g in levels:
-        edges = [(i * side // g / side, -(-(i + 1) * side // g) / side) for i in range(g)]
+        edges = [(i * side // g, -(-(i + 1) * side // g)) for i in range(g)]
         boxes += [(x0, y0, x1, y1) for y0, y1 in edges for x0, x1 in edges]
-    return np.asarray(boxes, np.float32)
+    return {box: boxes.index(box) for box in boxes}
 
 
 def pool_windows(region_map: torch.Tensor, levels: tuple[int, ...], maximum: bool) -> torch.Tensor:
-    """Region map `(B, D, h, w)` → one vector a window `(B, R, D)`: its mean, plus its maximum."""
+    """Region map `(B, D, s, s)` → one vector a window `(B, R, D)`: its mean, plus its maximum."""
     pooled = []
     for g in levels:
         level = F.adaptive_avg_pool2d(region_map, g)
         if maximum:
             level = level + F.adaptive_max_pool2d(region_map, g)
         pooled.append(level.flatten(2))
-    return torch.cat(pooled, dim=2).transpose(1, 2)
+    first = [*_first_of_each(levels, region_map.shape[-1]).values()]
+    return torch.cat(pooled, dim=2)[:, :, first].transpose(1, 2)
 
 
 def saliency(regions: torch.Tensor) -> torch.Tensor:

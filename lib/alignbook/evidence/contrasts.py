@@ -20,6 +20,7 @@ class Numbers:
 
     def __init__(self, metrics: pd.DataFrame, images=None, trials: pd.DataFrame | None = None):
         self.choices = tuning_error.choice_variances(trials)
+        self.shared = tuning_error.shared(trials)
         choices = tuning_error.choices(trials)
         self.chosen = {arm: settings for arm, (settings, _) in choices.items()}
         self.edges = {arm: edges for arm, (_, edges) in choices.items() if edges}
@@ -85,7 +86,7 @@ class Numbers:
     def choice_variance(self, contrast: Contrast, seeds: list) -> float:
         """What the arms' choices on dev add to the squared standard error of a contrast."""
         first, second = (float(side.mean()) for side in _both_sides(contrast, seeds, self.values))
-        return tuning_error.of_contrast(contrast, (first, second), self.choices)
+        return tuning_error.of_contrast(contrast, (first, second), self.choices, self.shared)
 
     def per_image(self, contrast: Contrast, seeds: list) -> np.ndarray | None:
         """Each test image's share of a difference of recalls, mean over seeds; None for others."""
@@ -180,14 +181,14 @@ def measured(contrast: Contrast, numbers: Numbers) -> dict | None:
 
 
 def _may_turn(contrast: Contrast, numbers: Numbers, mean: float, longer: float) -> bool:
-    """Whether more steps may carry a contrast to the other side of the one bound it has.
+    """Whether more steps may carry a contrast into its range, or out of it.
 
-    They may where the controls of four times the steps lie there, or where an arm was still learning that
-    lessens the distance, and no controls leave at least half of it.
+    They may where the controls of four times the steps lie there. Where it has one bound, they may too
+    if an arm was still learning that lessens the distance, and no controls leave at least half of it.
     """
     bottom, top = contrast.bounds()
     if not np.isinf(top):
-        return False
+        return not np.isnan(longer) and (bottom < longer < top) != (bottom < mean < top)
     here, there = mean - bottom, longer - bottom
     if not np.isnan(there) and (there > 0) != (here > 0):
         return True

@@ -80,7 +80,8 @@ def _primary(claim: Claim, lines: list[dict], same: dict | None) -> tuple[Findin
     the level it passes on.
     """
     (line,) = lines
-    if line["early"]:
+    leaves = same is not None and same["early"]
+    if line["early"] or leaves:
         same = None  # what more steps may turn they may also take out of its band
     level = LEVEL * PRIMARY
     foresee(claim, lines, level)
@@ -110,6 +111,8 @@ def _primary(claim: Claim, lines: list[dict], same: dict | None) -> tuple[Findin
         said, passed = verdict(claim, lines, side), float(took > 0)
         if took and inside[-1] <= level:  # it is there, and small
             said = said[0], f"{said[1]}; {band}"
+        if leaves and not took:
+            said = said[0], f"{said[1]}; {band}, but four times the steps take it out of there"
     return Finding(*said, line["seeds"], took, p, min(1.0, p / PRIMARY), enough), passed
 
 

@@ -106,7 +106,7 @@ def _few(member: Member, first: int) -> frozenset[tuple[str, str]]:
     """The controls of what more steps may turn that have fewer seeds than a first look takes."""
     return frozenset(
         (term.exhibit, term.row + learnt.LONGER)
-        for line in member.lines
+        for line in [*member.lines, *([member.same] if member.same else [])]
         for term, seeds in line["controls"].items()
         if line["early"] and np.isfinite(line["longer"]) and seeds < first
     )
@@ -128,7 +128,7 @@ def likely(member: Member, level: float, most: int) -> float:
     holds = [_holding(line, level / (spare + 1), most) for line in lines]
     reversed_ = [_reversing(line, level / claim.need, most) for line in lines]
     best = [sorted(holds)[-claim.need], sorted(reversed_)[-spare - 1]]
-    if same is not None and not lines[0]["early"]:
+    if same is not None and not lines[0]["early"] and not same["early"]:
         best.append(_holding(same, level, most))
     return max(best)
 

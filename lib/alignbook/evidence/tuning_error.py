@@ -46,6 +46,23 @@ def choice_variances(trials: pd.DataFrame | None) -> dict[tuple, float]:
     return found
 
 
+def shared(trials: pd.DataFrame | None) -> dict[tuple, tuple]:
+    """The first of the arms whose trials are an arm's own runs, by arm: they have one choice.
+
+    Parameters
+    ----------
+    trials : as for `choice_variances`; without config, the settings as JSON, no two arms share theirs.
+    """
+    if trials is None or "config" not in trials:
+        return {}
+    found: dict[tuple, tuple] = {}
+    first: dict[tuple, tuple] = {}
+    for arm, own in trials.groupby(["exhibit", "row", "target"], sort=False):
+        table = own[["config", "seed", "dev_rsum"]].itertuples(index=False, name=None)
+        found[arm] = first.setdefault(tuple(sorted(table)), arm)
+    return found
+
+
 def _variance(tried: pd.DataFrame) -> float:
     """Variance of the near-tied candidates' means: a line a candidate, a column a tuning seed."""
     values = tried.to_numpy(float)
@@ -96,24 +113,29 @@ def choices(trials: pd.DataFrame | None) -> dict[tuple, tuple[dict, list[str]]]:
     return found
 
 
-def of_contrast(contrast: Contrast, sides: tuple[float, float], variances: dict) -> float:
+def of_contrast(
+    contrast: Contrast, sides: tuple[float, float], variances: dict, same: dict | None = None
+) -> float:
     """Variance that the choices add to a contrast's mean, on the scale of its tests.
 
-    Each arm's weight in the contrast is squared, once for all of its columns, as these share the
-    choice. RSUM counts whole, a recall a sixth, any other column nothing.
+    Each choice's weight in the contrast is squared, once for all columns of an arm and for all arms
+    that share it: another choice would move them together. RSUM counts whole, a recall a sixth, any
+    other column nothing.
 
     Parameters
     ----------
     sides : means over seeds of the two sides, where contrasts that are no differences are taken to
         be straight.
     variances : as `choice_variances` returns them.
+    same : as `shared` returns it.
     """
     if not variances:
         return 0.0
     weights: dict[tuple, float] = {}
     for side, slope in zip((contrast.first, contrast.second), _slopes(contrast, *sides)):
         for term, weight in side.terms:
-            arm = arm_of(term, variances)
+            own = arm_of(term, variances)
+            arm = (same or {}).get(own, own)
             weights[arm] = weights.get(arm, 0.0) + slope * weight * _part(term.column)
     return float(sum(weight**2 * variances.get(arm, 0.0) for arm, weight in weights.items()))
 

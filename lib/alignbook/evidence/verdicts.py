@@ -212,11 +212,8 @@ def _chosen_apart(claim: Claim, numbers: Numbers) -> str:
     arms = dict.fromkeys(tuning_error.arm_of(term, numbers.chosen) for term in terms)
     said = []
     for name in claim.alike:
-        for arm in arms:
-            if name not in (known := numbers.chosen.get(arm, {name: ""})):
-                listed = ", ".join(known)
-                raise ValueError(f"{claim.id}: alike: no {name!r} of {arm[1]}; it has: {listed}")
-        values = {arm[1]: numbers.chosen[arm][name] for arm in arms if arm in numbers.chosen}
+        # None of a run that is older than the setting
+        values = {arm[1]: numbers.chosen[arm].get(name) for arm in arms if arm in numbers.chosen}
         if len({*values.values()}) > 1:
             said.append(f"{name} {', '.join(f'{v} ({row})' for row, v in values.items())}")
     return "; ".join(said)
