@@ -238,6 +238,16 @@ def test_lines_are_short(notebook):
             assert len(line) <= LONGEST_LINE, line
 
 
+def test_no_table_is_made_and_not_shown(notebook):
+    """Jupyter shows a cell's last expression alone; before that a table needs `display`."""
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            body = ast.parse(cell.source).body
+            for node in ast.walk(ast.Module(body[:-1], [])):
+                if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+                    assert ast.unparse(node.value.func) not in ("tables.plain", "tables.show")
+
+
 def test_kernel_is_the_environments_own(notebook):
     assert notebook.metadata.kernelspec.name == "python3"
 

@@ -16,6 +16,7 @@ from alignbook.papers.gsl import found_noise
 from alignbook.show import alt_texts, figures, kernel_benchmark
 from alignbook.store import durable
 from alignbook.workbook.running import execute
+from matplotlib.collections import LineCollection
 from PIL import Image
 
 NAN = float("nan")
@@ -29,10 +30,11 @@ DOTS = pd.DataFrame(
 )
 FOREST = pd.DataFrame(
     [
-        ("chan-codings", *[NAN] * 5, "", NAN),
-        ("hard − soft", 3.5, 1.0, 6.0, -2.0, 9.0, "holds", 14.8),
+        ("chan-codings", *[NAN] * 5, "", NAN, NAN, NAN),
+        ("hard − soft", 3.5, 1.0, 6.0, -2.0, 9.0, "holds", 14.8, 2.0, NAN),
     ],
-    columns=["contrast", "value", "low", "high", "query_low", "query_high", "reading", "paper"],
+    columns=["contrast", "value", "low", "high", "query_low", "query_high", "reading", "paper"]
+    + ["bottom", "top"],
 )
 CURVES = pd.DataFrame(
     [("hard", 4, 30.0, 28.0, 32.0), ("hard", 36, 33.0, 31.0, 35.0), ("soft", 4, 29.0, NAN, NAN)],
@@ -71,6 +73,18 @@ def test_files_hold_all_that_is_drawn_and_a_margin(tmp_path):
         assert [inked[0], size - 1 - inked[-1]] == pytest.approx([around, around], abs=2)
     assert len(columns) == pytest.approx(3 * 2 * width * figures.IN_PRINT, rel=0.02)
     assert len(rows) == pytest.approx(1.5 * height * figures.IN_PRINT, rel=0.02)
+
+
+def test_a_forest_shows_where_a_claimed_range_ends():
+    """At 2 on the second line, in both panels; nowhere if it ends at the axis's own line."""
+    figure = figures.forest(FOREST, "ours", "ratio of ms", "Note.")
+    for axis in figure.axes[:2]:
+        bars = [each for each in axis.collections if isinstance(each, LineCollection)]
+        ends = [part.tolist() for each in bars for part in each.get_segments()]
+        assert [[2.0, -1.4], [2.0, -0.6]] in ends
+    assert "end of the claim" in figures.describe(figure)
+    figure = figures.forest(FOREST.assign(bottom=NAN), "ours", "ratio of ms", "Note.")
+    assert "end of the claim" not in figures.describe(figure)
 
 
 # --- Alt texts -----------------------------------------------------------------------------------
@@ -410,7 +424,7 @@ def test_a_legend_beside_a_note_does_not_lie_on_it():
     (legend,), (text,) = figure.legends, figure.texts
     drawn = [each.get_window_extent() for each in (legend, text)]
     assert not drawn[0].overlaps(drawn[1])
-    assert len(legend.get_texts()) == 2 and text.get_text().count("\n") >= 1
+    assert len(legend.get_texts()) == 3 and text.get_text().count("\n") >= 1
 
 
 def test_controls_far_off_stand_at_the_edge_and_the_others_set_the_axis():

@@ -62,11 +62,12 @@ def of_run(run: runs.Run) -> dict[str, np.ndarray]:
     if "warm_up_epochs" in run.config:
         for before in map(of_run, map(runs.stored, run.record["asked"])):
             first = len(before["loss"])
-            found |= {
-                name: np.concatenate([points - [first, 0], found[name]])
-                for name, points in before.items()
-                if name in found
-            }
+            for name in (
+                before.keys() & found.keys()
+            ):  # its end, at step 0, is the start of what follows
+                points = before[name] - [first, 0]
+                points = points[points[:, 0] < 0] if name == "dev" else points
+                found[name] = np.concatenate([points, found[name]])
     return found
 
 

@@ -281,15 +281,14 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str, places: 
 
     Parameters
     ----------
-    lines : contrast, value, low, high, query_low, query_high, reading, paper; top to bottom, all
-        of one unit. A line without a value is a heading. What is NaN is left out.
+    lines : contrast, value, low, high, query_low, query_high, reading, paper, and the claimed range's
+        ends, bottom and top. All of one unit, from above; without a value: a heading; NaN: left out.
     axis_label : what the values are; a "ratio …" is drawn on a logarithmic axis around 1.
     places : decimals of values that are written.
     """
     import seaborn.objects as so
 
-    lines = lines.reset_index(drop=True)
-    lines = lines.assign(y=-np.arange(len(lines)), colour=lines.reading.map(SHADES))
+    lines = lines.reset_index(drop=True).assign(y=-np.arange(len(lines)))
     ours = (
         so.Plot(lines[lines.value.notna()], x="value", y="y", color="reading")
         .add(so.Range(linewidth=2.4, **BUTT), xmin="low", xmax="high", orient="y", legend=False)
@@ -308,22 +307,26 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str, places: 
     size = 6 + 0.065 * max(50, *lines.contrast.map(len)), 1.5
     form = f"{{:.{places}f}} ×" if ratio else f"{{:+.{places}f}}"
     readings = [each for each in SHADES if (lines.reading == each).any()]
-    named, images = lines.assign(name=lines.contrast), lines.query_low.notna().any()
+    named = lines.assign(name=lines.contrast, colour=lines.reading.map(SHADES))
+    more = [(lines.query_low, "-", "over test images"), (lines.bottom, ":", "end of the claim")]
+    more = [each for each in more if each[0].notna().any()]
     figure, left, right = _beside_the_paper(
-        ours, named, size, 1.7, note, axis_label, form, len(readings) + images
+        ours, named, size, 1.7, note, axis_label, form, len(readings + more)
     )
     left.set_title(title)
+    ends = lines.melt("y", ["bottom", "top"], value_name="end").dropna()
     for axis in (left, right):
         if ratio:
             log_scale(axis)
         axis.axvline(1 if ratio else 0, color=INK, lw=0.9, zorder=0.9)
+        axis.vlines(ends.end, ends.y - 0.4, ends.y + 0.4, INK, ls=":", zorder=0.9)
     if lines["paper"].isna().all():
         right.set_axis_off(), right.lines[-1].set_visible(False)
         right.set_title("the paper prints no number of it", fontweight="normal")
     for name in readings:
         left.scatter([], [], color=SHADES[name], marker=SHAPES[name], s=30, label=name)
-    if images:
-        left.plot([], [], color=INK, lw=0.9, label="over test images")
+    for _, style, said in more:
+        left.plot([], [], color=INK, lw=0.9, ls=style, label=said)
     if len(axis_label) > 30:  # the panel is narrow, and the left one says it
         right.set_xlabel("")
     figure.legend(loc="lower right", ncols=4, fontsize=8)
@@ -354,11 +357,7 @@ def curves(lines: pd.DataFrame, x: str, x_label: str, y_label: str, note: str, z
 
 
 def panels(lines: pd.DataFrame, x_label: str, note: str):
-    """Curves as in `curves`, a panel for each name in the first column, on one scale of values.
-
-    `lines` : a panel, a name, x, the value, low, high, in this order; bounds may be NaN. Perhaps
-    `mark`, as there.
-    """
+    """Curves of `lines` as in `curves`, on one scale: a panel for each name in a column before those."""
     use_style()
     panel, _, x, value = lines.columns[:4]
     names = lines[panel].unique()

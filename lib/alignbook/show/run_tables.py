@@ -234,7 +234,7 @@ def verdict_table(verdicts: pd.DataFrame, on_paper: pd.DataFrame) -> pd.DataFram
 
 def forest_groups(contrasts: pd.DataFrame, printed: pd.DataFrame) -> dict[tuple, pd.DataFrame]:
     """Lines for `figures.forest` by paper, what its axis shows, and decimals: contrasts under the
-    name of their claim.
+    name of their claim. The ends of a claimed range stand there unless they are 0, or a ratio of 1.
 
     Parameters
     ----------
@@ -244,8 +244,15 @@ def forest_groups(contrasts: pd.DataFrame, printed: pd.DataFrame) -> dict[tuple,
     whose = contrasts.claim.map(
         {claim.id: printed_tables.PAPERS[claim.paper] for claim in claims.load()}
     )
+    tested = {(claim.id, each.label): each for claim in claims.load() for each in claim.contrasts}
+    ends = [
+        [each.shown(end) if np.isfinite(end) and end else np.nan for end in each.bounds()]
+        for each in map(tested.get, zip(contrasts.claim, contrasts.contrast))
+    ]
     shown = contrasts.join(paper, on=["claim", "contrast"])
+    shown[["bottom", "top"]] = np.array(ends, float).reshape(-1, 2)
     kept = ["contrast", "value", "low", "high", "query_low", "query_high", "reading", "paper"]
+    kept += ["bottom", "top"]
     groups, what = {}, shown.column.map(_kind)
     for (name, unit, of), group in shown.groupby([whose, shown.unit, what], sort=False):
         lines = []
