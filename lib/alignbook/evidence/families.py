@@ -28,6 +28,7 @@ from alignbook.evidence.contrasts import LEVEL, foresee, is_right, needed
 
 NO_DIFFERENCE = "no difference"
 BAND = "the band named beforehand"
+LEAVES = "four times the steps take it out of"
 PRIMARY = 0.8  # of the level: what a paper's primary claim is tested at; the rest is for the others
 
 
@@ -112,7 +113,7 @@ def _primary(claim: Claim, lines: list[dict], same: dict | None) -> tuple[Findin
         if took and inside[-1] <= level:  # it is there, and small
             said = said[0], f"{said[1]}; {band}"
         if leaves and not took:
-            said = said[0], f"{said[1]}; {band}, but four times the steps take it out of there"
+            said = said[0], f"{said[1]}; {LEAVES} ±{claim.same.high:g} {claim.same.unit}, {BAND}"
     return Finding(*said, line["seeds"], took, p, min(1.0, p / PRIMARY), enough), passed
 
 

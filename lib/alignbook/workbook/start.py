@@ -24,6 +24,7 @@ MAP = "00_start_here"
 SAID = (*verdicts.JUDGED, learnt.DID_NOT_TRAIN)  # verdicts that are counted
 EARLY = (
     "four times the steps move",
+    "four times the steps take it out of",
     "may turn, as the arm behind was still learning",
 )  # no seeds decide these
 DOUBTS = (*EARLY, "every seed gave the same", "not trained", "four times the steps")
