@@ -28,7 +28,7 @@ from alignbook.evidence.contrasts import LEVEL, foresee, is_right, needed
 
 NO_DIFFERENCE = "no difference"
 BAND = "the band named beforehand"
-LEAVES = "four times the steps take it out of"
+WITHIN, LEAVES = "surely within", "four times the steps take it out of"
 PRIMARY = 0.8  # of the level: what a paper's primary claim is tested at; the rest is for the others
 
 
@@ -102,18 +102,18 @@ def _primary(claim: Claim, lines: list[dict], same: dict | None) -> tuple[Findin
             break
     p = float(np.nan_to_num(line["p"], nan=1.0))
     line["holm"] = min(1.0, p / PRIMARY)
-    band = f"surely within ±{claim.same.high:g} {claim.same.unit}, {BAND}" if claim.same else ""
+    band = f"±{claim.same.high:g} {claim.same.unit}, {BAND}" if claim.same else ""
     if side == NO_DIFFERENCE:
-        said = NO_DIFFERENCE, band
+        said = NO_DIFFERENCE, f"{WITHIN} {band}"
         passed = looks.left(took)
         p = inside[-1]
     else:
         line["reading"] = side
         said, passed = verdict(claim, lines, side), float(took > 0)
         if took and inside[-1] <= level:  # it is there, and small
-            said = said[0], f"{said[1]}; {band}"
+            said = said[0], f"{said[1]}; {WITHIN} {band}"
         if leaves and not took:
-            said = said[0], f"{said[1]}; {LEAVES} ±{claim.same.high:g} {claim.same.unit}, {BAND}"
+            said = said[0], f"{said[1]}; {LEAVES} {band}"
     return Finding(*said, line["seeds"], took, p, min(1.0, p / PRIMARY), enough), passed
 
 
