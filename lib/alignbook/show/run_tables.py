@@ -244,13 +244,15 @@ def forest_groups(contrasts: pd.DataFrame, printed: pd.DataFrame) -> dict[tuple,
     whose = contrasts.claim.map(
         {claim.id: printed_tables.PAPERS[claim.paper] for claim in claims.load()}
     )
-    tested = {(claim.id, each.label): each for claim in claims.load() for each in claim.contrasts}
-    ends = [
-        [each.shown(end) if np.isfinite(end) and end else np.nan for end in each.bounds()]
-        for each in map(tested.get, zip(contrasts.claim, contrasts.contrast))
+    lines = [
+        (claim.id, each.label)
+        + tuple(each.shown(end) if np.isfinite(end) and end else np.nan for end in each.bounds())
+        for claim in claims.load()
+        for each in claim.contrasts
     ]
-    shown = contrasts.join(paper, on=["claim", "contrast"])
-    shown[["bottom", "top"]] = np.array(ends, float).reshape(-1, 2)
+    key = ["claim", "contrast"]
+    ends = pd.DataFrame(lines, columns=[*key, "bottom", "top"]).drop_duplicates(key)
+    shown = contrasts.join(paper, on=key).join(ends.set_index(key), on=key)
     kept = ["contrast", "value", "low", "high", "query_low", "query_high", "reading", "paper"]
     kept += ["bottom", "top"]
     groups, what = {}, shown.column.map(_kind)

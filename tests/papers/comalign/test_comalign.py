@@ -640,8 +640,11 @@ def test_a_laptop_makes_the_primary_contrast_and_its_controls_alone():
     assert made["comalign-TII"] == ("clip", "clip+comalign")
     assert made["comalign-F4"] == made["comalign-F5"] == ("base", "comalign")
     assert made["comalign-F6"] == ("comalign",) and not made["comalign-F7"]
-    smoke = EXHIBITS["comalign-TI"].names("world", profile="smoke")
-    assert len(smoke) == len(EXHIBITS["comalign-TI"].arms)
+    table = EXHIBITS["comalign-TI"]
+    smoke = table.names("world", profile="smoke")
+    longer = {"clip+comalign-long → f30k"}  # the control of photographs, which have no other target
+    assert {each.name for each in table.arms} - {*smoke} == longer
+    assert longer < {*table.names("photographs", profile="laptop")}
 
 
 def test_figures_and_the_longer_control_share_the_runs_of_table_1():
@@ -653,6 +656,7 @@ def test_figures_and_the_longer_control_share_the_runs_of_table_1():
     candidates, _ = arms.arms("comalign-TI", profile)["clip+comalign → coco"]
     longer, changes = arms.arms("comalign-TI", profile)["clip+comalign-long → coco"]
     assert longer == candidates and changes == {"steps": 4 * profile.comalign_steps}
+    assert arms.arms("comalign-TI", profile)["clip+comalign-long → f30k"] == (longer, changes)
     for exhibit in ("comalign-F4", "comalign-F6"):
         assert arms.arms(exhibit, profile)["comalign"] == (candidates, {})
         assert place(exhibit, "comalign") == place("comalign-TI", "clip+comalign → coco")

@@ -97,7 +97,7 @@ def retrieval_arms(profile) -> dict:
     }
     # What dev chose for the arm that it controls, whose trials it shares.
     longer = of_method("comalign", profile), {"steps": 4 * profile.comalign_steps}
-    return found | {LONG: longer}
+    return found | dict.fromkeys(LONG, longer)
 
 
 def probed(profile) -> dict:

@@ -32,21 +32,21 @@ def trainings(exhibit: str, arms: Sequence[str], profile, captions: int) -> list
         if not own.trained:
             continue
         name = tried = row.removesuffix(LONGER)
-        if arm == LONG:
+        if arm in LONG:
             name = row
         elif exhibit in ABLATIONS:  # they share their trials
             name, tried = SAME.get(row, row), "image side"
             name += " in and out" if exhibit == "comalign-TIV" and name != "all" else ""
         elif row == "comalign":  # of the figures
             name = tried = "clip+comalign"
-        untuned = own.untuned(profile.name) or own.seeds == "first" and arm != LONG
+        untuned = own.untuned(profile.name) or own.seeds == "first" and arm not in LONG
         found += of_arm(
             name,
             1 if own.single(profile.name) else profile.seeds,
             work(profile),
             [] if untuned else [f"{tried} {i}" for i in range(profile.comalign_trials)],
             profile.tuning_seeds,
-            longer=4 if arm == LONG else 1,
+            longer=4 if arm in LONG else 1,
         )
     looked = Training(LOOKED, Work(0, 0, 0, 2 * PAIRS * SLOTS / CROPS), (), "passes of crops")
     return [looked] * bool(found) + [each._replace(after=(*each.after, LOOKED)) for each in found]
