@@ -85,6 +85,10 @@ def test_a_forest_shows_where_a_claimed_range_ends():
     assert "end of the claim" in figures.describe(figure)
     figure = figures.forest(FOREST.assign(bottom=NAN), "ours", "ratio of ms", "Note.")
     assert "end of the claim" not in figures.describe(figure)
+    left, right = figures.forest(FOREST.assign(paper=NAN), "ours", "ratio of ms", "Note.").axes
+    assert [each.get_text() for each in left.get_yticklabels()] == ["chan-codings", "hard − soft"]
+    assert not right.axison and not right.lines
+    assert not any(isinstance(each, LineCollection) for each in right.collections)
 
 
 # --- Alt texts -----------------------------------------------------------------------------------

@@ -87,6 +87,15 @@ def test_runs_are_the_stored_ones_that_are_reported_in_the_workbook_s_order(out)
     assert {*of_t3.key} == {"hard0", "hard1", "soft0", "soft1"} and {*found.role} == {"report"}
 
 
+def test_a_look_at_the_end_of_a_warm_up_gives_way_to_the_first_one_after_it(out):
+    """Both are at step 0: of two models there, that of the run is the one that goes on."""
+    more = dict(inputs=["data"], asked=["warm"], trivial=7.0, config={"warm_up_epochs": 1})
+    keep(out / "store", "both", [7, 6, 5], [(0, 40), (3, 60)], **more)
+    found = curves.of_run(runs.stored("both"))
+    assert found["dev"].tolist() == [[0, 40], [3, 60]]
+    assert found["loss"][:, 0].tolist() == [-1, 0, 1, 2, 3]
+
+
 def test_a_warm_up_stands_before_step_0(out):
     """Through the run that measured the trained one."""
     found = curves.of_run(learnt.trained(runs.stored("said")))

@@ -62,12 +62,10 @@ def of_run(run: runs.Run) -> dict[str, np.ndarray]:
     if "warm_up_epochs" in run.config:
         for before in map(of_run, map(runs.stored, run.record["asked"])):
             first = len(before["loss"])
-            for name in (
-                before.keys() & found.keys()
-            ):  # its end, at step 0, is the start of what follows
-                points = before[name] - [first, 0]
-                points = points[points[:, 0] < 0] if name == "dev" else points
-                found[name] = np.concatenate([points, found[name]])
+            for name in before.keys() & found.keys():
+                points, own = before[name] - [first, 0], found[name]
+                early = points[:, 0] < own[0, 0]  # both may have looked at dev at step 0
+                found[name] = np.concatenate([points[early], own])
     return found
 
 

@@ -315,13 +315,13 @@ def forest(lines: pd.DataFrame, title: str, axis_label: str, note: str, places: 
     )
     left.set_title(title)
     ends = lines.melt("y", ["bottom", "top"], value_name="end").dropna()
-    for axis in (left, right):
+    for axis in (left, right) if (printed := lines.paper.notna().any()) else (left,):
         if ratio:
             log_scale(axis)
         axis.axvline(1 if ratio else 0, color=INK, lw=0.9, zorder=0.9)
         axis.vlines(ends.end, ends.y - 0.4, ends.y + 0.4, INK, ls=":", zorder=0.9)
-    if lines["paper"].isna().all():
-        right.set_axis_off(), right.lines[-1].set_visible(False)
+    if not printed:
+        right.set_axis_off()
         right.set_title("the paper prints no number of it", fontweight="normal")
     for name in readings:
         left.scatter([], [], color=SHADES[name], marker=SHAPES[name], s=30, label=name)

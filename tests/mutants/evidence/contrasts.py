@@ -103,7 +103,16 @@ MUTANTS = {
         ("images that are not there", "if not np.isfinite(total).all():", "if False:"),
     ],
     "test_learnt.py": [
-        ("a band is turned", "    if not np.isinf(top):\n        return False\n", ""),
+        (
+            "a range is left whatever controls say",
+            "(bottom < longer < top) != (bottom < mean < top)",
+            "True",
+        ),
+        (
+            "a range is never left",
+            "not np.isnan(longer) and (bottom < longer",
+            "False and (bottom < longer",
+        ),
         (
             "what is open is turned",
             "may_turn and bool(np.fmin(*path[-1][1:]) <= LEVEL)",

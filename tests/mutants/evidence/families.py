@@ -133,7 +133,7 @@ MUTANTS = {
         ("seeds that lead out of the band", "if is_right(same):", "if True:"),
         (
             "what may turn is no difference",
-            '    if line["early"]:\n        same = None',
+            '    if line["early"] or leaves:\n        same = None',
             "    if False:\n        same = None",
         ),
     ],

@@ -8,6 +8,7 @@ MUTANTS = {
         ("no control is asked for", "Standing(MAY_TURN, first, few)", "Standing(MAY_TURN)"),
         ("what may turn goes on", '    if line["early"]:\n        return 0.0\n', ""),
         ("the band of what may turn", ' and not lines[0]["early"]', ""),
+        ("controls of a band stay alone", "*([member.same] if member.same else [])", ""),
         (
             "controls are asked for again",
             'line["early"] and np.isfinite(line["longer"]) and seeds < first',

@@ -13,6 +13,12 @@ MUTANTS = {
             ".dev_rsum.mean().idxmin()",
         ),
         ("edges: the least alone", "own not in (min(values), max(values))", "own != max(values)"),
+        ("each arm has a choice", "(same or {}).get(own, own)", "own"),
+        (
+            "every arm has one choice",
+            "first.setdefault(tuple(sorted(table)), arm)",
+            "first.setdefault(0, arm)",
+        ),
         ("each column has a choice", "weights.get(arm, 0.0) + slope", "slope"),
     ]
 }
