@@ -14,11 +14,6 @@ MUTANTS = {
             "for x0, x1 in edges for y0, y1 in edges",
         ),
         ("windows: all are pooled", "[:, :, first].transpose", ".transpose"),
-        (
-            "windows: the last of each is pooled",
-            "boxes.index(box)",
-            "len(boxes) - 1 - boxes[::-1].index(box)",
-        ),
         ("windows do not share cells", "-(-(i + 1) * side // g)", "((i + 1) * side // g)"),
         (
             "salient is what is like the mean",
