@@ -50,6 +50,24 @@ def test_a_single_tuning_seed_or_candidate_has_no_near_tie():
     assert tuning_error.choice_variances(trials()[:0]) == {}
 
 
+def test_a_single_tuning_seed_borrows_the_spread_of_the_reported_ones():
+    """By hand: an error of √2 · 2 = 2.8 lets 2.5 behind be near, and 3 not."""
+    made, arm = trials(best=[300], near=[297.5], far=[297]), ("X", "a", "")
+    found = tuning_error.choice_variances(made, {arm: 2.0})
+    assert found[arm] == pytest.approx(np.var([300, 297.5], ddof=1))
+    assert tuning_error.choice_variances(made, {("X", "b", ""): 2.0})[arm] == 0.0
+    two = trials(best=[300, 300], near=[299, 299])  # its own seeds say that it lies behind
+    assert tuning_error.choice_variances(two, {arm: 2.0})[arm] == 0.0
+    lines = [
+        ("X", "a", column, seed, value)
+        for column, values in (("RSUM", [302.0, 298.0]), ("i2t R@1", [0.0, 90.0]))
+        for seed, value in enumerate(values)
+    ]
+    known = pd.DataFrame(lines, columns=["exhibit", "row", "column", "seed", "value"])
+    numbers = Numbers(known, trials=made)  # sd √8, times √2: 4
+    assert numbers.choices[arm] == pytest.approx(np.var([300, 297.5, 297], ddof=1))
+
+
 def test_a_candidate_of_other_seeds_is_compared_where_both_were_tried():
     made = trials(best=[300, 302, 304], other=[301, 299, 0])
     made = made[~((made.candidate == "other") & (made.seed == 2))]  # behind by −1 and 3: tied

@@ -19,7 +19,6 @@ class Numbers:
     """Look-up of metrics and of images' shares by term, one value a seed."""
 
     def __init__(self, metrics: pd.DataFrame, images=None, trials: pd.DataFrame | None = None):
-        self.choices = tuning_error.choice_variances(trials)
         self.shared = tuning_error.shared(trials)
         choices = tuning_error.choices(trials)
         self.chosen = {arm: settings for arm, (settings, _) in choices.items()}
@@ -34,6 +33,12 @@ class Numbers:
                     "metrics table holds one run of each"
                 )
             of_term[seed] = value
+        spreads = {
+            (term.exhibit, term.row, term.target): float(np.std([*known.values()], ddof=1))
+            for term, known in self.values.items()
+            if term.column.endswith("RSUM") and len(known) > 1
+        }
+        self.choices = tuning_error.choice_variances(trials, spreads)
         self.states = {}  # {term: what its seeds' states come to}
         if "learnt" in metrics:
             told = metrics.dropna(subset=["learnt"]).groupby(["exhibit", "row", "column"])["learnt"]

@@ -18,19 +18,23 @@ WANTED = ("exhibit", "row", "candidate", "seed", "dev_rsum")
 RECALLS = len(COLUMNS) - 1  # that RSUM is the sum of
 
 
-def choice_variances(trials: pd.DataFrame | None) -> dict[tuple, float]:
+def choice_variances(
+    trials: pd.DataFrame | None, spreads: dict[tuple, float] | None = None
+) -> dict[tuple, float]:
     """Variance of each arm's near-tied candidates on dev, in squared points of RSUM.
 
     Parameters
     ----------
     trials : exhibit, row, candidate, seed, dev_rsum, a line a trial; and target, "" where a row has
         a single one.
+    spreads : by the same arms, the standard deviation of RSUM over reporting seeds.
 
     Returns
     -------
     {(exhibit, row, target): variance of the means (over k − 1) of the k near-tied candidates}.
     A candidate is near-tied if its mean over tuning seeds lies within one standard error, of the
-    paired difference to the best, of the best; with a single tuning seed none is.
+    paired difference to the best, of the best. With a single tuning seed that error is √2 times the
+    arm's spread; where that is not known none is.
     """
     if trials is None or not len(trials):
         return {}
@@ -42,7 +46,8 @@ def choice_variances(trials: pd.DataFrame | None) -> dict[tuple, float]:
     found = {}
     arms = named.dropna(subset=["dev_rsum"]).groupby(["exhibit", "row", "target"], sort=False)
     for arm, own in arms:
-        found[arm] = _variance(own.pivot_table("dev_rsum", "candidate", "seed"))
+        spread = (spreads or {}).get(arm, np.nan)
+        found[arm] = _variance(own.pivot_table("dev_rsum", "candidate", "seed"), spread)
     return found
 
 
@@ -63,7 +68,7 @@ def shared(trials: pd.DataFrame | None) -> dict[tuple, tuple]:
     return found
 
 
-def _variance(tried: pd.DataFrame) -> float:
+def _variance(tried: pd.DataFrame, spread: float) -> float:
     """Variance of the near-tied candidates' means: a line a candidate, a column a tuning seed."""
     values = tried.to_numpy(float)
     means = np.nanmean(values, axis=1)
@@ -72,7 +77,8 @@ def _variance(tried: pd.DataFrame) -> float:
     for i in set(range(len(values))) - {best}:
         behind = values[best] - values[i]
         behind = behind[np.isfinite(behind)]
-        if len(behind) > 1 and behind.mean() <= behind.std(ddof=1) / np.sqrt(len(behind)):
+        sd = behind.std(ddof=1) if len(behind) > 1 else np.sqrt(2) * spread
+        if len(behind) and behind.mean() <= sd / np.sqrt(len(behind)):
             tied.append(means[i])
     return float(np.var(tied, ddof=1)) if len(tied) > 1 else 0.0
 

@@ -2,7 +2,8 @@
 
 MUTANTS = {
     "test_tuning_error.py": [
-        ("ties without pairs", "behind.std(ddof=1) / np.sqrt(len(behind))", "behind.std(ddof=1)"),
+        ("ties without pairs", "sd / np.sqrt(len(behind))", "sd"),
+        ("a spread of one of two", "np.sqrt(2) * spread", "spread"),
         ("the variance over k", "np.var(tied, ddof=1)", "np.var(tied)"),
         ("weights are not squared", "weight**2 * variances", "abs(weight) * variances"),
         ("recalls count whole", "1 / RECALLS if", "1.0 if"),
