@@ -16,7 +16,7 @@ from alignbook.evidence.claims import Contrast, Side, Term
 from alignbook.evidence.printed_tables import PAPERS, REBUILT
 from alignbook.show import tables
 from alignbook.workbook import exhibits, start
-from alignbook.workbook.publishing import again, beside
+from alignbook.workbook.publishing import again, beside, superseded
 from alignbook.workbook.publishing.reference_results import Reference, table, test_sets
 
 NAMES = {"coco": "COCO", "f30k": "Flickr30K"}  # of targets
@@ -72,11 +72,12 @@ def in_sentences(found: list[Reference]) -> str:
 
 def largest(found: list[Reference], claim: str) -> list[Reference]:
     """Of each data set the largest profile that measured a claim on arms that had learnt enough for it;
-    where none had, the largest.
+    where none had, the largest. Those of today's method come before those of an earlier one.
     """
     measured = [one for one in found if one.found(claim)]
-    kept = {one.about["data"]: one for one in measured}
-    return [*(kept | {one.about["data"]: one for one in measured if _learnt(one, claim)}).values()]
+    enough = [one for one in measured if _learnt(one, claim)]
+    today = [one for one in enough if not one.earlier(claim)]
+    return [*{one.about["data"]: one for one in (*measured, *enough, *today)}.values()]
 
 
 def _learnt(one: Reference, claim: str) -> bool:
@@ -112,7 +113,9 @@ def _apart(other: Reference, claim: str, row) -> str:
     if not len(measured) or not other.found(claim) or [*measured.verdict] == [row.verdict]:
         return ""
     (told,) = measured.itertuples()
-    profile = f"{other.about['profile']} profile"
+    profile = ", ".join(
+        filter(None, [f"{other.about['profile']} profile", superseded.told(other.earlier(claim))])
+    )
     return f"{profile}: {start.verdict_of(told)}, {other.found(claim)}"
 
 
@@ -120,6 +123,7 @@ def _against(one: Reference, claim: str, row, first) -> Iterator[str]:
     """What an undecided claim lacks, and what leaves a decided one in doubt; of both, what four times
     the steps and something simpler make of it.
     """
+    yield superseded.told(one.earlier(claim))
     steps, lacks = longer(one, claim), start.lacks(row, first)
     told = steps and not 0.5 <= _number(steps) / first.value <= 2
     if row.verdict in beside.DECIDED:

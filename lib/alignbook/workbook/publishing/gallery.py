@@ -22,7 +22,7 @@ from alignbook.evidence.verdicts import NOT_RUN, NOT_TESTABLE, VERDICTS
 from alignbook.store import durable
 from alignbook.store.fingerprint import code_hash, trains
 from alignbook.workbook import exhibits, folders, start
-from alignbook.workbook.publishing import again, answers, beside, parts
+from alignbook.workbook.publishing import again, answers, beside, parts, superseded
 from alignbook.workbook.publishing.reference_results import Reference, references, table, test_sets
 
 PAGE = "docs/gallery.md"
@@ -279,6 +279,8 @@ def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
             if value and one.cost.get(row.claim, 0) >= 1:
                 value += f", {one.cost[row.claim]:.0f} core-min"
             told = f"{said} {value}".strip() + start.doubts(row, one.contrast(row.claim)[0])
+            if value and (before := superseded.told(one.earlier(row.claim))):
+                told += f"; {before}"
             if "seeds would" in told and 0.05 <= one.hours.get(row.claim, 0) < math.inf:
                 told += f", {one.hours[row.claim]:.1f} core-hours more"
             lines.setdefault(f"{row.says} `{row.claim}`", {})[one.label] = told

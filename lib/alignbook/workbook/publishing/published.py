@@ -30,6 +30,7 @@ from alignbook.workbook.publishing import (
     judged,
     kept_parts,
     parts,
+    superseded,
 )
 from alignbook.workbook.publishing.reference_results import REFERENCE, test_sets
 from alignbook.workbook.running.lent import MEASURED
@@ -57,7 +58,12 @@ def numbers(book, exhibit: str) -> pd.DataFrame | None:
         if len(new := known[~known[compared.ROW].apply(tuple, axis=1).isin(there)]):
             found.append(new)
             images = _images(folder, exhibit)
-            profiles.append(_profile(folder) + f" ({images} test images)" * bool(images))
+            rows = frozenset((exhibit, row) for row in new.row)
+            said = [f"{images} test images" * bool(images)]
+            said = ", ".join(
+                filter(None, [*said, superseded.told(superseded.settings(folder, rows))])
+            )
+            profiles.append(_profile(folder) + f" ({said})" * bool(said))
     if not found:
         return None
     together = pd.concat(found, ignore_index=True)
@@ -82,7 +88,8 @@ def differences(book, contrasts: pd.DataFrame) -> pd.DataFrame:
             )
             new = {key: value for key, value in told.items() if key in asked and key not in known}
             known |= new
-            profiles += [_profile(folder)] * bool(new)
+            said = superseded.told(superseded.of_contrasts(folder, new))
+            profiles += [_profile(folder) + f" ({said})" * bool(said)] * bool(new)
     if not known:
         return contrasts
     table = contrasts.copy()

@@ -12,7 +12,7 @@ from alignbook.evidence import claims, verdicts
 from alignbook.evidence.claims import Contrast
 from alignbook.evidence.contrasts import Numbers
 from alignbook.workbook import budget, start
-from alignbook.workbook.publishing import parts
+from alignbook.workbook.publishing import parts, superseded
 
 REFERENCE = ROOT / "results/reference"
 NAMES = {"world": "the synthetic world", "flickr8k": "Flickr8k"}
@@ -70,6 +70,11 @@ class Reference:
         """A claim's first contrast, on the targets that the data has."""
         (known,) = [each for each in claims.load() if each.id == claim]
         return verdicts.there([known], self.numbers)[0].contrasts[0]
+
+    def earlier(self, claim: str) -> list[str]:
+        """The settings that the arms of a claim's first contrast have otherwise today."""
+        rows = frozenset((term.exhibit, term.row) for term in self.asked(claim).terms)
+        return superseded.settings(self.folder, rows)
 
     def contrast(self, claim: str) -> tuple[pd.Series | None, str]:
         """A claim's contrast, None where none is measured, and which of several it is: the one that is

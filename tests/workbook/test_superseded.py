@@ -1,0 +1,57 @@
+"""Which settings of published runs are other today."""
+
+import json
+from dataclasses import asdict
+
+import pandas as pd
+import pytest
+from alignbook.papers.covalign import arms
+from alignbook.workbook import profiles
+from alignbook.workbook.publishing import parts, superseded
+
+T6 = "covalign-T6"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Shared and separate as today's second trial has them, but for what one of them lacks or has
+    otherwise; a run that measured another; and one of no exhibit.
+    """
+    made = arms.arms(T6, profiles.get("laptop"))
+    shared, separate = (asdict(made[name][0][1]) for name in ("shared", "separate"))
+    del shared["placed"]
+    configs = [
+        (T6, "shared", "report", 0, shared | {"mask": "attention"}),
+        (T6, "separate", "report", 0, separate),
+        (T6, "shared", "trial", 1000, {"mask": "none"}),
+        ("covalign-F5", "shared", "report", 0, {"phrases": 3}),
+        ("covalign-T99", "shared", "report", 0, {}),
+        ("comalign-TI", "clip+comalign → coco", "report", 0, None),
+    ]
+    lines = [(*each[:4], each[4] if each[4] is None else json.dumps(each[4])) for each in configs]
+    table = pd.DataFrame(lines, columns=["exhibit", "row", "role", "seed", "config"])
+    table.to_csv(parts.table(tmp_path, "runs"), index=False)
+    about = {"data": "world", "profile": "laptop", "set": {}}
+    (tmp_path / "about.json").write_text(json.dumps(about))
+    return tmp_path
+
+
+def test_settings_that_no_candidate_has_today_are_named(folder):
+    rows = [(T6, "shared"), (T6, "separate"), ("covalign-F5", "shared"), ("chan-T3", "average")]
+    found = [superseded.settings(folder, frozenset([row])) for row in rows]
+    assert found == [["placed", "mask"], [], [], []]
+    assert superseded.settings(folder, frozenset(rows)) == ["placed", "mask"]
+    assert superseded.told(["placed", "mask"]) == "with earlier settings (placed, mask)"
+    assert superseded.told([]) == ""
+
+
+def test_contrasts_are_of_their_arms(folder):
+    asked = {("covalign-one-projection", "shared − separate"): 1.0}
+    assert superseded.of_contrasts(folder, asked) == ["placed", "mask"]
+    assert superseded.of_contrasts(folder, {("chan-codings", "max − sum"): 1.0}) == []
+
+
+def test_a_folder_without_runs_says_nothing(folder):
+    parts.table(folder, "runs").unlink()
+    superseded._of_folder.cache_clear()
+    assert superseded.settings(folder, frozenset([(T6, "shared")])) == []
