@@ -760,7 +760,7 @@ def test_a_mask_that_leaves_hardly_a_patch_is_warned_of_at_the_end(tmp_path):
     assert found["regions under 3"] == 100 and found["kept a region"] == 1
     (said,) = [str(each.message) for each in warned if "mask" in str(each.message)]
     assert "seed 1000: the mask keeps 1.0 patches a region in the mean, expected 3" in said
-    assert "raise the temperature τ or lower the threshold ε" in said
+    assert "lower the threshold ε, or train with a higher temperature τ" in said
 
 
 def test_a_mask_that_leaves_enough_is_not_warned_of(tmp_path, recwarn):

@@ -466,7 +466,7 @@ def warn_of_mask(known: dict[str, float], what: str) -> None:
     if known and known["kept a region"] < FEWEST:
         warnings.warn(
             f"{what}: the mask keeps {known['kept a region']:.1f} patches a region in the mean, "
-            f"expected {FEWEST} or more: raise the temperature τ or lower the threshold ε",
+            f"expected {FEWEST} or more: lower the threshold ε, or train with a higher temperature τ",
             stacklevel=2,
         )
 

@@ -103,7 +103,7 @@ def mask_table(metrics: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
 
 # Settings by which trials differ, and what their table shows besides RSUM.
 TRIED = {"temperature": "τ", "placed": "places", "learning_rate": "learning rate"}
-KEPT = {"kept a region": "patches kept"}
+KEPT = {"kept a region": "patches kept", "spread": "spread"}
 
 COSTS = ("ms/step", "MB/step", "ms/pair", "MB")
 
