@@ -101,6 +101,11 @@ def test_the_largest_profile_speaks_for_its_data(root):
     assert answers.largest([small, large], "chan-hard-coding") == [small]
     large.claims, large.contrasts = small.claims.copy(), small.contrasts
     assert answers.largest([small, large], "chan-hard-coding") == [large]
+    large.earlier = lambda claim: ["mask"]  # a method that has other settings today
+    assert answers.largest([small, large], "chan-hard-coding") == [small]
+    assert answers.largest([large], "chan-hard-coding") == [large]
+    assert "(with earlier settings (mask)" in answers._told(large, "chan-hard-coding", [large])
+    del large.earlier
     # what had not learnt does not speak, unless nothing else does
     for state, why in (
         ("did not train", "rests on what did not train: a"),

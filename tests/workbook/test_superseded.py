@@ -21,9 +21,10 @@ def folder(tmp_path):
     shared, separate = (asdict(made[name][0][1]) for name in ("shared", "separate"))
     del shared["placed"]
     configs = [
+        (T6, "separate", "trial", 1000, separate | {"mask": "none"}),
         (T6, "shared", "report", 0, shared | {"mask": "attention"}),
         (T6, "separate", "report", 0, separate),
-        (T6, "shared", "trial", 1000, {"mask": "none"}),
+        (T6, "shared-long", "report", 0, shared | {"placed": True}),  # without its change
         ("covalign-F5", "shared", "report", 0, {"phrases": 3}),
         ("covalign-T99", "shared", "report", 0, {}),
         ("comalign-TI", "clip+comalign → coco", "report", 0, None),
@@ -38,6 +39,7 @@ def folder(tmp_path):
 
 def test_settings_that_no_candidate_has_today_are_named(folder):
     rows = [(T6, "shared"), (T6, "separate"), ("covalign-F5", "shared"), ("chan-T3", "average")]
+    assert superseded.settings(folder, frozenset([(T6, "shared-long")])) == ["steps"]
     found = [superseded.settings(folder, frozenset([row])) for row in rows]
     assert found == [["placed", "mask"], [], [], []]
     assert superseded.settings(folder, frozenset(rows)) == ["placed", "mask"]

@@ -70,10 +70,11 @@ MUTANTS = {
         ),
         (
             "what had not learnt speaks",
-            "for one in measured if _learnt(one, claim)}",
-            "for one in measured}",
+            "for one in measured if _learnt(one, claim)]",
+            "for one in measured]",
         ),
-        ("who speaks alone is silent", "*(kept | {", "*({"),
+        ("who speaks alone is silent", "(*measured, *enough, *today)", "(*enough, *today)"),
+        ("an earlier method speaks", "(*measured, *enough, *today)", "(*measured, *enough)"),
         ("what did not train speaks", "row.verdict != learnt.DID_NOT_TRAIN and", ""),
     ],
 }
