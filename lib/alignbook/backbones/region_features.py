@@ -81,16 +81,18 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
     torch.set_num_threads(1)
     model, _ = base.load(base_run, home or dataset)
     model.to(device)
-    n = len(dataset.images)
+    n, first = len(dataset.images), model.pixels(dataset.images[:1]).to(device)
+    side = model.region_map(first).shape[-1]
+    kept = min(config.kept, len(windows(config.levels, side)))  # a small map has fewer
     features = np.lib.format.open_memmap(
-        folder / "features.npy", "w+", np.float16, (n, config.kept, model.region_dim)
+        folder / "features.npy", "w+", np.float16, (n, kept, model.region_dim)
     )
-    order = np.lib.format.open_memmap(folder / "order.npy", "w+", np.uint8, (n, config.kept))
+    order = np.lib.format.open_memmap(folder / "order.npy", "w+", np.uint8, (n, kept))
     for start in range(0, n, BATCH):
         pixels = model.pixels(dataset.images[start : start + BATCH]).to(device)
         grid = model.region_map(pixels)
         regions = pool_windows(grid, config.levels, model.region_maximum)
-        ranked = saliency(regions).argsort(dim=1, descending=True, stable=True)[:, : config.kept]
+        ranked = saliency(regions).argsort(dim=1, descending=True, stable=True)[:, :kept]
         chosen = regions.gather(1, ranked[..., None].expand(-1, -1, regions.shape[2]))
         if not torch.isfinite(chosen).all() or chosen.abs().max() > 65000:
             raise FloatingPointError(f"features of images {start}… do not fit into float16")
@@ -98,7 +100,7 @@ def compute(config: Config, inputs, seed: int, folder: Path, device: str) -> dic
         order[start : start + BATCH] = ranked.cpu().numpy()
         progress.show(f"regions of {dataset.name}'s images", start + len(pixels), n)
     features.flush(), order.flush()
-    return {"images": n, "regions": config.kept, "width": model.region_dim, "side": grid.shape[-1]}
+    return {"images": n, "regions": kept, "width": model.region_dim, "side": side}
 
 
 @dataclass(frozen=True)
