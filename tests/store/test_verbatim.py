@@ -217,7 +217,7 @@ FIGURES = {
     ),
     "forest": lambda: figures.forest(
         frame("contrast", "value", "low", "high", "query_low", "query_high", "paper").assign(
-            reading="holds"
+            reading="holds", bottom=0.0, top=1.0
         ),
         CAPTIONS[2],
         f"ratio {CAPTIONS[3]}",

@@ -105,6 +105,12 @@ def test_the_largest_profile_speaks_for_its_data(root):
     assert answers.largest([small, large], "chan-hard-coding") == [small]
     assert answers.largest([large], "chan-hard-coding") == [large]
     assert "(with earlier settings (mask)" in answers._told(large, "chan-hard-coding", [large])
+    small.claims.loc[small.claims.claim == "chan-hard-coding", ["verdict", "why"]] = (
+        "did not train",
+        "rests on what did not train: a",
+    )
+    assert answers.largest([small, large], "chan-hard-coding") == [small]  # today's all the same
+    small.claims = large.claims.copy()
     del large.earlier
     # what had not learnt does not speak, unless nothing else does
     for state, why in (

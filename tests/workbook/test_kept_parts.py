@@ -102,10 +102,13 @@ def test_chapters_of_two_sittings_are_published_together(publish, out, monkeypat
     about = json.loads((to / "about.json").read_text())
     assert about["notebooks"] == of("chan", "gsl") and len(about["starts"]) == 2
     assert about["version"] == "v2" and about["versions"] == dict.fromkeys(of("gsl"), "v1")
-    # and a third time, what was kept stays of its version
+    earlier = dict.fromkeys(of("chan", "gsl"), ["windows"])
+    (to / "about.json").write_text(json.dumps(about | {"earlier": earlier}))
+    # and a third time, what was kept stays of its version, and of what it was given
     monkeypatch.setattr(published, "version", lambda root: "v3")
     about = json.loads((publish("chan", base={"b": [7.0]}) / "about.json").read_text())
     assert about["versions"] == dict.fromkeys(of("gsl"), "v1")
+    assert about["earlier"] == dict.fromkeys(of("gsl"), ["windows"])
     assert about["notebooks"] == of("chan", "gsl")
     found = pd.read_csv(publish("gsl", base={"b": [7.0]}) / "metrics.csv")
     assert [*dict.fromkeys(found.exhibit)] == ["base-models", "chan-T3", "gsl-F1"]

@@ -47,6 +47,17 @@ def test_settings_that_no_candidate_has_today_are_named(folder):
     assert superseded.told([]) == ""
 
 
+def test_what_arms_were_given_is_said_by_notebook(folder):
+    file = folder / "about.json"
+    about = json.loads(file.read_text())
+    earlier = {"33_covalign_projection": ["patches"], "30_covalign": ["words"]}
+    file.write_text(json.dumps(about | {"earlier": earlier}))
+    superseded._of_folder.cache_clear()
+    rows = [(T6, "shared"), (T6, "separate")]
+    found = [superseded.settings(folder, frozenset([row])) for row in rows]
+    assert found == [["patches", "placed", "mask"], ["patches"]]
+
+
 def test_contrasts_are_of_their_arms(folder):
     asked = {("covalign-one-projection", "shared − separate"): 1.0}
     assert superseded.of_contrasts(folder, asked) == ["placed", "mask"]

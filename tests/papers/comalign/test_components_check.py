@@ -254,7 +254,7 @@ def test_notebooks_without_a_parser_are_left_out_with_a_line(capsys, no_pipeline
     assert exhibits.arms("comalign-TI", "coco", lacking) == ()
     for data, target in (("coco", "coco"), ("flickr8k", "f30k"), ("flickr30k", "f30k")):
         made = [f"{row} → {target}" for row in catalogue.PHOTOGRAPHED]
-        assert list(exhibits.arms("comalign-TI", data)) == made
+        assert list(exhibits.arms("comalign-TI", data)) == [*made, f"clip+comalign-long → {target}"]
     assert exhibits.arms("comalign-TI", "world", lacking)  # which has parses of its own
 
 

@@ -150,6 +150,14 @@ def test_the_whole_method_is_one_run_in_all_exhibits(profile):
         assert arms.arms(exhibit, profile)[arm][0] == plain[0]
 
 
+def test_what_claims_need_alike_are_settings_of_their_arms():
+    """Of a run that is older than a setting nothing is asked, so that a typo would go unseen."""
+    asked = [claim for claim in claims.load() if claim.alike]
+    assert {claim.id for claim in asked} == {"covalign-tighter", "covalign-on-the-thing"}
+    for claim in asked:
+        assert {*claim.alike} <= {*asdict(arms.trials(LAPTOP)[0])}, claim.id
+
+
 def test_every_arm_has_as_many_trials():
     """Without attention only the learning rate varies; the end-to-end control has one setting."""
     for exhibit in OF_COVALIGN:

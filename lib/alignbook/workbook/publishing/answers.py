@@ -75,9 +75,14 @@ def largest(found: list[Reference], claim: str) -> list[Reference]:
     where none had, the largest. Those of today's method come before those of an earlier one.
     """
     measured = [one for one in found if one.found(claim)]
-    enough = [one for one in measured if _learnt(one, claim)]
-    today = [one for one in enough if not one.earlier(claim)]
-    return [*{one.about["data"]: one for one in (*measured, *enough, *today)}.values()]
+    today = [one for one in measured if not one.earlier(claim)]
+    ranked = [
+        *measured,
+        *(one for one in measured if _learnt(one, claim)),
+        *today,
+        *(one for one in today if _learnt(one, claim)),
+    ]
+    return [*{one.about["data"]: one for one in ranked}.values()]
 
 
 def _learnt(one: Reference, claim: str) -> bool:

@@ -77,11 +77,15 @@ def with_queries(contrasts: pd.DataFrame, published: Path) -> pd.DataFrame:
 
 
 def told(published: Path, about: dict, kept: list[str]) -> dict:
-    """What about.json says of both together: all notebooks, all starts, versions where they differ."""
+    """What about.json says of both together: all notebooks, all starts, versions where they differ, and
+    what was given to earlier methods.
+    """
     before = json.loads((published / "about.json").read_text(encoding="utf-8"))
     versions = before.get("versions", {})
     others = {name: versions.get(name, before["version"]) for name in kept}
+    earlier = {name: said for name, said in before.get("earlier", {}).items() if name in kept}
     return about | {
+        **({"earlier": earlier} if earlier else {}),
         "notebooks": sorted([*about["notebooks"], *kept]),
         "versions": {k: v for k, v in others.items() if v != about["version"]},
         "starts": [*before["starts"], *about["starts"]],

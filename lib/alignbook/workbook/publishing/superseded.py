@@ -1,4 +1,9 @@
-"""Published runs of a method that has other settings today: which settings these are."""
+"""Published runs of a method that has other settings today: which settings these are.
+
+Settings of the arms themselves are compared with today's. What arms are given, such as regions, is no
+setting of theirs: where that was changed, about.json says so under "earlier", by notebook. Who changes
+it writes that there; publishing the notebook anew takes it away.
+"""
 
 import functools
 import json
@@ -48,7 +53,7 @@ def of_contrasts(folder: Path, some: Collection[tuple[str, str]]) -> list[str]:
 
 @functools.cache
 def _of_folder(folder: Path) -> dict[tuple[str, str], list[str]]:
-    """The settings of every arm in a folder that are other today, none of most."""
+    """What is other today of every arm in a folder, nothing of most."""
     file = parts.table(folder, "runs")
     if not file.exists() or not {*REPORTED} <= {*(made := pd.read_csv(file))}:
         return {}
@@ -59,14 +64,14 @@ def _of_folder(folder: Path) -> dict[tuple[str, str], list[str]]:
     for exhibit, own in made.groupby("exhibit"):
         if exhibit not in exhibits.EXHIBITS or exhibits.paper(exhibit) not in PAPERS:
             continue
-        today = {}
+        given, today = about.get("earlier", {}).get(exhibits.EXHIBITS[exhibit].notebook, []), {}
         for arm, (candidates, changes) in chapters.arms_of(exhibit).arms(exhibit, profile).items():
             row = exhibits.row_and_target(arm)[0]
             today.setdefault(row, []).extend(asdict(each) | changes for each in candidates)
         for line in own.itertuples():
             row = exhibits.row_and_target(line.row)[0]
             if row in today:
-                found[exhibit, row] = _other(json.loads(line.config), today[row])
+                found[exhibit, row] = [*given, *_other(json.loads(line.config), today[row])]
     return found
 
 

@@ -70,11 +70,11 @@ MUTANTS = {
         ),
         (
             "what had not learnt speaks",
-            "for one in measured if _learnt(one, claim)]",
-            "for one in measured]",
+            "        *(one for one in measured if _learnt(one, claim)),\n        *today,\n        *(one for one in today if _learnt(one, claim)),\n",
+            "        *today,\n",
         ),
-        ("who speaks alone is silent", "(*measured, *enough, *today)", "(*enough, *today)"),
-        ("an earlier method speaks", "(*measured, *enough, *today)", "(*measured, *enough)"),
+        ("who speaks alone is silent", "        *measured,\n", ""),
+        ("an earlier method speaks", "        *today,\n", ""),
         ("what did not train speaks", "row.verdict != learnt.DID_NOT_TRAIN and", ""),
     ],
 }

@@ -10,6 +10,7 @@ MUTANTS = {
             "published.get(name, each[name]) !=",
         ),
         ("what measured another", "len(plain[0]) / 2:", "0:"),
+        ("what was given is forgotten", "[*given, *_other(", "[*_other("),
         ("today's without changes", "asdict(each) | changes", "asdict(each)"),
     ]
 }
