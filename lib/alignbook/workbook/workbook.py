@@ -71,8 +71,9 @@ class Workbook:
         """
         return _prepared(self.data, self.profile, ROOT / "data", domain)
 
-    def base(self, recipe: str = "", seed: int = 0):
-        """The stored run of a base model, the profile's or that of a recipe; trained on first use.
+    def base(self, recipe: str = "", seed: int = 0, dataset=None):
+        """The stored run of a base model, the profile's or that of a recipe; trained on first use, on
+        the profile's data unless told.
 
         The world's are trained on domain W, so that A and B are new to them. A pretrained one ("openclip:…", "checkpoint:…", "huggingface:…") is only measured. None
         where the data set comes with region features and no pictures.
@@ -80,7 +81,7 @@ class Workbook:
         from alignbook.backbones import base, locked
         from alignbook.store import runs
 
-        dataset = self.dataset()
+        dataset = dataset or self.dataset()
         if dataset.images is None:
             return None
         if not recipe and ":" in self.profile.base:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from alignbook.datasets import aro, by_name, karpathy, sugarcrepe, svo
+from alignbook.datasets import aro, by_name, karpathy, prepared, sugarcrepe, svo
 from alignbook.errors import DataError
 from alignbook.papers.comalign import catalogue, inputs
 from alignbook.papers.comalign.components import image, obstacles, probes, said, vectors
@@ -138,6 +138,48 @@ def test_heads_of_photographs_are_trained_where_the_user_says():
     assert source.data == "flickr8k=there" and source.profile.boxes == "grid"
     assert source.profile.parser == "p" and inputs.source(source) is source
     assert inputs.source(workbook.open("smoke", "coco=here")).data == "coco=here"
+
+
+class Photographed:
+    """A workbook of twelve photographs, of which seven are for training; its base model is told."""
+
+    kind, data = "flickr8k", "flickr8k=here"
+
+    def __init__(self, base="photo-pretrained", images=2):
+        self.profile = SimpleNamespace(base=base, comalign_images=images, comalign_source="")
+
+    def dataset(self, domain="A"):
+        splits = {"train": np.array([5, 0, 3, 1, 8, 9, 11]), "dev": np.array([2])}
+        return prepared.Dataset("flickr8k", "folder", "0" * 64, None, [], 5, splits, [])
+
+    def home(self, domain="A"):
+        return None
+
+    def base(self, recipe="", seed=0, dataset=None):
+        return recipe, dataset
+
+
+@pytest.mark.parametrize("images, heads", [(2, [5, 0]), (0, [5, 0, 3]), (6, [5, 0, 3])])
+def test_the_base_model_learns_from_photographs_that_heads_do_not(images, heads):
+    """It has them all but those, and is another model than the one that has all."""
+    book = Photographed(images=images)
+    whole = book.dataset()
+    assert whole.splits["train"][: inputs.heads_learn_from(book)].tolist() == heads
+    (_, learnt_from), home = inputs.base_and_home(book, "A", "")
+    assert learnt_from is home and home.fingerprint != whole.fingerprint
+    assert sorted([*home.splits["train"], *heads]) == sorted(whole.splits["train"])
+    assert home.splits["dev"].tolist() == [2]
+
+
+def test_other_base_models_are_as_they_were():
+    """One that is named has learnt elsewhere, the world's from another domain."""
+    named = Photographed(base="openclip:ViT-B-32", images=0)
+    assert inputs.heads_learn_from(named) == 0
+    assert inputs.base_and_home(named, "A", "") == (("", None), None)
+    world = Photographed(base="world-clip", images=6)
+    world.kind = "world"
+    assert inputs.heads_learn_from(world) == 6
+    assert inputs.base_and_home(world, "A", "world-coca") == (("world-coca", None), None)
 
 
 @pytest.mark.parametrize(

@@ -488,6 +488,16 @@ def test_noisy_pairs_stay_out_of_the_first_half_if_asked():
     assert noted(True, config, look) == noted(False, CONFIG, look) == [*early, 30, 31, 32]
 
 
+def test_the_mixture_is_of_beta_distributions_unless_told():
+    assert gsl.Config().mixture == "beta"
+    assert gsl.MIXTURES == {
+        "beta": gsl.mixtures.BetaMixture,
+        "normal": gsl.mixtures.GaussianMixture,
+    }
+    with pytest.raises(ValueError, match="mixture"):
+        gsl.Config(mixture="gamma")
+
+
 def test_a_step_of_no_clean_pair_is_defined():
     look, _ = batch()
     step = Step(look, 0, CONFIG)
@@ -496,8 +506,10 @@ def test_a_step_of_no_clean_pair_is_defined():
     close(loss, noisy_pairs.hardest(look, 0.0).mean())
 
 
-@pytest.mark.parametrize("per", ["sample", "bank"])
-def test_the_division_takes_its_anchors_from_l_w_and_its_losses_from_all_of_l_sct(monkeypatch, per):
+@pytest.mark.parametrize("per, kind", [("sample", "beta"), ("bank", "beta"), ("bank", "normal")])
+def test_the_division_takes_its_anchors_from_l_w_and_its_losses_from_all_of_l_sct(
+    monkeypatch, per, kind
+):
     """Twelve pairs in two batches; pairs 4, 9 and 10 have a large L_w and so anchor nothing."""
     fits = []
 
@@ -511,7 +523,7 @@ def test_the_division_takes_its_anchors_from_l_w_and_its_losses_from_all_of_l_sc
         def posterior(self, losses):
             return np.where(losses < 0.45, 0.9, 0.6)
 
-    monkeypatch.setattr(gsl.mixtures, "BetaMixture", Mixture)
+    monkeypatch.setitem(gsl.MIXTURES, kind, Mixture)
     generator = torch.Generator().manual_seed(0)
     looks = []
     for rows in ([7, 4, 0, 9, 2, 11], [1, 10, 3, 8, 6, 5]):
@@ -519,7 +531,7 @@ def test_the_division_takes_its_anchors_from_l_w_and_its_losses_from_all_of_l_sc
         own = torch.tensor([0.0 if row in (4, 9, 10) else 0.6 for row in rows])
         scores = 0.3 * torch.rand(6, 6, generator=generator) + own.diag()
         looks.append((np.array(rows), Look(scores, *vectors, torch.arange(6))))
-    config = replace(CONFIG, zeta=2.0, delta=0.7, anchors=per)
+    config = replace(CONFIG, zeta=2.0, delta=0.7, anchors=per, mixture=kind)
     p, problem = gsl.divide(iter(looks), 12, config, None)
     first, found = np.empty((2, 12))
     for rows, look in looks:

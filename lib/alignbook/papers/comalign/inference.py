@@ -10,7 +10,8 @@ import torch
 
 from alignbook.core import retrieval
 
-WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # what dev chooses α1, α2 and β1 from [A]
+# What dev chooses α1, α2 and β1 from [A]; at 100 the base model's similarity hardly counts.
+WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 UNDIVIDED = dict.fromkeys(("base", "G", "fine i2t", "fine t2i"), 1.0)  # divisors of `parts_of`
 
 

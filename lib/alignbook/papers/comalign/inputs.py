@@ -3,6 +3,7 @@
 `book` is the workbook at hand: a profile on a data set.
 """
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -42,7 +43,7 @@ def components(book, domain: str = "A", recipe: str = "", places: str = "") -> t
     recipe : names a base model of the world; the profile's unless told.
     places : where boxes come from; as the profile says unless told.
     """
-    dataset, images = book.dataset(domain), book.profile.comalign_images
+    dataset, images = book.dataset(domain), heads_learn_from(book)
     of = said.Config(images=images, bare=book.profile.comalign_bare)
     phrases = runs.get(of, 0, (dataset, parsed_by(book)))
     kind, found = boxes(book, domain, places)
@@ -55,7 +56,36 @@ def components(book, domain: str = "A", recipe: str = "", places: str = "") -> t
 def base_and_home(book, domain: str, recipe: str) -> tuple:
     """The base model's run, and the data set it was trained on where that is another."""
     home = source(book)
-    return home.base(recipe), book.home(domain) if home is book else home.dataset()
+    if not is_trained_here(home):
+        return home.base(recipe), book.home(domain) if home is book else home.dataset()
+    others = left_to_the_base(home)
+    return home.base(recipe, dataset=others), others
+
+
+def is_trained_here(book) -> bool:
+    """Whether the base model learns from photographs of the data set that heads learn from."""
+    return book.kind != "world" and ":" not in book.profile.base
+
+
+def heads_learn_from(book) -> int:
+    """How many training images heads learn from, the first of the split; 0 for all.
+
+    At most half where the base model learns from the others: it is closer to pictures that it was
+    trained on than to any other, and leaves heads on these little to learn [A].
+    """
+    wanted, home = book.profile.comalign_images, source(book)
+    if not is_trained_here(home):
+        return wanted
+    half = len(home.dataset().splits["train"]) // 2
+    return min(wanted or half, half)
+
+
+def left_to_the_base(book) -> Dataset:
+    """The data set without the training images that heads learn from: to a run it is another one."""
+    whole, n = book.dataset(), heads_learn_from(book)
+    splits = whole.splits | {"train": whole.splits["train"][n:]}
+    told = hashlib.sha256(f"{whole.fingerprint} without {n}".encode()).hexdigest()
+    return replace(whole, splits=splits, fingerprint=told)
 
 
 def boxes(book, domain: str = "A", places: str = "") -> tuple:

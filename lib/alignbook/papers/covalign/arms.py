@@ -17,7 +17,7 @@ from alignbook.store import runs
 # What trials vary: the temperature τ of the attention, and whether patches learn their places. What
 # has no attention of Eq. 2 has as many trials, of the learning rate, as a multiple.
 ATTENTIONS = ((0.3, False), (1.0, True), (0.1, False), (1.0, False))
-RATES = (1.0, 2.0, 0.5, 4.0)
+RATES = (1.0, 2.0, 4.0, 0.5)
 SGD = 30.0  # the learning rate of SGD in units of Adam's; five times that does not train (pilots)
 BASELINES = ("global", "patches", "queries")  # the global loss alone
 HALVED = (0.5, 1.0, 2.5)  # those of "global-2": the same to Adam, a smaller step to SGD

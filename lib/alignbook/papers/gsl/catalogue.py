@@ -51,6 +51,7 @@ SWITCHES = {
     "anchors-in-batch": dict(anchors="sample"),
     "anchors-of-batch": dict(anchors="batch"),
     "noisy-out": dict(noisy_out=True),
+    "normal-mixture": dict(mixture="normal"),
     "clean-labels-1": dict(refine_clean=False),
     "inter-minus": dict(sign=-1),
     "sums": dict(reduction="sum"),
@@ -173,7 +174,12 @@ EXHIBITS = {
     ),
     "gsl-switches": Exhibit(  # ours: no table
         "40_gsl",
-        _arms(*SWITCHES, soon=("gsl", "noisy-out"), one=SWITCHES, aside=tuple(SWITCHES)[1:]),
+        _arms(
+            *SWITCHES,
+            soon=("gsl", "noisy-out", "normal-mixture"),
+            one=SWITCHES,
+            aside=tuple(SWITCHES)[1:],
+        ),
     ),
 }
 NOTEBOOKS = {

@@ -25,7 +25,9 @@ from alignbook.papers.gsl.noisy_pairs import Bank, soft_margin, spread
 
 LEAST = 1e-3  # of a cosine that others are divided by
 BANK = 4096  # clean pairs that anchors are chosen from, at most [A]
+MIXTURES = {"beta": mixtures.BetaMixture, "normal": mixtures.GaussianMixture}
 KNOWN = {
+    "mixture": tuple(MIXTURES),
     "clamp": ("floor", "shift"),
     "anchors": ("bank", "sample", "batch"),
     "reduction": ("mean", "sum"),
@@ -52,6 +54,7 @@ class Config(coteaching.Config):
     # Two for each pair, of all clean pairs as they were when the epoch began (line 4: "in D") [A],
     # or of the mini-batch's ("sample", line 13); or two for the whole "batch" (line 13 to the word).
     anchors: str = "bank"  # [A]
+    mixture: str = "beta"  # over the losses (lines 6 and 7) [S], or "normal", as NCR's [X]
     noisy_out: bool = False  # noisy pairs stay out of the first half of the steps, as NCR's do [X]
     refine_clean: bool = True  # clean pairs get new labels (line 15) [S], or keep 1 (line 12)
 
@@ -411,7 +414,8 @@ def divide(looks, n: int, config: Config, record) -> tuple[np.ndarray, str]:
     looks, first = list(looks), np.empty(n)
     for rows, look in looks:
         first[rows] = noisy_pairs.hardest(look, config.margin).cpu()
-    likely, problem = coteaching.posterior(mixtures.BetaMixture(), first)
+    mixture = MIXTURES[config.mixture]
+    likely, problem = coteaching.posterior(mixture(), first)
     found, kept = np.empty(n), bank_of(looks, likely > config.delta, config)
     for rows, look in looks:
         clean = torch.from_numpy(likely[rows] > config.delta).to(look.scores.device)
@@ -420,7 +424,7 @@ def divide(looks, n: int, config: Config, record) -> tuple[np.ndarray, str]:
         if bank:
             chosen = nearest(*map(cosines, (look.images, look.captions), bank[:2]), bank.own)
         found[rows] = l_sct(look, None, chosen, config, bank, near).cpu()
-    p, last = coteaching.posterior(mixtures.BetaMixture(), found)
+    p, last = coteaching.posterior(mixture(), found)
     return p, "; ".join(filter(None, (problem and f"of L_w alone: {problem}", last)))
 
 

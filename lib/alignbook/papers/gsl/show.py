@@ -54,6 +54,7 @@ CHANGES = {
     "anchors-in-batch": "anchors among the clean pairs of the mini-batch, not among all",
     "anchors-of-batch": "two anchors a mini-batch, not of its own for each pair (line 13)",
     "noisy-out": "noisy pairs stay out of the first half of the steps",
+    "normal-mixture": "normal distributions over the losses, as NCR has them (lines 6 and 7)",
     "clean-labels-1": "clean pairs keep the label 1 (line 12, not 15)",
     "inter-minus": "L_inter is subtracted",
     "sums": "losses are summed, not averaged",

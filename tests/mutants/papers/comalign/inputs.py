@@ -12,6 +12,21 @@ MUTANTS = {
             'book.on(spec, "boxes", comalign_source="")',
             'book.on(spec, "boxes")',
         ),
+        (
+            "the base has learnt from the heads' pictures",
+            "return home.base(recipe, dataset=others), others",
+            "return home.base(recipe), others",
+        ),
+        (
+            "captions are read by another base's data",
+            "dataset=others), others",
+            "dataset=others), None",
+        ),
+        ("less of a data set has its key", "splits=splits, fingerprint=told", "splits=splits"),
+        ("the heads' alone are left", 'splits["train"][n:]', 'splits["train"][:n]'),
+        ("heads take all", "return min(wanted or half, half)", "return wanted or half"),
+        ("a named base too", '":" not in book.profile.base', "True"),
+        ("the world's too", 'book.kind != "world" and', "True and"),
         ("boxes as the profile says", "places or book.profile.boxes", "book.profile.boxes"),
         ("detections by their kind", 'return "detections", ', 'return "instances", '),
     ]

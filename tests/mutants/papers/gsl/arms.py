@@ -6,6 +6,7 @@ MUTANTS = {
             "controls of GSL: of the warm-up alone",
             'for name in ("warm_up_epochs", "epochs")',
             'for name in ("warm_up_epochs",)',
-        )
+        ),
+        ("rivals at GSL's rates", "factors = AFTER_OF_RIVALS", "factors = AFTER"),
     ]
 }

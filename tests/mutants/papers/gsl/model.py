@@ -262,10 +262,11 @@ MUTANTS = {
             "found[np.sort(rows)] = l_sct",
         ),
         (
-            "line 7: normal distributions",
-            "coteaching.posterior(mixtures.BetaMixture(), found)",
-            "coteaching.posterior(mixtures.GaussianMixture(), found)",
+            "lines 6 and 7: always beta distributions",
+            "mixture = MIXTURES[config.mixture]",
+            'mixture = MIXTURES["beta"]',
         ),
+        ("lines 6 and 7: normal distributions", 'mixture: str = "beta"', 'mixture: str = "normal"'),
         ("batches of one part", "    parts=True,\n    bank=", "    bank="),
         (
             "notes: L_inter added",

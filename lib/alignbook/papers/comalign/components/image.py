@@ -33,7 +33,7 @@ class Components(NamedTuple):
     """Entities and relations of N pictures, and what was left out on the way.
 
     ``counts``: pictures, those with no box and with one (which has no pair), boxes and pairs
-    beyond the most that are kept, and the pictures these were cut from.
+    that are not kept, and the pictures these were cut from.
     """
 
     entities: Boxes
@@ -148,8 +148,9 @@ def components(things: Boxes, entities: int = 10, relations: int = 10) -> Compon
     possible pairs of object-bounding boxes identified in the previous step".
     """
     number = np.diff(things.offsets)
-    pairs = number * (number - 1) // 2
-    beyond, unpaired = np.maximum(number - entities, 0), np.maximum(pairs - relations, 0)
+    paired = enclosing(things, relations)
+    beyond = np.maximum(number - entities, 0)
+    unpaired = number * (number - 1) // 2 - np.diff(paired.offsets)
     counts = {
         "pictures": len(number),
         "no box": int((number == 0).sum()),
@@ -159,7 +160,7 @@ def components(things: Boxes, entities: int = 10, relations: int = 10) -> Compon
         "pairs cut": int(unpaired.sum()),
         "pictures with pairs cut": int((unpaired > 0).sum()),
     }
-    return Components(top(things, entities), enclosing(things, relations), counts)
+    return Components(top(things, entities), paired, counts)
 
 
 def top(things: Boxes, most: int) -> Boxes:
@@ -171,23 +172,29 @@ def top(things: Boxes, most: int) -> Boxes:
 
 
 def enclosing(things: Boxes, most: int) -> Boxes:
-    """Smallest boxes around two: the `most` best of all pairs of a picture's boxes.
+    """Smallest boxes around two: the `most` best of all pairs of a picture's boxes, each box once.
 
-    A pair scores the product of its boxes' scores; among equal ones the pair with the earlier
+    Boxes that lie in one another, and a grid's, make the same box of several pairs: the best of
+    these is kept [A]. Of each picture the 2 · `most` best pairs are formed. A pair scores the product of its boxes' scores; among equal ones the pair with the earlier
     better box comes first, then the one with the earlier other box. As scores fall, the pair
     (i, j), i < j, counted from 0, is no better than any (a, b) with a ≤ i and b ≤ j. These are
     (i + 1) j − i (i + 1) / 2 with itself: where they are more than `most`, it is not among the
     best and need not be formed.
     """
-    i, j = np.triu_indices(most + 1, 1)
-    near = (i + 1) * j - i * (i + 1) // 2 <= most
+    formed = 2 * most
+    i, j = np.triu_indices(formed + 1, 1)
+    near = (i + 1) * j - i * (i + 1) // 2 <= formed
     rows, pair = np.nonzero(j[near] < np.diff(things.offsets)[:, None])
     first, second = things.offsets[rows] + i[near][pair], things.offsets[rows] + j[near][pair]
     low = np.minimum(things.boxes[first, :2], things.boxes[second, :2])
     high = np.maximum(things.boxes[first, 2:], things.boxes[second, 2:])
     scores = things.scores[first] * things.scores[second]
-    boxes = np.concatenate([low, high], axis=1)
-    return top(pack(rows, boxes, scores, len(things.offsets) - 1), most)
+    n = len(things.offsets) - 1
+    best = top(pack(rows, np.concatenate([low, high], axis=1), scores, n), formed)
+    rows = np.repeat(np.arange(n), np.diff(best.offsets))
+    _, first = np.unique(np.column_stack([rows, best.boxes]), axis=0, return_index=True)
+    first.sort()
+    return top(pack(rows[first], best.boxes[first], best.scores[first], n), most)
 
 
 def intersection_over_union(a: np.ndarray, b: np.ndarray) -> np.ndarray:

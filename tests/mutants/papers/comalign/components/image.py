@@ -30,11 +30,11 @@ MUTANTS = {
             "things.scores[first] * things.scores[second]",
             "(things.scores[first] + things.scores[second]) / 2",
         ),
-        ("a box with itself", "np.triu_indices(most + 1, 1)", "np.triu_indices(most + 1, 0)"),
-        ("a pair too few is formed", "i * (i + 1) // 2 <= most", "i * (i + 1) // 2 < most"),
+        ("a box with itself", "np.triu_indices(formed + 1, 1)", "np.triu_indices(formed + 1, 0)"),
+        ("a pair too few is formed", "i * (i + 1) // 2 <= formed", "i * (i + 1) // 2 < formed"),
         (
             "pairs with the surest box alone",
-            "near = (i + 1) * j - i * (i + 1) // 2 <= most",
+            "near = (i + 1) * j - i * (i + 1) // 2 <= formed",
             "near = i == 0",
         ),
         (
@@ -49,9 +49,12 @@ MUTANTS = {
         ),
         (
             "all pairs formed are kept",
-            "len(things.offsets) - 1), most)",
-            "len(things.offsets) - 1), most + 1)",
+            "best.scores[first], n), most)",
+            "best.scores[first], n), most + 1)",
         ),
+        ("a box of two pairs twice", "first.sort()", "first = np.arange(len(rows))"),
+        ("the worst of equal boxes", "first.sort()", "first = len(rows) - 1 - first"),
+        ("as many pairs as are kept", "formed = 2 * most", "formed = most"),
         (
             "one entity more",
             "things.boxes[rank < most], things.scores[rank < most]",
