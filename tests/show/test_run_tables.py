@@ -54,5 +54,24 @@ def test_a_choice_at_the_edge_of_three_values_is_told(stored, chosen, mark):
     assert found.chosen.tolist() == [mark * (margin == chosen) for margin in values]
 
 
+def test_an_arm_s_lines_say_what_its_own_candidates_vary(stored):
+    """The margin is one of τ's trials, and τ of the margin's; who has one candidate shows all of it."""
+    lines = [("a", "trial", f"a {t} 0.2 7 0") for t in (0.1, 0.3)]
+    lines += [("b", "trial", f"b 0.3 {margin} 7 0") for margin in (0.05, 0.1)]
+    lines += [("c", "trial", "c 0.5 0.2 7 0"), ("c", "report", "c 0.5 0.2 7 9")]
+    lines += [("a", "report", "a 0.1 0.2 7 9"), ("b", "report", "b 0.3 0.1 7 9")]
+    found = run_tables.trials_table(stored(*lines), TRIED)
+    assert found["τ"].tolist() == pytest.approx([0.1, 0.3, np.nan, np.nan, 0.5], nan_ok=True)
+    assert found.margin.tolist() == pytest.approx([np.nan, np.nan, 0.05, 0.1, 0.2], nan_ok=True)
+
+
+def test_a_control_of_more_steps_does_not_tell_the_trials_again(stored):
+    """But one whose own arm is not there does."""
+    lines = [(arm, "trial", f"a {t} 0.2 7 0") for arm in ("a", "a-long", "b-long") for t in (1, 3)]
+    lines += [(arm, "report", "a 3 0.2 28 9") for arm in ("a", "a-long", "b-long")]
+    found = run_tables.trials_table(stored(*lines), TRIED)
+    assert found.arm.tolist() == ["a", "a", "b-long", "b-long"]
+
+
 def test_without_trials_there_is_nothing_to_tell(stored):
     assert run_tables.trials_table(stored(("a", "report", "a 0.3 0.2 7 9")), TRIED).empty

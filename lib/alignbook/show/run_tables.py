@@ -173,24 +173,29 @@ def trials_table(
 ) -> pd.DataFrame:
     """What dev decided between, a line an arm and candidate: mean RSUM on dev and its standard
     deviation over tuning seeds. The chosen candidate is marked, and whether a setting of it is the
-    least or largest that was tried.
+    least or largest that was tried. A control of more steps, "-long", shares its arm's lines.
 
     Parameters
     ----------
     arms : as `results.arms` lists them; those without trials are left out.
-    shown : settings by which candidates differ, and their headings. What none varies is left out.
+    shown : settings by which candidates differ, and their headings. What none varies is left out,
+        and of an arm with several candidates what these don't vary.
     measured : further metrics of a trial whose mean is shown, and their headings.
     """
     lines: list[dict] = []
-    for arm, group in arms.groupby("arm", sort=False):
+    of_another = arms.arm.str.removesuffix(learnt.LONGER).isin(arms.arm)
+    longer = arms.arm.str.endswith(learnt.LONGER) & of_another
+    for arm, group in arms[~longer].groupby("arm", sort=False):
         chosen = runs.stored(group[group.role == "report"].key.iloc[0]).config
         trials = [runs.stored(key) for key in group[group.role == "trial"].key]
         edge = tuning_error.at_edge([run.config for run in trials], chosen)
         tried = [tuple(run.config.get(name) for name in shown) for run in trials]
+        varied = [len({*values}) > 1 or len({*tried}) < 2 for values in zip(*tried)]
         for settings in dict.fromkeys(tried):
             own = [run.metrics for run, of in zip(trials, tried) if of == settings]
             found = pd.DataFrame(own).reindex(columns=["dev RSUM", *(measured or {})])
-            line = dict(zip(shown.values(), settings)) | {"arm": arm, "sd": found["dev RSUM"].std()}
+            told = [value if of else np.nan for value, of in zip(settings, varied)]
+            line = dict(zip(shown.values(), told)) | {"arm": arm, "sd": found["dev RSUM"].std()}
             line |= found.mean().rename(measured).to_dict()
             is_chosen = settings == tuple(chosen.get(name) for name in shown)
             lines.append(line | {"chosen": ("← at the edge" if edge else "←") * is_chosen})

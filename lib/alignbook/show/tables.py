@@ -128,7 +128,8 @@ def with_reference(
 
 
 def _noted(table: pd.DataFrame, note: str) -> str:
-    return f"{note} {table.attrs.get('note', '')}".strip()
+    none = "" if len(table) else "No row: there is none of it in this run."
+    return " ".join(filter(None, (note, table.attrs.get("note", ""), none)))
 
 
 def with_legend(rows: pd.Series, note: str) -> str:

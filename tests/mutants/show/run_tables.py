@@ -14,6 +14,9 @@ MUTANTS = {
         ("one tuning seed", "if of == settings]", "if of == settings][:1]"),
         ("no edge", "if edge else", "if not edge else"),
         ("hard coding at τ = 0", '.replace({"τ": {0: np.nan}})', ""),
+        ("what others vary", "value if of else np.nan", "value"),
+        ("controls of more steps too", "arms[~longer]", "arms"),
+        ("no control at all", "& of_another", ""),
         ("a column of one value", "nunique() < 2]", "nunique() < 1]"),
     ],
     "test_results.py": [
