@@ -484,6 +484,19 @@ def test_detectable_and_needed_follow_from_the_spread_and_the_family():
             assert found.needed[0] == lines.needed[need - 1]
 
 
+@pytest.mark.parametrize("idle", ["a", "d", "ad"])
+def test_what_is_said_to_collapse_need_not_have_trained(idle):
+    """But what it is measured against has to."""
+    metrics = table(arms(a=-340, d=0))
+    metrics["learnt"] = np.where(metrics.row.isin([*idle]), "did not train", "learnt")
+    said, why = verdict(metrics, claim(**COLLAPSE))
+    if idle == "a":
+        assert (said, why) == (HOLD, "it holds; did not train: X a")
+    else:
+        assert (said, why) == ("did not train", "rests on what did not train: X d")
+    assert verdict(metrics, claim(pairs=[["a", "d"]]))[0] == "did not train"  # of another test
+
+
 @pytest.mark.usefixtures("one_look")
 def test_detectable_is_a_distance_from_the_bound_and_a_factor_of_ratios():
     collapse = contrasts_of(table(arms(a=-24, d=0)), claim(**COLLAPSE)).iloc[0]

@@ -14,14 +14,15 @@ its other claims that are judged together, at 1 % and what the primary passes on
 - no difference: the primary contrast surely lies in the band that its claim named beforehand;
 - undecided: otherwise, among them every claim whose arms do not differ.
 
-A claim that rests on an arm that did not train (see `learnt`) is "did not train"; one that rests on
-an arm which four times the steps raise by more than 5 %, or on one that is trained alike, is undecided,
-and so is one for whose two sides dev chose settings that themselves move what is measured. None of
-them is in a family. A contrast that more steps may turn counts as if seeds said nothing (`contrasts`).
+A claim that rests on an arm that did not train (see `learnt`) is "did not train", unless it says that
+this arm collapses. One that rests on an arm which four times the steps raise by more than 5 %, or on
+one that is trained alike, is undecided, and so is one for whose two sides dev chose settings that
+themselves move what is measured. None of these is in a family. A contrast that more steps may turn counts as if seeds said nothing (`contrasts`).
 Also "not run" (an arm, a second seed or a longer profile is missing), "not testable here", and "on
 paper only" for claims about the print itself.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -197,7 +198,7 @@ def _not_judged(claim: Claim, profile: str, numbers: Numbers) -> Finding | None:
         return Finding(NOT_TESTABLE, claim.untestable)
     if missing := _missing(claim, profile, numbers):
         return Finding(NOT_RUN, missing)
-    if idle := _of_state(claim, numbers, learnt.DID_NOT_TRAIN):
+    if idle := _of_state(claim, numbers, learnt.DID_NOT_TRAIN, but=_said_to_collapse(claim)):
         return Finding(learnt.DID_NOT_TRAIN, f"rests on what did not train: {', '.join(idle)}")
     if raised := _moved(claim, numbers, 1):
         return Finding("undecided", f"{NOT_TRAINED} {', '.join(raised)}")
@@ -248,10 +249,16 @@ def _missing(claim: Claim, profile: str, numbers: Numbers) -> str:
     return ""
 
 
-def _of_state(claim: Claim, numbers: Numbers, state: str) -> list[str]:
-    """Rows that a claim rests on and that are in a state."""
+def _said_to_collapse(claim: Claim) -> frozenset[Term]:
+    """The arms of which a claim says that they collapse: not to train is to do so."""
+    collapsed = claim.contrasts if claim.test == "collapse" else ()
+    return frozenset(term for contrast in collapsed for term, _ in contrast.second.terms)
+
+
+def _of_state(claim: Claim, numbers: Numbers, state: str, but: Collection[Term] = ()) -> list[str]:
+    """Rows that a claim rests on and that are in a state, without some of them."""
     terms = dict.fromkeys(term for contrast in claim.contrasts for term in contrast.terms)
-    found = [term for term in terms if numbers.states.get(term) == state]
+    found = [term for term in terms if numbers.states.get(term) == state and term not in but]
     return list(dict.fromkeys(f"{term.exhibit} {term.row}" for term in found))
 
 
@@ -274,6 +281,8 @@ def _noted(claim: Claim, numbers: Numbers, found: Finding, lines: list[dict]) ->
     said = f"; four times the steps move {', '.join(turned)}" * bool(turned)
     said += f"; may turn, as the arm behind was still learning: {', '.join(behind)}" * bool(behind)
     said += f"{IDLE} {', '.join(idle)}" * bool(idle)
+    if collapsed := _of_state(claim, numbers, learnt.DID_NOT_TRAIN):
+        said += f"; did not train: {', '.join(collapsed)}"
     lowered = _moved(claim, numbers, -1)
     said += f"; four times the steps lower {', '.join(lowered)}" * bool(lowered)
     said += f"; still learning: {', '.join(early)}" * bool(early)
