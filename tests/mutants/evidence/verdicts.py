@@ -19,13 +19,6 @@ MUTANTS = {
             "if longer:",
         ),
         ("idle arms decide", "if idle := _of_state(", "if idle := [] and _of_state("),
-        ("any claim's second side may be idle", 'if claim.test == "collapse" else ()', "or ()"),
-        (
-            "either side may have collapsed",
-            "in contrast.second.terms)",
-            "in (*contrast.first.terms, *contrast.second.terms))",
-        ),
-        ("a collapse that is not told", 'said += f"; did not train:', 'f"; did not train:'),
         (
             "arms that more steps raise decide",
             "if raised := _moved(",
@@ -81,6 +74,13 @@ MUTANTS = {
         ),
     ],
     "test_verdicts.py": [
+        ("any claim's second side may be idle", 'if claim.test == "collapse" else ()', "or ()"),
+        (
+            "either side may have collapsed",
+            "in contrast.second.terms)",
+            "in (*contrast.first.terms, *contrast.second.terms))",
+        ),
+        ("a collapse that is not told", 'said += f"; did not train:', 'f"; did not train:'),
         ("targets: not said", '; on {alone} alone"', '"'),
         ("one family", "setdefault(claim.paper, Family())", "setdefault(0, Family())"),
         ("a family a claim", "setdefault(claim.paper, Family())", "setdefault(claim.id, Family())"),
