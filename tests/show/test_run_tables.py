@@ -65,6 +65,22 @@ def test_an_arm_s_lines_say_what_its_own_candidates_vary(stored):
     assert found.margin.tolist() == pytest.approx([np.nan, np.nan, 0.05, 0.1, 0.2], nan_ok=True)
 
 
+def test_what_is_yes_or_no_has_a_dash_where_it_does_not_vary(stored, monkeypatch):
+    plain = runs.stored
+
+    def placed(key):
+        run = plain(key)
+        run.config["placed"] = run.config["temperature"] == 1
+        return run
+
+    monkeypatch.setattr(runs, "stored", placed)
+    lines = [("a", "trial", f"a {t} 0.2 7 0") for t in (0.3, 1)]
+    lines += [("b", "trial", f"b 0.3 {margin} 7 0") for margin in (0.05, 0.1)]
+    lines += [("a", "report", "a 1 0.2 7 9"), ("b", "report", "b 0.3 0.1 7 9")]
+    found = run_tables.trials_table(stored(*lines), TRIED | {"placed": "places"})
+    assert found.places.tolist() == [False, True, "–", "–"]
+
+
 def test_a_control_of_more_steps_does_not_tell_the_trials_again(stored):
     """But one whose own arm is not there does."""
     lines = [(arm, "trial", f"a {t} 0.2 7 0") for arm in ("a", "a-long", "b-long") for t in (1, 3)]

@@ -232,12 +232,18 @@ def test_what_was_made_for_one_target_is_told_of_that_one(one):
     some = metrics(*lines)
     some.loc[some.row.eq("clip") & some.column.str.startswith("coco"), "value"] += 2.0
     known = one("comalign-clip", some, value=4.0, low=3.0, high=5.0)
-    assert answers.instead(known, "comalign-clip") == (
+    fgm, heads = exhibits.INSTEAD["comalign-clip"]
+    assert answers.instead(known, "comalign-clip", heads) == ""  # not made
+    assert answers.instead(known, "comalign-clip", fgm) == (
         "+5.0 on COCO alone, where CLIP with ComAlign has +8.0"
     )
     assert "+5.0" not in answers.in_sentences([known])  # less than ComAlign has there
     photographs = one("comalign-clip", some[some.column.str.startswith("coco")], "flickr8k")
-    assert answers.instead(photographs, "comalign-clip") == "+5.0"
+    assert answers.instead(photographs, "comalign-clip", fgm) == "+5.0"
+    both = some.replace({"row": {"clip+fgm": "clip+global"}})
+    twice = one("comalign-clip", pd.concat([some, both[both.row == "clip+global"]]), value=4.0)
+    told = "+5.0 on COCO alone, where CLIP with ComAlign has +8.0"
+    assert f"{fgm[-1]}: {told}; {heads[-1]}: {told} |" in answers.rests_on([twice])
 
 
 def test_what_the_answers_rest_on_by_hand(one):
@@ -264,7 +270,9 @@ def test_the_paper_s_own_differences():
 def test_each_question_has_its_sides_and_what_may_stand_in_place_of_the_first():
     known = {claim.id: claim for claim in claims.load()}
     assert {*exhibits.INSTEAD} == {*exhibits.SIDES} == {*exhibits.QUESTIONS}
-    for claim, (exhibit, row, name) in exhibits.INSTEAD.items():
+    for claim, exhibit, row, name in (
+        (c, *each) for c, all_ in exhibits.INSTEAD.items() for each in all_
+    ):
         names = {each.partition(" → ")[0] for each in exhibits.EXHIBITS[exhibit].names()}
         assert row in names and name
         assert known[claim].primary and exhibits.paper(exhibit) == known[claim].paper

@@ -58,6 +58,13 @@ def test_what_arms_were_given_is_said_by_notebook(folder):
     assert found == [["patches", "placed", "mask"], ["patches"]]
 
 
+def test_a_setting_that_came_in_as_it_had_been_is_no_other():
+    today = [{"mixture": "beta", "steps": 9, "batch": 8}]
+    assert superseded._other({"steps": 9, "batch": 8}, today) == []
+    assert superseded._other({"steps": 9, "batch": 8, "mixture": "normal"}, today) == ["mixture"]
+    assert superseded._other({"steps": 9, "batch": 8}, [today[0] | {"mixture": "normal"}]) != []
+
+
 def test_contrasts_are_of_their_arms(folder):
     asked = {("covalign-one-projection", "shared − separate"): 1.0}
     assert superseded.of_contrasts(folder, asked) == ["placed", "mask"]

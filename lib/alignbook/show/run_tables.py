@@ -202,6 +202,9 @@ def trials_table(
     heads = ["dev RSUM", "sd", *(measured or {}).values(), "chosen"]
     table = pd.DataFrame(lines, columns=["arm", *shown.values(), *heads])
     table = table.replace({"τ": {0: np.nan}})  # hard coding has none
+    for head in shown.values():
+        if not pd.api.types.is_numeric_dtype(table[head]):  # yes and no
+            table[head] = table[head].astype(object).fillna("–")
     same = [head for head in shown.values() if len(table) > 1 and table[head].nunique() < 2]
     return table.drop(columns=[*same, "sd"] if table.sd.isna().all() else same)
 

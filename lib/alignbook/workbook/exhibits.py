@@ -47,7 +47,7 @@ ROWS = _all("ROWS")
 # The question of each paper that most readers come with, by the claim that answers it.
 QUESTIONS = _all("QUESTION")
 SIDES = _all("SIDES")  # what the first contrast of that claim compares
-INSTEAD = _all("INSTEAD")  # what simpler row may stand in place of the first side, and its name
+INSTEAD = _all("INSTEAD")  # what simpler rows may stand in place of the first side, and their names
 EXPECTED = 6  # reporting seeds of a claim that seeds are bought for, in the mean
 # The exhibits that these claims rest on.
 FIRST = tuple(each.FIRST for each in CATALOGUES)

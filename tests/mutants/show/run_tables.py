@@ -16,6 +16,7 @@ MUTANTS = {
         ("hard coding at τ = 0", '.replace({"τ": {0: np.nan}})', ""),
         ("what others vary", "value if of else np.nan", "value"),
         ("controls of more steps too", "arms[~longer]", "arms"),
+        ("yes, no and nan", '.astype(object).fillna("–")', ""),
         ("no control at all", "& of_another", ""),
         ("a column of one value", "nunique() < 2]", "nunique() < 1]"),
     ],

@@ -75,7 +75,12 @@ QUESTION = {
 }  # of the report's front page, by claim
 SIDES = {"comalign-clip": ("CLIP with ComAlign", "CLIP alone")}  # what is compared there
 # What stands in place of the first of them for comparison: exhibit, row, and what that is.
-INSTEAD = {"comalign-clip": ("comalign-TI", "clip+fgm", "matching parts without training")}
+INSTEAD = {
+    "comalign-clip": (
+        ("comalign-TI", "clip+fgm", "matching parts without training"),
+        ("comalign-TI", "clip+global", "heads on wholes alone"),
+    )
+}
 FIRST = "comalign-TI"  # what that claim rests on, trained before the others
 
 PAGES = (

@@ -76,7 +76,7 @@ def heads_learn_from(book) -> int:
     wanted, home = book.profile.comalign_images, source(book)
     if not is_trained_here(home):
         return wanted
-    half = len(home.dataset().splits["train"]) // 2
+    half = max(1, len(home.dataset().splits["train"]) // 2)
     return min(wanted or half, half)
 
 

@@ -70,7 +70,9 @@ SIDES = {
     "covalign-one-projection": ("a shared projection", "a pair of projections")
 }  # what is compared there
 # What stands in place of the first of them for comparison: exhibit, row, and what that is.
-INSTEAD = {"covalign-one-projection": ("covalign-ladder", "global", "whole pictures and captions")}
+INSTEAD = {
+    "covalign-one-projection": (("covalign-ladder", "global", "whole pictures and captions"),)
+}
 FIRST = "covalign-T6"  # what that claim rests on, trained before the others
 
 PAGES = ("regions", "model", "two_towers")  # modules that the report's pages of the library show

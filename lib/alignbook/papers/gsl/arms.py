@@ -20,10 +20,9 @@ from alignbook.papers.gsl.catalogue import (
 )
 
 CHOSEN_AT = 0.4
-# What trials vary: the learning rate after warm-up, as a multiple. The rivals go on learning at
-# rates at which GSL forgets (pilots), so that a profile of few trials tries others for them.
-AFTER = (1.0, 0.3, 0.1, 3.0, 10.0)
-AFTER_OF_RIVALS = (1.0, 3.0, 10.0, 0.3, 0.1)
+# What trials vary: the learning rate after warm-up, as a multiple, the same for all methods. NCR goes
+# on learning at rates at which GSL forgets.
+AFTER = (1.0, 0.3, 10.0, 3.0, 0.1)
 NAMES = {"triplet": "hardest", "warmed": "mean"}  # of methods, where an arm is called otherwise
 # Of Figure 2, what no switch of training says: division by the truth, and labels without anchors.
 LABELS = {"true-division": dict(division="true"), "score": dict(labels="score")}
@@ -64,11 +63,10 @@ def trials(method: str, profile) -> list[coteaching.Config]:
     if method == "warmed":
         known |= dict(after=0.0, epochs=1)
     if method == "gsl":
-        plain, factors = model.Config(**known), AFTER
+        plain = model.Config(**known)
     else:
         plain = rivals.Config(**known, method=NAMES.get(method, method))
-        factors = AFTER_OF_RIVALS
-    tried = factors[: 1 if method == "warmed" else profile.gsl_trials]
+    tried = AFTER[: 1 if method == "warmed" else profile.gsl_trials]
     return [replace(plain, after=factor * plain.after) for factor in tried]
 
 

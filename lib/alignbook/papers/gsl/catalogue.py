@@ -124,7 +124,7 @@ QUESTION = {
 }  # of the report's front page, by claim
 SIDES = {"gsl-against-ncr": ("GSL", "NCR")}  # what is compared there
 # What stands in place of the first of them for comparison: exhibit, row, and what that is.
-INSTEAD = {"gsl-against-ncr": ("gsl-F1", "warmed-0.4", "its warm-up alone")}
+INSTEAD = {"gsl-against-ncr": (("gsl-F1", "warmed-0.4", "its warm-up alone"),)}
 FIRST = "gsl-F1"  # what that claim rests on, trained before the others
 
 PAGES = (
@@ -288,7 +288,6 @@ LAPTOP = SMOKE | dict(
     gsl_trials=3,
 )
 # As many passes over more images; by SAF still, at a third of the price of SGR, which the paper has [A].
-# Five rates after the warm-up: of a laptop's three NCR takes the highest.
 OVERNIGHT = LAPTOP | dict(gsl_images=1300, gsl_test_images=500, gsl_epoch_steps=48, gsl_trials=5)
 GPU = LAPTOP | dict(
     gsl_similarity="sgr",

@@ -140,17 +140,18 @@ def _against(one: Reference, claim: str, row, first) -> Iterator[str]:
     elif not (told and lacks.startswith(start.EARLY[0])):  # which says the same
         yield "an arm was still learning" if lacks.startswith("still learning") else lacks
     left, seeds = _of_warm_up(one, claim)
-    side, (_, _, simple) = exhibits.SIDES[claim][0], exhibits.INSTEAD[claim]
     if left:
+        side, _ = exhibits.SIDES[claim]
         yield f"dev chose {side} as its warm-up left it in {left} of {seeds} seeds"
     for _, line in again.read(one.folder).iterrows():
         if line.claim == claim and line["reading again"] != row.verdict:
             yield _rerun(one, claim)
     if told:
         yield f"{steps} with four times the steps"
-    values = _simple(one, claim)
-    if values and values[0] >= values[1] and not 0 < left == seeds:  # which is the same
-        yield f"{instead(one, claim)} with {simple} instead"
+    for simple in exhibits.INSTEAD[claim]:
+        values = _simple(one, claim, simple)
+        if values and values[0] >= values[1] and not 0 < left == seeds:  # which is the same
+            yield f"{instead(one, claim, simple)} with {simple[-1]} instead"
 
 
 def _of_warm_up(one: Reference, claim: str) -> tuple[int, int]:
@@ -201,7 +202,7 @@ def rests_on(found: list[Reference]) -> str:
     for claim in exhibits.QUESTIONS:
         for one in (each for each in found if each.found(claim)):
             first, _ = one.contrast(claim)
-            value = instead(one, claim)
+            simpler = {each[-1]: instead(one, claim, each) for each in exhibits.INSTEAD[claim]}
             rows.append(
                 [
                     difference(claim),
@@ -211,7 +212,8 @@ def rests_on(found: list[Reference]) -> str:
                     f"{_interval(first.low, first.high)}, {first.seeds:.0f} seeds",
                     _interval(first.query_low, first.query_high),
                     longer(one, claim) or "–",
-                    f"{exhibits.INSTEAD[claim][-1]}: {value}" if value else "–",
+                    "; ".join(f"{name}: {value}" for name, value in simpler.items() if value)
+                    or "–",
                 ]
             )
     return "\n\n".join((RESTS, table(HEAD, rows))) if rows else ""
@@ -254,11 +256,11 @@ def longer(one: Reference, claim: str) -> str:
     return "" if np.isnan(value) else _signed(value)
 
 
-def instead(one: Reference, claim: str) -> str:
-    """A claim's difference with the row `exhibits.INSTEAD` on the paper's side; "" where that row was not
-    made. Where it was made for one target alone, the claim's own difference there follows.
+def instead(one: Reference, claim: str, simple: tuple[str, str, str]) -> str:
+    """A claim's difference with one of the rows `exhibits.INSTEAD` on the paper's side; "" where that row
+    was not made. Where it was made for one target alone, the claim's own difference there follows.
     """
-    if not (values := _simple(one, claim)):
+    if not (values := _simple(one, claim, simple)):
         return ""
     value, own, there = values
     of = " and ".join(NAMES[target] for target in there)
@@ -266,11 +268,13 @@ def instead(one: Reference, claim: str) -> str:
     return _signed(value) + f" on {of} alone, where {side} has {_signed(own)}" * bool(of)
 
 
-def _simple(one: Reference, claim: str) -> tuple[float, float, list[str]] | None:
+def _simple(
+    one: Reference, claim: str, simple: tuple[str, str, str]
+) -> tuple[float, float, list[str]] | None:
     """A claim's difference with that row, its own on the same targets, each arm by the mean of all its
     seeds, and those targets where they are not all of its own; None where that row was not made.
     """
-    exhibit, row, _ = exhibits.INSTEAD[claim]
+    exhibit, row, _ = simple
     contrast, values = one.asked(claim), one.numbers.values
 
     def with_row(side: Side) -> Side:
@@ -278,10 +282,10 @@ def _simple(one: Reference, claim: str) -> tuple[float, float, list[str]] | None
 
     there = {term.target for term, _ in with_row(contrast.first).terms if term in values} - {""}
     asked = replace(contrast, first=contrast.first.on(there), second=contrast.second.on(there))
-    simple = replace(asked, first=with_row(asked.first))
-    if not all(term in values for term in (*simple.terms, *asked.terms)):
+    placed = replace(asked, first=with_row(asked.first))
+    if not all(term in values for term in (*placed.terms, *asked.terms)):
         return None
-    value, own = (_of_means(each, values) for each in (simple, asked))
+    value, own = (_of_means(each, values) for each in (placed, asked))
     return value, own, sorted(there) if asked != contrast else []
 
 

@@ -34,7 +34,10 @@ LEVELS = (
     "was trained on captions of other pictures: its level is chance. *-long* is an arm with four times the "
     "steps. † still learning at its last step; ‡ did not train."
 )
-COUNTED = "Of each data set the longest profile whose arms had learnt counts; where none had, the longest."
+COUNTED = (
+    "Of each data set the longest profile whose arms had learnt counts; where none had, the longest; those "
+    "of today's settings before those of earlier ones."
+)
 WHOLE = {"world": "world A"}  # the data set of protocols that name no domain
 MARK = {learnt.STILL_LEARNING: "†", learnt.DID_NOT_TRAIN: "‡"}
 TESTABLE = {*VERDICTS} - {NOT_TESTABLE, "on paper only"}

@@ -18,6 +18,8 @@ from alignbook.evidence.printed_tables import PAPERS
 from alignbook.workbook import chapters, exhibits, profiles
 from alignbook.workbook.publishing import parts
 
+# Settings that came in with the value of all runs before them: a run without them had this one.
+AS_BEFORE = {"mixture": "beta"}
 REPORTED = ("exhibit", "row", "role", "config")
 
 
@@ -83,6 +85,7 @@ def _other(published: dict, today: list[dict]) -> list[str]:
     >>> _other({"mask": "attention", "steps": 9}, today)
     ['mask', 'placed']
     """
+    published = AS_BEFORE | published
     plain = json.loads(json.dumps(today))  # tuples as lists, as they are published
     if len(plain[0].keys() & published.keys()) < len(plain[0]) / 2:
         return []

@@ -7,6 +7,6 @@ MUTANTS = {
             'for name in ("warm_up_epochs", "epochs")',
             'for name in ("warm_up_epochs",)',
         ),
-        ("rivals at GSL's rates", "factors = AFTER_OF_RIVALS", "factors = AFTER"),
+        ("rates: the highest never", "(1.0, 0.3, 10.0, 3.0, 0.1)", "(1.0, 0.3, 3.0, 10.0, 0.1)"),
     ]
 }

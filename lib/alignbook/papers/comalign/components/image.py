@@ -16,6 +16,8 @@ from alignbook.datasets.files import check_regular, load_json
 from alignbook.datasets.prepared import FORMATS, Dataset
 from alignbook.errors import DataError
 
+FORMED = 10  # pairs formed for each that is kept, as several may make the same box
+
 
 class Boxes(NamedTuple):
     """Boxes of N pictures, R in all: those of picture i are rows ``offsets[i]:offsets[i + 1]``.
@@ -33,7 +35,7 @@ class Components(NamedTuple):
     """Entities and relations of N pictures, and what was left out on the way.
 
     ``counts``: pictures, those with no box and with one (which has no pair), boxes and pairs
-    that are not kept, and the pictures these were cut from.
+    that are not kept (a pair's box may be another's), and the pictures these were cut from.
     """
 
     entities: Boxes
@@ -172,16 +174,18 @@ def top(things: Boxes, most: int) -> Boxes:
 
 
 def enclosing(things: Boxes, most: int) -> Boxes:
-    """Smallest boxes around two: the `most` best of all pairs of a picture's boxes, each box once.
+    """Smallest boxes around two: the `most` best of a picture's pairs of boxes, each box once.
 
     Boxes that lie in one another, and a grid's, make the same box of several pairs: the best of
-    these is kept [A]. Of each picture the 2 · `most` best pairs are formed. A pair scores the product of its boxes' scores; among equal ones the pair with the earlier
+    these is kept [A]. They are looked for among the `FORMED` · `most` best pairs.
+
+    A pair scores the product of its boxes' scores; among equal ones the pair with the earlier
     better box comes first, then the one with the earlier other box. As scores fall, the pair
     (i, j), i < j, counted from 0, is no better than any (a, b) with a ≤ i and b ≤ j. These are
-    (i + 1) j − i (i + 1) / 2 with itself: where they are more than `most`, it is not among the
-    best and need not be formed.
+    (i + 1) j − i (i + 1) / 2 with itself: where they are more than are looked among, it is not
+    among the best and need not be formed.
     """
-    formed = 2 * most
+    formed = FORMED * most
     i, j = np.triu_indices(formed + 1, 1)
     near = (i + 1) * j - i * (i + 1) // 2 <= formed
     rows, pair = np.nonzero(j[near] < np.diff(things.offsets)[:, None])

@@ -54,7 +54,7 @@ MUTANTS = {
         ),
         ("a box of two pairs twice", "first.sort()", "first = np.arange(len(rows))"),
         ("the worst of equal boxes", "first.sort()", "first = len(rows) - 1 - first"),
-        ("as many pairs as are kept", "formed = 2 * most", "formed = most"),
+        ("as many pairs as are kept", "formed = FORMED * most", "formed = most"),
         (
             "one entity more",
             "things.boxes[rank < most], things.scores[rank < most]",
