@@ -145,12 +145,19 @@ class Photographed:
 
     kind, data = "flickr8k", "flickr8k=here"
 
-    def __init__(self, base="photo-pretrained", images=2):
-        self.profile = SimpleNamespace(base=base, comalign_images=images, comalign_source="")
+    def __init__(self, base="photo-pretrained", images=2, source=""):
+        self.profile = SimpleNamespace(base=base, comalign_images=images, comalign_source=source)
+
+    def on(self, spec, *own, **changes):
+        """The source: three pictures of another folder."""
+        there = Photographed(self.profile.base, self.profile.comalign_images)
+        there.splits = {"train": np.array([0, 1, 2]), "dev": np.array([3])}
+        return there
+
+    splits = {"train": np.array([5, 0, 3, 1, 8, 9, 11]), "dev": np.array([2])}
 
     def dataset(self, domain="A"):
-        splits = {"train": np.array([5, 0, 3, 1, 8, 9, 11]), "dev": np.array([2])}
-        return prepared.Dataset("flickr8k", "folder", "0" * 64, None, [], 5, splits, [])
+        return prepared.Dataset("flickr8k", "folder", "0" * 64, None, [], 5, self.splits, [])
 
     def home(self, domain="A"):
         return None
@@ -169,6 +176,14 @@ def test_the_base_model_learns_from_photographs_that_heads_do_not(images, heads)
     assert learnt_from is home and home.fingerprint != whole.fingerprint
     assert sorted([*home.splits["train"], *heads]) == sorted(whole.splits["train"])
     assert home.splits["dev"].tolist() == [2]
+
+
+def test_the_base_model_is_that_of_the_source():
+    """Of three pictures there heads take one, and the base has the others; nothing of the target."""
+    book = Photographed(images=2, source="flickr8k=there")
+    (_, learnt_from), home = inputs.base_and_home(book, "A", "")
+    assert learnt_from is home and home.splits["train"].tolist() == [1, 2]
+    assert inputs.heads_learn_from(book) == inputs.heads_learn_from(inputs.source(book)) == 1
 
 
 def test_other_base_models_are_as_they_were():
