@@ -125,6 +125,14 @@ def test_another_profile_of_the_same_data_is_told_where_it_says_otherwise(one):
         assert not re.search(r"profile: [a-z]", told)
 
 
+def test_earlier_settings_speak_against_nothing_but_earlier_ones(one):
+    laptop, overnight = one(), one(profile="overnight", verdict="undecided")
+    for early, told in (([laptop], False), ([laptop, overnight], True), ([], True)):
+        for each in (laptop, overnight):
+            each.earlier = lambda claim, each=each, early=early: ["mask"] * (each in early)
+        assert ("; laptop profile" in answers.in_sentences([laptop, overnight])) == told
+
+
 def test_what_dev_left_as_its_warm_up_had_it_is_told(one):
     """By hand: seed 0 is best at its warm-up's end, seed 1 later, and what has no warm-up is no matter."""
     looks = [(0, 7, 60.0), (0, -9, 20.0), (0, 0, 50.0), (0, 5, 49.0), (1, -9, 70.0)]

@@ -94,12 +94,14 @@ def _learnt(one: Reference, claim: str) -> bool:
 
 def _told(one: Reference, claim: str, found: list[Reference]) -> str:
     """Where, the verdict, the difference, and what speaks against taking them for more than they are:
-    last, what the same data's other profiles say where that is another verdict.
+    last, what the same data's other profiles say where that is another verdict, and not of earlier
+    settings than this one's.
     """
     (row,) = one.claims[one.claims.claim == claim].itertuples()
     first, which = one.contrast(claim)
     said = f"on {one.label}{_pictures(one, claim)}: **{start.verdict_of(row)}**, {start.found(first)}{which}"
     others = [other for other in found if other.data == one.data and other is not one]
+    others = [other for other in others if one.earlier(claim) or not other.earlier(claim)]
     against = [*_against(one, claim, row, first), *(_apart(other, claim, row) for other in others)]
     return said + f" ({'; '.join(filter(None, against))})" * any(against)
 

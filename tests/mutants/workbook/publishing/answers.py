@@ -3,6 +3,16 @@
 MUTANTS = {
     "test_answers.py": [
         (
+            "earlier settings speak against all",
+            "if one.earlier(claim) or not other.earlier(claim)]",
+            "]",
+        ),
+        (
+            "earlier settings never speak",
+            "if one.earlier(claim) or not other.earlier(claim)]",
+            "if not other.earlier(claim)]",
+        ),
+        (
             "an idle control is no matter",
             '"a control of four times the steps did not train" * (verdicts.IDLE in row.why)',
             '""',
