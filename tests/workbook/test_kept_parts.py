@@ -140,12 +140,26 @@ def test_a_chapter_that_is_published_anew_is_not_kept(publish):
     assert pd.read_csv(to / "metrics.csv").set_index("row").value["a"] == 5.5
 
 
-def test_a_whole_run_or_one_of_other_settings_is_not_replaced_by_a_part(publish):
+def test_a_part_of_a_whole_run_is_renewed(publish):
+    """The rest stays, and it is whole still; of the verdicts there is no page until it is made anew."""
+    to = publish("gsl", base={"a": [5.0]})
+    about = json.loads((to / "about.json").read_text())
+    (to / "about.json").write_text(json.dumps(about | {"notebooks": "all", "version": "v0"}))
+    (to / "tables/claims.md").write_text("as it was judged before")
+    publish("chan", base={"a": [5.0]})
+    about = json.loads((to / "about.json").read_text())
+    assert about["notebooks"] == "all" and about["version"] == "v1"
+    assert about["versions"] == {
+        name: "v0" for name in exhibits.NOTEBOOKS if name not in of("chan") and name != "90_claims"
+    }
+    assert {*pd.read_csv(to / "metrics.csv").exhibit} == {"base-models", "chan-T3", "gsl-F1"}
+    assert (to / "tables/gsl-T1.md").exists() and not (to / "tables/claims.md").exists()
+    judged = pd.read_csv(to / "claims.csv").set_index("claim").verdict
+    assert {judged["chan-hard-coding"], judged["gsl-against-ncr"]}.isdisjoint({"not run"})
+
+
+def test_one_of_other_settings_is_not_replaced_by_a_part(publish):
     to = publish("gsl", base={"a": [5.0]})
     with pytest.raises(ValueError, match="of other settings: set {.*; remove it first"):
         publish("chan", base={"a": [5.0]}, set={"chan_steps": "6"})
-    about = json.loads((to / "about.json").read_text())
-    (to / "about.json").write_text(json.dumps(about | {"notebooks": "all"}))
-    with pytest.raises(ValueError, match="of a whole run, and only 10_chan, .* would"):
-        publish("chan", base={"a": [5.0]}, set={"bert": "/x/weights", "chan_steps": "5"})
     assert {path.name for path in to.parent.iterdir()} == {to.name}  # nothing half made

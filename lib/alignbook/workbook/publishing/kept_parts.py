@@ -14,7 +14,9 @@ from pandas.errors import EmptyDataError
 
 from alignbook.evidence import claims
 from alignbook.store import durable
+from alignbook.workbook import exhibits
 from alignbook.workbook.publishing import again, parts
+from alignbook.workbook.reports.report_front import VERDICTS
 from alignbook.workbook.running.lent import MEASURED
 
 FILES = (*MEASURED, "tables/*.md", "figures/*.png")
@@ -22,29 +24,28 @@ QUERIES = ["query_low", "query_high"]  # which need the recalls of each picture
 
 
 def notebooks(published: Path, part: list[str] | None, about: dict) -> list[str]:
-    """Those that are published without being among `part`, the notebooks of a folder that is not whole.
+    """Those that are published without being among `part`, the notebooks of a folder that is not whole;
+    of a whole run all but the one of verdicts, which are judged anew.
 
     Raises
     ------
     ValueError
-        What is published there is a whole run, or one of other settings than `about` says.
+        What is published there is of other settings than `about` says.
     """
     file = published / "about.json"
     if part is None or not file.exists():
         return []
     before = json.loads(file.read_text(encoding="utf-8"))
-    if before["notebooks"] == parts.ALL:
-        raise ValueError(
-            f"{published} is of a whole run, and only {', '.join(part)} would be published in its "
-            "place; remove it first, or let ./run_all.sh go on"
-        )
     for name in ("set", "seeds"):
         if before[name] != about[name]:
             raise ValueError(
                 f"{published} is of other settings: {name} {before[name]}, here {about[name]}; remove "
                 "it first"
             )
-    return [name for name in before["notebooks"] if name not in part]
+    there = before["notebooks"]
+    if there == parts.ALL:
+        there = [name for name in exhibits.NOTEBOOKS if name != VERDICTS]
+    return [name for name in there if name not in part]
 
 
 def add(published: Path, to: Path, kept: list[str], numbers: tuple[str, ...]) -> None:
@@ -81,12 +82,12 @@ def told(published: Path, about: dict, kept: list[str]) -> dict:
     what was given to earlier methods.
     """
     before = json.loads((published / "about.json").read_text(encoding="utf-8"))
-    versions = before.get("versions", {})
+    versions, whole = before.get("versions", {}), before["notebooks"] == parts.ALL
     others = {name: versions.get(name, before["version"]) for name in kept}
     earlier = {name: said for name, said in before.get("earlier", {}).items() if name in kept}
     return about | {
         **({"earlier": earlier} if earlier else {}),
-        "notebooks": sorted([*about["notebooks"], *kept]),
+        "notebooks": parts.ALL if whole else sorted([*about["notebooks"], *kept]),
         "versions": {k: v for k, v in others.items() if v != about["version"]},
         "starts": [*before["starts"], *about["starts"]],
     }

@@ -2,7 +2,12 @@
 
 MUTANTS = {
     "test_kept_parts.py": [
-        ("a whole run is replaced", 'if before["notebooks"] == parts.ALL:', "if False:"),
+        ("a whole run's verdicts are kept", "if name != VERDICTS]", "]"),
+        (
+            "a whole run is one no more",
+            "parts.ALL\n        if before",
+            "parts.ALL\n        if not before",
+        ),
         ("other settings", "if before[name] != about[name]:", "if False:"),
         ("what comes anew is kept too", "if name not in part]", "]"),
         ("base models twice", "and not (exhibit == parts.BASE and row in base)", ""),
