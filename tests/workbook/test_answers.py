@@ -240,7 +240,7 @@ def test_what_was_made_for_one_target_is_told_of_that_one(one):
     some = metrics(*lines)
     some.loc[some.row.eq("clip") & some.column.str.startswith("coco"), "value"] += 2.0
     known = one("comalign-clip", some, value=4.0, low=3.0, high=5.0)
-    fgm, heads = exhibits.INSTEAD["comalign-clip"]
+    fgm, heads, _ = exhibits.INSTEAD["comalign-clip"]
     assert answers.instead(known, "comalign-clip", heads) == ""  # not made
     assert answers.instead(known, "comalign-clip", fgm) == (
         "+5.0 on COCO alone, where CLIP with ComAlign has +8.0"

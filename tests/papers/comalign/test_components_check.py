@@ -178,6 +178,14 @@ def test_the_base_model_learns_from_photographs_that_heads_do_not(images, heads)
     assert home.splits["dev"].tolist() == [2]
 
 
+def test_one_arm_has_a_base_model_of_all_pictures():
+    book = Photographed()
+    assert inputs.base_and_home(book, "A", "", with_all=True) == (("", None), None)
+    names = exhibits.arms("comalign-TI", "flickr8k")
+    assert f"{catalogue.ALL_PICTURES} → f30k" in names and "clip-all → coco" not in names
+    assert not [name for name in exhibits.arms("comalign-TI", "world") if "clip-all" in name]
+
+
 def test_the_base_model_is_that_of_the_source():
     """Of three pictures there heads take one, and the base has the others; nothing of the target."""
     book = Photographed(images=2, source="flickr8k=there")
@@ -310,8 +318,8 @@ def test_notebooks_without_a_parser_are_left_out_with_a_line(capsys, no_pipeline
     lacking = profiles.get("smoke", "coco", overrides)
     assert exhibits.arms("comalign-TI", "coco", lacking) == ()
     for data, target in (("coco", "coco"), ("flickr8k", "f30k"), ("flickr30k", "f30k")):
-        made = [f"{row} → {target}" for row in catalogue.PHOTOGRAPHED]
-        assert list(exhibits.arms("comalign-TI", data)) == [*made, f"clip+comalign-long → {target}"]
+        rows = *catalogue.PHOTOGRAPHED, catalogue.ALL_PICTURES, "clip+comalign-long"
+        assert list(exhibits.arms("comalign-TI", data)) == [f"{row} → {target}" for row in rows]
     assert exhibits.arms("comalign-TI", "world", lacking)  # which has parses of its own
 
 

@@ -7,7 +7,14 @@ the world the heads are trained on the other domain, so that the target is never
 from dataclasses import replace
 
 from alignbook.papers.comalign import benchmarks, matched_pairs
-from alignbook.papers.comalign.catalogue import BASES, CONTROLS, LONG, PROBED, ROWS_OF_BASES
+from alignbook.papers.comalign.catalogue import (
+    ALL_PICTURES,
+    BASES,
+    CONTROLS,
+    LONG,
+    PROBED,
+    ROWS_OF_BASES,
+)
 from alignbook.papers.comalign.inputs import Inputs, components, probe_components, source
 from alignbook.papers.comalign.model import DIFFERENCES, PRESETS, Config
 from alignbook.store import runs
@@ -97,6 +104,8 @@ def retrieval_arms(profile) -> dict:
     }
     # What dev chose for the arm that it controls, whose trials it shares.
     longer = of_method("comalign", profile), {"steps": 4 * profile.comalign_steps}
+    alone = of_method("", profile)[:1], {}
+    found |= {f"{ALL_PICTURES} → {target}": alone for target in TARGET}
     return found | dict.fromkeys(LONG, longer)
 
 
@@ -173,7 +182,8 @@ def inputs(book, exhibit: str, arm: str) -> Inputs:
     Photographs have one domain: source and target are the same unless another source is named.
     """
     if book.kind != "world":
-        return Inputs(*components(source(book)), *components(book))
+        of = dict(with_all=arm.startswith(ALL_PICTURES))
+        return Inputs(*components(source(book), **of), *components(book, **of))
     row, _, target = arm.partition(" → ")
     base = row.partition("+")[0] if row.partition("+")[0] in BASES else "clip"
     gold = arm.startswith("clip+comalign-gold")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from alignbook.core.names import row_and_target
-from alignbook.papers.comalign.catalogue import BASES, EXHIBITS, LONG
+from alignbook.papers.comalign.catalogue import ALL_PICTURES, BASES, EXHIBITS, LONG
 from alignbook.show.gpu_hours import LONGER, Training, Work, of_arm
 
 ALLOWED = 1000  # core-seconds of training in a laptop run
@@ -67,6 +67,6 @@ def steps(config) -> int:
 def place(exhibit: str, arm: str) -> tuple[str, ...]:
     """What the runs of an arm start from: base model, target, and whether boxes are gold."""
     row, _, target = arm.partition(" → ")
-    base = row.partition("+")[0] if row.partition("+")[0] in BASES else "clip"
+    base = row.partition("+")[0] if row.partition("+")[0] in {*BASES, ALL_PICTURES} else "clip"
     target = target or ("f30k" if exhibit == "comalign-TII" else "coco")
     return base, target, "gold" if row == "clip+comalign-gold" else ""

@@ -34,7 +34,9 @@ def source(book):
     return book.on(spec, "boxes", comalign_source="") if spec else book
 
 
-def components(book, domain: str = "A", recipe: str = "", places: str = "") -> tuple[Dataset, Run]:
+def components(
+    book, domain: str = "A", recipe: str = "", places: str = "", with_all: bool = False
+) -> tuple[Dataset, Run]:
     """A data set and its entities and relations as a base model sees them.
 
     Parameters
@@ -42,21 +44,22 @@ def components(book, domain: str = "A", recipe: str = "", places: str = "") -> t
     domain : of the world.
     recipe : names a base model of the world; the profile's unless told.
     places : where boxes come from; as the profile says unless told.
+    with_all : a base model that has learnt from the pictures of the heads, too.
     """
     dataset, images = book.dataset(domain), heads_learn_from(book)
     of = said.Config(images=images, bare=book.profile.comalign_bare)
     phrases = runs.get(of, 0, (dataset, parsed_by(book)))
     kind, found = boxes(book, domain, places)
     seen = (book.seen(domain),) if book.pretrained and not recipe else ()
-    inputs = dataset, *base_and_home(book, domain, recipe), found, phrases, *seen
+    inputs = dataset, *base_and_home(book, domain, recipe, with_all), found, phrases, *seen
     config = vectors.Config(boxes=kind, images=images)
     return dataset, runs.get(config, 0, inputs, device=book.device)
 
 
-def base_and_home(book, domain: str, recipe: str) -> tuple:
+def base_and_home(book, domain: str, recipe: str, with_all: bool = False) -> tuple:
     """The base model's run, and the data set it was trained on where that is another."""
     home = source(book)
-    if not is_trained_here(home):
+    if with_all or not is_trained_here(home):
         return home.base(recipe), book.home(domain) if home is book else home.dataset()
     others = left_to_the_base(home)
     return home.base(recipe, dataset=others), others
