@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from alignbook.datasets import aro, by_name, karpathy, prepared, sugarcrepe, svo
 from alignbook.errors import DataError
-from alignbook.papers.comalign import catalogue, inputs
+from alignbook.papers.comalign import arms, catalogue, inputs
 from alignbook.papers.comalign.components import image, obstacles, probes, said, vectors
 from alignbook.store import fingerprint
 from alignbook.workbook import checks, exhibits, profiles, workbook
@@ -178,8 +178,12 @@ def test_the_base_model_learns_from_photographs_that_heads_do_not(images, heads)
     assert home.splits["dev"].tolist() == [2]
 
 
-def test_one_arm_has_a_base_model_of_all_pictures():
+def test_one_arm_has_a_base_model_of_all_pictures(monkeypatch):
     book = Photographed()
+    monkeypatch.setattr(arms, "components", lambda book, with_all: (book, with_all))
+    for row, with_all in (("clip", False), ("clip+comalign", False), ("clip-all", True)):
+        given = arms.inputs(book, "comalign-TI", f"{row} → f30k")
+        assert (given.source_components, given.target_components) == (with_all, with_all)
     assert inputs.base_and_home(book, "A", "", with_all=True) == (("", None), None)
     names = exhibits.arms("comalign-TI", "flickr8k")
     assert f"{catalogue.ALL_PICTURES} → f30k" in names and "clip-all → coco" not in names

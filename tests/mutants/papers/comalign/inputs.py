@@ -26,6 +26,7 @@ MUTANTS = {
         ("the heads' alone are left", 'splits["train"][n:]', 'splits["train"][:n]'),
         ("the base has learnt from the target", "left_to_the_base(home)", "left_to_the_base(book)"),
         ("half of the target", "len(home.dataset()", "len(book.dataset()"),
+        ("all pictures are never asked for", "if with_all or not", "if not"),
         ("heads take all", "return min(wanted or half, half)", "return wanted or half"),
         ("a named base too", '":" not in book.profile.base', "True"),
         ("the world's too", 'book.kind != "world" and', "True and"),
