@@ -57,11 +57,11 @@ NUMBERS = metrics(
 
 def test_an_answer_in_sentences_by_hand(one):
     """Verdict, difference with its intervals, four times the steps."""
-    told = answers.in_sentences([one()]).splitlines()[0]
+    asked, told = answers.in_sentences([one()]).splitlines()[:2]
     question = exhibits.QUESTIONS["chan-hard-coding"]
+    assert asked == f"- *CHAN* (the paper: +14.8 points): {question}"
     assert told == (
-        f"- *CHAN* (the paper: +14.8 points): {question} {ON}**contradicted**, −2.0 points "
-        "[−4.0, −1.0], 5 seeds (−7.0 with four times the steps)."
+        f"  - {ON}**contradicted**, −2.0 points [−4.0, −1.0], 5 seeds (−7.0 with four times the steps)."
     )
 
 
@@ -81,7 +81,7 @@ def test_four_times_the_steps_are_told_where_they_change_the_picture(one, long, 
     """Another sign, less than half of −3.0 or more than twice."""
     numbers = NUMBERS.copy()
     numbers.loc[numbers.row == f"{HARD}-long", "value"] = long
-    (line, *_) = answers.in_sentences([one(numbers=numbers, value=-3.0)]).splitlines()
+    (_, line, *_) = answers.in_sentences([one(numbers=numbers, value=-3.0)]).splitlines()
     assert line.endswith(f" ({told} with four times the steps)." if told else "5 seeds.")
 
 
@@ -91,7 +91,7 @@ def test_what_more_steps_move_is_told_once(one):
         "verdict": "undecided",
         "why": "but not counted; four times the steps move a from −2.0 to −7.0",
     }
-    (line, *_) = answers.in_sentences([one(**moved)]).splitlines()
+    (_, line, *_) = answers.in_sentences([one(**moved)]).splitlines()
     assert line.endswith(
         "**undecided**, −2.0 points [−4.0, −1.0], 5 seeds (−7.0 with four times the steps)."
     )
@@ -104,7 +104,7 @@ def test_what_is_simpler_is_told_where_it_does_as_well(one):
     for level, told in ((301.9, ""), (302.0, "; −2.0 with the base model instead).")):
         numbers = NUMBERS.copy()
         numbers.loc[numbers.row == BASE_MODEL, "value"] = level
-        (line, *_) = answers.in_sentences([one(numbers=numbers)]).splitlines()
+        (_, line, *_) = answers.in_sentences([one(numbers=numbers)]).splitlines()
         assert line.endswith(told or "(−7.0 with four times the steps).")
 
 
@@ -165,7 +165,7 @@ def test_what_is_not_known_is_left_out(one):
     told = answers.in_sentences([one(numbers=untrained)])
     assert "four times" not in told
     alone = NUMBERS[~NUMBERS.row.isin([BASE_MODEL, f"{HARD}-long"])]
-    told = answers.in_sentences([one(numbers=alone)]).splitlines()[0]
+    told = answers.in_sentences([one(numbers=alone)]).splitlines()[1]
     assert told.endswith("5 seeds.")
     nothing = answers.in_sentences([one(value=np.nan)]).splitlines()
     assert nothing[0].endswith(exhibits.QUESTIONS["chan-hard-coding"])
@@ -181,7 +181,7 @@ def test_what_is_not_known_is_left_out(one):
     ],
 )
 def test_pictures_count_where_they_leave_open_what_seeds_decide(one, verdict, high, told):
-    (line, *_) = answers.in_sentences([one(verdict=verdict, query_high=high)]).splitlines()
+    (_, line, *_) = answers.in_sentences([one(verdict=verdict, query_high=high)]).splitlines()
     assert f"[−4.0, −1.0], 5 seeds ({told}−7.0 with" in line
 
 

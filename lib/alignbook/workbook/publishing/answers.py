@@ -58,15 +58,14 @@ def _rerun(one: Reference, claim: str) -> str:
 
 
 def in_sentences(found: list[Reference]) -> str:
-    """Each paper's main question, and what came out on each data set: a list, two sentences each."""
+    """Each paper's main question, and below it what came out on each data set: a list."""
     lines = []
     for claim in exhibits.QUESTIONS:
         value, _ = printed(claim)
         paper = exhibits.paper(claim)
         named = f"*{PAPERS[paper]}*{REBUILT[paper]}{f' (the paper: {value})' if value else ''}"
-        told = "; ".join(_told(one, claim, found) for one in largest(found, claim))
-        said = f" {told[0].upper()}{told[1:]}." if told else ""
-        lines.append(f"- {named}: {exhibits.QUESTIONS[claim]}{said}")
+        lines.append(f"- {named}: {exhibits.QUESTIONS[claim]}")
+        lines += [f"  - {_told(one, claim, found)}." for one in largest(found, claim)]
     return "\n".join(lines)
 
 
@@ -99,7 +98,7 @@ def _told(one: Reference, claim: str, found: list[Reference]) -> str:
     """
     (row,) = one.claims[one.claims.claim == claim].itertuples()
     first, which = one.contrast(claim)
-    said = f"on {one.label}{_pictures(one, claim)}: **{start.verdict_of(row)}**, {start.found(first)}{which}"
+    said = f"On {one.label}{_pictures(one, claim)}: **{start.verdict_of(row)}**, {start.found(first)}{which}"
     others = [other for other in found if other.data == one.data and other is not one]
     others = [other for other in others if one.earlier(claim) or not other.earlier(claim)]
     against = [*_against(one, claim, row, first), *(_apart(other, claim, row) for other in others)]
