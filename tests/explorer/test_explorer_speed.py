@@ -24,7 +24,7 @@ def thousand():
     )
     stored = {
         "features": rng.normal(size=(rows, k, 64)).astype(np.float16),
-        "order": np.stack([rng.permutation(55)[:k] for _ in range(rows)]).astype(np.uint8),
+        "order": np.stack([rng.permutation(51)[:k] for _ in range(rows)]).astype(np.uint8),
     }
     features = SimpleNamespace(
         array=stored.get, metrics={"width": 64, "side": 8}, config={"levels": [1, 2, 3, 4, 5]}

@@ -306,13 +306,13 @@ def test_the_budget_follows_from_the_profiles():
     # By seconds a step of a slower machine and slower kernels: 77 minutes on two cores, and 11 more for
     # seeds where they may decide a claim. The last run took 92 with smoke and all seeds, on a slower
     # machine than the one before, which took 76.
-    assert laptop[~laptop.exhibit.str.endswith("-seeds")].core_seconds.sum() <= 9350
-    assert laptop.core_seconds.sum() <= 10_700
+    assert laptop[~laptop.exhibit.str.endswith("-seeds")].core_seconds.sum() <= 9300
+    assert laptop.core_seconds.sum() <= 10_600
     photographs = kept[(kept.profile == "laptop") & (kept.data == "flickr8k")]
     bought = photographs.exhibit.str.endswith("-seeds")
     # By seconds a step measured beside another training: 160 minutes on two cores after extraction,
     # and 25 more for seeds where they may decide a claim
-    assert photographs[~bought].core_seconds.sum() <= 19_400
+    assert photographs[~bought].core_seconds.sum() <= 19_200
     assert photographs[bought].core_seconds.sum() <= 3000
     overnight = kept[kept.profile == "overnight"].groupby("data").core_seconds.sum()
     assert {*overnight.index} == {"world", "flickr8k"}

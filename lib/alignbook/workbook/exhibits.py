@@ -52,6 +52,7 @@ EXPECTED = 6  # reporting seeds of a claim that seeds are bought for, in the mea
 # The exhibits that these claims rest on.
 FIRST = tuple(each.FIRST for each in CATALOGUES)
 
+VERDICTS = "90_claims"  # the notebook of the verdicts
 _SHORT = {"smoke": 2, "laptop": 5}
 NOTEBOOKS = {
     "00_start_here": Notebook(last=True, expected=_SHORT),
@@ -64,7 +65,7 @@ NOTEBOOKS = {
     "60_explorer": Notebook(
         ("base",), reads=("chan-T3", "chan-T2"), expected={"smoke": 3, "laptop": 10}
     ),
-    "90_claims": Notebook(
+    VERDICTS: Notebook(
         ("base",), reads=tuple(EXHIBITS), printed=True, expected={"smoke": 9, "laptop": 30}
     ),
 }

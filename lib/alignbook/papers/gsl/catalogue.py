@@ -174,12 +174,7 @@ EXHIBITS = {
     ),
     "gsl-switches": Exhibit(  # ours: no table
         "40_gsl",
-        _arms(
-            *SWITCHES,
-            soon=("gsl", "noisy-out", "normal-mixture"),
-            one=SWITCHES,
-            aside=tuple(SWITCHES)[1:],
-        ),
+        _arms(*SWITCHES, soon=("gsl", "noisy-out"), one=SWITCHES, aside=tuple(SWITCHES)[1:]),
     ),
 }
 NOTEBOOKS = {

@@ -16,7 +16,6 @@ from alignbook.evidence import claims
 from alignbook.store import durable
 from alignbook.workbook import exhibits
 from alignbook.workbook.publishing import again, parts
-from alignbook.workbook.reports.report_front import VERDICTS
 from alignbook.workbook.running.lent import MEASURED
 
 FILES = (*MEASURED, "tables/*.md", "figures/*.png")
@@ -44,7 +43,7 @@ def notebooks(published: Path, part: list[str] | None, about: dict) -> list[str]
             )
     there = before["notebooks"]
     if there == parts.ALL:
-        there = [name for name in exhibits.NOTEBOOKS if name != VERDICTS]
+        there = [name for name in exhibits.NOTEBOOKS if name != exhibits.VERDICTS]
     return [name for name in there if name not in part]
 
 

@@ -11,8 +11,6 @@ from alignbook.workbook.publishing import published
 from alignbook.workbook.reports import report_notebooks
 from alignbook.workbook.start import MAP
 
-VERDICTS = "90_claims"  # the page after the front
-
 
 def title(book) -> str:
     """What the report is of."""
@@ -52,8 +50,8 @@ def front(book, problems: dict[str, str], own, more: list[str] = ()):
         parts += ["\n".join(f"- {link(name)}" for name in pages)]
     if report_notebooks.has_api(book.out):
         parts += ['<a href="api/index.html">What the library holds</a>, function by function.']
-    groups = [("What holds", [name for name in pages if name == VERDICTS])]
-    others = [name for name in pages if name != VERDICTS]
+    groups = [("What holds", [name for name in pages if name == exhibits.VERDICTS])]
+    others = [name for name in pages if name != exhibits.VERDICTS]
     groups += [(paper, list(names)) for paper, names in groupby(others, chapter_title)]
     for caption, names in [*groups, ("Training", list(more))]:
         listed = "\n".join(names)

@@ -77,7 +77,7 @@ def run(asked: argparse.Namespace) -> int:
                 part = f"round {number} of {len(rounds)}" if len(rounds) > 1 else ""
                 code = walk(each, notebooks, asked.spread, cores, part, place, not asked.no_report)
                 took = time.monotonic() - started
-                judged = not code and "90_claims" in notebooks
+                judged = not code and exhibits.VERDICTS in notebooks
                 telling.tell_results(each, took, judged)
                 if curves:
                     write_curves(folders.results_folder(each))

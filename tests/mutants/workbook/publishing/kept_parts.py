@@ -2,7 +2,7 @@
 
 MUTANTS = {
     "test_kept_parts.py": [
-        ("a whole run's verdicts are kept", "if name != VERDICTS]", "]"),
+        ("a whole run's verdicts are kept", "if name != exhibits.VERDICTS]", "]"),
         ("a whole run is one no more", "parts.ALL if whole", "parts.ALL if not whole"),
         ("other settings", "if before[name] != about[name]:", "if False:"),
         ("what comes anew is kept too", "if name not in part]", "]"),

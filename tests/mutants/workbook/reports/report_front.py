@@ -2,7 +2,7 @@
 
 MUTANTS = {
     "test_report.py": [
-        ("report: claims among the others", "if name != VERDICTS]", "if name]"),
+        ("report: claims among the others", "if name != exhibits.VERDICTS]", "if name]"),
         (
             "report: no label on the world",
             "return run_tables.comparable(book) + smoke",
