@@ -17,9 +17,9 @@ its other claims that are judged together, at 1 % and what the primary passes on
 A claim that rests on an arm that did not train (see `learnt`) is "did not train", unless it says that
 this arm collapses. One that rests on an arm which four times the steps raise by more than 5 %, or on
 one that is trained alike, is undecided, and so is one for whose two sides dev chose settings that
-themselves move what is measured. None of these is in a family. A contrast that more steps may turn counts as if seeds said nothing (`contrasts`).
-Also "not run" (an arm, a second seed or a longer profile is missing), "not testable here", and "on
-paper only" for claims about the print itself.
+themselves move what is measured. None of these is in a family. A contrast that more steps may turn
+counts as if seeds said nothing (`contrasts`). Also "not run" (an arm, a second seed or a longer profile
+is missing), "not testable here", and "on paper only" for claims about the print itself.
 """
 
 from collections.abc import Collection

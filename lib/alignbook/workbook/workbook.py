@@ -75,8 +75,9 @@ class Workbook:
         """The stored run of a base model, the profile's or that of a recipe; trained on first use, on
         the profile's data unless told.
 
-        The world's are trained on domain W, so that A and B are new to them. A pretrained one ("openclip:…", "checkpoint:…", "huggingface:…") is only measured. None
-        where the data set comes with region features and no pictures.
+        The world's are trained on domain W, so that A and B are new to them. A pretrained one
+        ("openclip:…", "checkpoint:…", "huggingface:…") is only measured. None where the data set
+        comes with region features and no pictures.
         """
         from alignbook.backbones import base, locked
         from alignbook.store import runs

@@ -47,7 +47,7 @@ QUESTION = {
     "chan-hard-coding": "Hard coding (visual-codebook) or cross-attention: which retrieves better?"
 }  # of the report's front page, by claim
 SIDES = {"chan-hard-coding": ("hard coding", "cross-attention")}  # what is compared there
-# What stands in place of the first of them for comparison: exhibit, row, and what that is.
+# What may stand in place of the first of them for comparison: exhibit, row, and what that is.
 INSTEAD = {"chan-hard-coding": (("chan-T3", BASE_MODEL, "the base model"),)}
 FIRST = "chan-T3"  # what that claim rests on, trained before the others
 

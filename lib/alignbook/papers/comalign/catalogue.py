@@ -77,7 +77,7 @@ QUESTION = {
     "comalign-clip": "Does ComAlign raise the recall of its base model, CLIP?"
 }  # of the report's front page, by claim
 SIDES = {"comalign-clip": ("CLIP with ComAlign", "CLIP alone")}  # what is compared there
-# What stands in place of the first of them for comparison: exhibit, row, and what that is.
+# What may stand in place of the first of them for comparison: exhibit, row, and what that is.
 INSTEAD = {
     "comalign-clip": (
         ("comalign-TI", "clip+fgm", "matching parts without training"),

@@ -69,7 +69,7 @@ QUESTION = {
 SIDES = {
     "covalign-one-projection": ("a shared projection", "a pair of projections")
 }  # what is compared there
-# What stands in place of the first of them for comparison: exhibit, row, and what that is.
+# What may stand in place of the first of them for comparison: exhibit, row, and what that is.
 INSTEAD = {
     "covalign-one-projection": (("covalign-ladder", "global", "whole pictures and captions"),)
 }

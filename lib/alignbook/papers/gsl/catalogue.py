@@ -123,7 +123,7 @@ QUESTION = {
     "gsl-against-ncr": "With 40 % of the captions wrong, does GSL retrieve better than NCR?"
 }  # of the report's front page, by claim
 SIDES = {"gsl-against-ncr": ("GSL", "NCR")}  # what is compared there
-# What stands in place of the first of them for comparison: exhibit, row, and what that is.
+# What may stand in place of the first of them for comparison: exhibit, row, and what that is.
 INSTEAD = {"gsl-against-ncr": (("gsl-F1", "warmed-0.4", "its warm-up alone"),)}
 FIRST = "gsl-F1"  # what that claim rests on, trained before the others
 
