@@ -3,11 +3,12 @@
 import gzip
 import json
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from alignbook.workbook import exhibits
+from alignbook.workbook import exhibits, workbook
 from alignbook.workbook.publishing import again, kept_parts, parts, published
 from test_published import metrics, out, without  # noqa: F401
 
@@ -140,8 +141,11 @@ def test_a_chapter_that_is_published_anew_is_not_kept(publish):
     assert pd.read_csv(to / "metrics.csv").set_index("row").value["a"] == 5.5
 
 
-def test_a_part_of_a_whole_run_is_renewed(publish):
-    """The rest stays, and it is whole still; of the verdicts there is no page until it is made anew."""
+def test_a_part_of_a_whole_run_is_renewed(publish, monkeypatch):
+    """The rest stays, and it is whole still; the page of verdicts is made anew."""
+    profile = SimpleNamespace(name="laptop", seeds=3)
+    book = SimpleNamespace(kind="flickr8k", pretrained=True, profile=profile)
+    monkeypatch.setattr(workbook, "load", lambda folder: book)
     to = publish("gsl", base={"a": [5.0]})
     about = json.loads((to / "about.json").read_text())
     (to / "about.json").write_text(json.dumps(about | {"notebooks": "all", "version": "v0"}))
@@ -153,7 +157,14 @@ def test_a_part_of_a_whole_run_is_renewed(publish):
         name: "v0" for name in exhibits.NOTEBOOKS if name not in of("chan") and name != "90_claims"
     }
     assert {*pd.read_csv(to / "metrics.csv").exhibit} == {"base-models", "chan-T3", "gsl-F1"}
-    assert (to / "tables/gsl-T1.md").exists() and not (to / "tables/claims.md").exists()
+    assert (to / "tables/gsl-T1.md").exists() and not (to / "drawn").exists()
+    table = (to / "tables/claims.md").read_text()
+    assert table.startswith("**Claims, laptop profile on flickr8k**")
+    (line,) = (each for each in table.splitlines() if each.startswith("| gsl-against-ncr "))
+    assert " contradicted " in line and "Small pretrained towers" in table
+    assert " reference " not in table
+    drawn = sorted(path.name for path in (to / "figures").glob("*.png"))
+    assert drawn and drawn == sorted(f"claims-{i}.png" for i in range(1, len(drawn) + 1))
     judged = pd.read_csv(to / "claims.csv").set_index("claim").verdict
     assert {judged["chan-hard-coding"], judged["gsl-against-ncr"]}.isdisjoint({"not run"})
 

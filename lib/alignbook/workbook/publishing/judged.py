@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from alignbook.evidence import claims, verdicts
-from alignbook.show import run_tables
+from alignbook.show import figures, run_tables, tables
 from alignbook.workbook import chapters, exhibits, results
 from alignbook.workbook.publishing import parts
 
@@ -40,3 +40,22 @@ def of_folder(
             numbers = run_tables.with_costs(numbers, costs)
     drawn = None if images is None else pd.read_parquet(images)
     return verdicts.judge(numbers, profile, some, drawn, results.trials(made))
+
+
+def draw(book, published: Path, to: Path) -> None:
+    """The table and figures of notebook 90 in `to`, from a published folder's claims.csv and
+    contrasts.csv. The table has no column of the reference, which it is itself.
+    """
+    verdict, contrasts = (
+        pd.read_csv(published / f"{each}.csv") for each in ("claims", "contrasts")
+    )
+    on_paper, printed = verdicts.on_paper()
+    table = run_tables.verdict_table(verdict.fillna({"why": ""}), on_paper)
+    title = f"Claims, {book.profile.name} profile on {book.kind}"
+    tables.save(table, to, "claims", title, run_tables.comparable(book))
+    once = contrasts[contrasts.same_as.isna()].fillna({"column": ""})
+    groups = run_tables.forest_groups(once, printed)
+    for i, ((paper, what, places), lines) in enumerate(groups.items(), 1):
+        named = f"{paper}: ours, {book.kind}"
+        figure = figures.forest(lines, named, what, run_tables.note_of(book), places)
+        figures.save(figure, to, f"claims-{i}", lines)

@@ -189,6 +189,8 @@ def publish(out: Path, to: Path, private: bool, captions: Iterable[str] = ()) ->
             told = kept_parts.told(to, told, kept)
         if part is not None:
             _judge_part(out, aside, to, kept)
+            if told["notebooks"] == parts.ALL:
+                _draw_verdicts(out, aside)
         durable.write(aside / "about.json", json.dumps(told, indent=1) + "\n")
         for name in PACKED:
             pack(aside / f"{name}.csv")
@@ -257,6 +259,18 @@ def _judge_part(out: Path, to: Path, before: Path, kept: list[str]) -> None:
         contrasts = kept_parts.with_queries(contrasts, before)
     for name, table in zip(VERDICTS, (claims, contrasts), strict=True):
         durable.write(to / f"{name}.csv", table.to_csv(index=False, float_format="%.8g"))
+
+
+def _draw_verdicts(out: Path, to: Path) -> None:
+    """Make the table and figures of notebook 90 anew, from the `VERDICTS` that are in `to`."""
+    from alignbook.workbook import workbook
+
+    drawn = to / "drawn"
+    judged.draw(workbook.load(out), to, drawn)
+    shutil.copy2(drawn / "tables/claims.md", to / "tables")
+    for path in sorted((drawn / "figures").glob("*.png")):
+        _shrink(path, to / "figures" / path.name)
+    shutil.rmtree(drawn)
 
 
 def _size(folder: Path) -> int:
