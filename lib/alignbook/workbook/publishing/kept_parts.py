@@ -78,7 +78,7 @@ def with_queries(contrasts: pd.DataFrame, published: Path) -> pd.DataFrame:
 
 def told(published: Path, about: dict, kept: list[str]) -> dict:
     """What about.json says of both together: all notebooks, all starts, versions where they differ, and
-    what was given to earlier methods.
+    what was given to earlier methods. A folder that was published before brings its starts again.
     """
     before = json.loads((published / "about.json").read_text(encoding="utf-8"))
     versions, whole = before.get("versions", {}), before["notebooks"] == parts.ALL
@@ -88,7 +88,8 @@ def told(published: Path, about: dict, kept: list[str]) -> dict:
         **({"earlier": earlier} if earlier else {}),
         "notebooks": parts.ALL if whole else sorted([*about["notebooks"], *kept]),
         "versions": {k: v for k, v in others.items() if v != about["version"]},
-        "starts": [*before["starts"], *about["starts"]],
+        "starts": before["starts"]
+        + [each for each in about["starts"] if each not in before["starts"]],
     }
 
 
