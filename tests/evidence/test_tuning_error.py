@@ -166,6 +166,9 @@ def test_a_choice_at_the_edge_of_what_was_tried_is_named():
     )
     told, _ = verdicts.judge(metrics(), "laptop", [claim], trials=inside)
     assert "edge" not in told.why[0]
+    both = pd.concat([made, made.assign(row="b")])  # said once
+    told, _ = verdicts.judge(metrics(), "laptop", [claim], trials=both)
+    assert told.why[0].endswith("of what was tried: a, b (margin 0.02 of 0.02 to 0.1)")
 
 
 def test_sides_of_which_dev_chose_another_temperature_decide_nothing():

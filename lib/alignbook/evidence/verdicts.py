@@ -288,8 +288,12 @@ def _noted(claim: Claim, numbers: Numbers, found: Finding, lines: list[dict]) ->
     said += f"; still learning: {', '.join(early)}" * bool(early)
     terms = [term for contrast in claim.contrasts for term in contrast.terms]
     arms = dict.fromkeys(tuning_error.arm_of(term, numbers.edges) for term in terms)
-    edges = [f"{arm[1]} ({', '.join(numbers.edges[arm])})" for arm in arms if arm in numbers.edges]
-    said += f"; chosen at the edge of what was tried: {', '.join(edges)}" * bool(edges)
+    edges: dict[str, dict[str, None]] = {}
+    for arm in arms:
+        if arm in numbers.edges:
+            edges.setdefault(", ".join(numbers.edges[arm]), {})[arm[1]] = None
+    shown = [f"{', '.join(names)} ({where})" for where, names in edges.items()]
+    said += f"; chosen at the edge of what was tried: {', '.join(shown)}" * bool(shown)
     return found._replace(why=found.why + said)
 
 

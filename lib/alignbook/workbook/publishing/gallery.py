@@ -282,10 +282,10 @@ def _claims(shown: tuple[str, ...], found: list[Reference]) -> str:
             if value and one.cost.get(row.claim, 0) >= 1:
                 value += f", {one.cost[row.claim]:.0f} core-min"
             told = f"{said} {value}".strip() + start.doubts(row, one.contrast(row.claim)[0])
-            if value and (before := superseded.told(one.earlier(row.claim))):
-                told += f"; {before}"
             if "seeds would" in told and 0.05 <= one.hours.get(row.claim, 0) < math.inf:
                 told += f", {one.hours[row.claim]:.1f} core-hours more"
+            if value and (before := superseded.told(one.earlier(row.claim))):
+                told += f"; {before}"
             lines.setdefault(f"{row.says} `{row.claim}`", {})[one.label] = told
     head = ["claim", *(one.label for one in found)]
     rows = [[says, *(line.get(one.label, "–") for one in found)] for says, line in lines.items()]
