@@ -19,11 +19,8 @@ MUTANTS = {
             'versions.get(name, before["version"])',
             'before["version"]',
         ),
-        (
-            "one start",
-            '"starts": [*before["starts"], *about["starts"]],',
-            '"starts": about["starts"],',
-        ),
+        ("one start", '"starts": before["starts"]\n        + [each', '"starts": [each'),
+        ("starts twice", 'if each not in before["starts"]', ""),
         ("out of order", '.sort_values("exhibit", kind="stable")', ""),
         ("columns of nothing", "if len(each)]:", "]:"),
     ]
