@@ -267,7 +267,7 @@ def _draw_verdicts(out: Path, to: Path) -> None:
 
     drawn = to / "drawn"
     judged.draw(workbook.load(out), to, drawn)
-    shutil.copy2(drawn / "tables/claims.md", to / "tables")
+    shutil.copy2(drawn / "tables/claims.md", to / "tables/claims.md")
     for path in sorted((drawn / "figures").glob("*.png")):
         _shrink(path, to / "figures" / path.name)
     shutil.rmtree(drawn)
